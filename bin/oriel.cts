@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// CommonJS on purpose: libuv reads UV_THREADPOOL_SIZE once, when its pool is first used, and loading
+// an ES module uses it. All image threads share that pool, four threads by default, so that on a
+// machine of more cores the fifth image would wait for the first. This is the last moment to say so.
+if (process.env['UV_THREADPOOL_SIZE'] === undefined) {
+  const { availableParallelism } = require('node:os') as typeof import('node:os');
+  // Two to spare for files and for a decoder that has overstayed its deadline.
+  process.env['UV_THREADPOOL_SIZE'] = String(Math.max(4, availableParallelism() + 2));
+}
+
+const [, , first, ...rest] = process.argv;
+if ((first === '--version' || first === '-V') && rest.length === 0) {
+  const { version } = require('../../package.json') as { version: string };
+  process.stdout.write(`${version}\n`);
+} else {
+  void import('../src/cli/main.js').then(({ main }) => main(process.argv));
+}

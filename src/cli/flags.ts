@@ -1,0 +1,48 @@
+import { type Command, Option } from 'commander';
+import type * as z from 'zod';
+import { type Field, fieldsOf, fromText, parseFields } from '../schema.ts';
+
+/** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function describe(field: Field): string {
+  const notes = [];
+  if (field.kind !== 'boolean')
+    notes.push(field.choices.length > 0 ? field.choices.join(', ') : field.expects);
+  if (field.default !== undefined && field.default !== false)
+    notes.push(`default ${field.default}`);
+  return notes.length > 0 ? `${field.description} (${notes.join('; ')})` : field.description;
+}
+
+/** Adds a flag for every property of a schema, under a heading of its own in the help. */
+export function addFlags(command: Command, schema: z.ZodObject, heading: string): void {
+  for (const field of fieldsOf(schema)) {
+    const flag = field.short ? `-${field.short}, ${flagOf(field.name)}` : flagOf(field.name);
+    const value =
+      field.kind === 'integer' || field.kind === 'number' ? '<number>' : `<${field.name}>`;
+    const option = new Option(
+      field.kind === 'boolean' ? flag : `${flag} ${value}`,
+      describe(field),
+    );
+    option.helpGroup(heading);
+    if (field.kind !== 'boolean') option.argParser((text: string) => fromText(field, text));
+    command.addOption(option);
+  }
+}
+
+/**
+ * Picks a schema's properties out of what commander parsed, and checks them.
+ *
+ * @throws Failure invalid_request that names the flag
+ */
+export function readFlags<Schema extends z.ZodObject>(
+  schema: Schema,
+  values: Readonly<Record<string, unknown>>,
+): z.output<Schema> {
+  const own = fieldsOf(schema)
+    .map(({ name }) => [name, values[name]] as const)
+    .filter(([, value]) => value !== undefined);
+  return parseFields(schema, Object.fromEntries(own), flagOf);
+}

@@ -1,0 +1,69 @@
+import type * as z from 'zod';
+import type { Limits } from '../operations/limits.ts';
+import type { Operation } from '../operations/operation.ts';
+import { fieldsOf } from '../schema.ts';
+import { readFlags } from './flags.ts';
+import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';
+import { formatOfPath } from './naming.ts';
+import { usageFailure } from './usage.ts';
+
+/** How standard input and standard output are written where a path could stand. */
+export const STANDARD_STREAM = '-';
+
+/** Everything that the arguments of an image command said. */
+export interface Choices {
+  /** What the operation's schema gave. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly inputs: z.output<typeof inputFlags>;
+  readonly outputs: z.output<typeof outputFlags>;
+  readonly run: z.output<typeof runFlags>;
+  readonly limits: Limits;
+}
+
+/**
+ * Checks what commander parsed, each group against its schema.
+ *
+ * @param files the arguments that are no flags
+ * @throws Failure that names the flag
+ */
+export function readChoices(
+  operation: Operation,
+  files: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Choices {
+  const outputs = readFlags(outputFlags, flags);
+  // An image that came by a pipe goes on by a pipe.
+  if (files[0] === STANDARD_STREAM && outputs.zip === undefined) outputs.out ??= STANDARD_STREAM;
+  const takesFormat = fieldsOf(operation.options).some(({ name }) => name === 'format');
+  const ofOut = takesFormat ? formatOfPath(outputs.out) : null;
+  const given = ofOut === null ? flags : { format: ofOut, ...flags };
+  const choices: Choices = {
+    options: readFlags(operation.options, given),
+    inputs: readFlags(inputFlags, flags),
+    outputs,
+    run: readFlags(runFlags, flags),
+    limits: limitsOf(readFlags(limitFlags, flags)),
+  };
+  refuseContradictions(choices);
+  if (ofOut !== null && choices.options['format'] !== ofOut) {
+    throw usageFailure(
+      `--format: expected ${ofOut} as the name ${outputs.out} says, received ${choices.options['format']}`,
+    );
+  }
+  return choices;
+}
+
+function refuseContradictions({ outputs, run }: Choices): void {
+  const { out, zip } = outputs;
+  const report = run.json || run.jsonl;
+  const pairs: readonly [boolean, string][] = [
+    [run.json && run.jsonl, '--json and --jsonl'],
+    [outputs.overwrite && outputs.skipExisting, '--overwrite and --skip-existing'],
+    [zip !== undefined && out !== undefined, '--zip and --out'],
+    [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
+    [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
+    [(out === STANDARD_STREAM || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
+  ];
+  const refused = pairs.find(([contradiction]) => contradiction);
+  if (refused) throw usageFailure(`${refused[1]} exclude each other`);
+}

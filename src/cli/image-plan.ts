@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import type { BatchInput, FileRecord } from '../operations/batch.ts';
+import type { OutputFormat } from '../operations/formats.ts';
+import type { Choices } from './image-choices.ts';
+import type { Input } from './inputs.ts';
+import type { OutputNames } from './naming.ts';
+import { existsFailure } from './writer.ts';
+
+/** An input with what was found out about it before any work. */
+export interface Planned extends BatchInput {
+  readonly input: Input;
+}
+
+/**
+ * Gives each input its output and settles what needs no work: arguments that are no files, outputs
+ * that exist, and everything in a dry run.
+ *
+ * @param names null where no files are written
+ * @throws Failure with code `usage` where two inputs would write one output
+ */
+export function plan(
+  inputs: readonly Input[],
+  names: OutputNames | null,
+  { options, outputs, run }: Choices,
+): Planned[] {
+  const format = options['format'] as OutputFormat | undefined;
+  return inputs.map((input, index): Planned => {
+    const { filename, source, problem, answer } = input;
+    const settled = (record: Omit<FileRecord, 'index' | 'inputFilename' | 'originalSize'>) => ({
+      input,
+      filename,
+      source,
+      verdict: { originalSize: 0, ...record },
+    });
+    if (problem) return settled({ status: 'failed', error: problem });
+    if (answer) return settled({ status: 'succeeded', data: answer });
+    const path = names?.predict(input, index, format) ?? null;
+    const known = path === null ? {} : { outputFilename: path };
+    if (path !== null && !outputs.overwrite && existsSync(path)) {
+      if (outputs.skipExisting) return settled({ status: 'skipped', ...known });
+      const { message } = existsFailure(path);
+      return settled({ status: 'failed', error: { code: 'output_exists', message } });
+    }
+    return run.dryRun ? settled({ status: 'planned', ...known }) : { input, filename, source };
+  });
+}

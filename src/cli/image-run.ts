@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { type BatchResult, type FileRecord, runBatch, Tally } from '../operations/batch.ts';
+import type { Operation } from '../operations/operation.ts';
+import { type ImagePool, inlinePool, startPool } from '../operations/pool.ts';
+import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
+import { type Planned, plan } from './image-plan.ts';
+import { findInputs } from './inputs.ts';
+import { onInterrupt } from './interrupt.ts';
+import { OutputNames } from './naming.ts';
+import { startProgress } from './progress.ts';
+import {
+  failuresReport,
+  jsonReport,
+  linesReport,
+  type Report,
+  tableReport,
+  totals,
+} from './report.ts';
+import { fileSink, type Sink, standardOutputSink, zipSink } from './sink.ts';
+import { say } from './terminal.ts';
+import { usageFailure } from './usage.ts';
+import { Writer } from './writer.ts';
+
+type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
+
+/**
+ * Runs one operation over the files that the arguments stand for.
+ *
+ * @returns the exit code
+ * @throws Failure with code `usage` or with a `param`, before any work was done
+ */
+export async function runImageCommand(
+  operation: Operation,
+  files: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const choices = readChoices(operation, files, flags);
+  const { outputs } = choices;
+  const inputs = await findInputs(files, {
+    recursive: choices.inputs.recursive,
+    filesFrom: choices.inputs.filesFrom,
+    exclude: outputs.out,
+    answer: (argument) => operation.answer?.(argument, choices.options),
+  });
+  if (inputs.length === 0) {
+    say('oriel: no image was found');
+    return 1;
+  }
+  if (outputs.out === STANDARD_STREAM && inputs.length > 1) {
+    throw usageFailure(`--out -: expected one image, received ${inputs.length}`);
+  }
+  const writesFiles =
+    operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
+  const names = writesFiles ? new OutputNames(outputs, inputs) : null;
+  const planned = plan(inputs, names, choices);
+  return runPlanned(operation, planned, await chooseSink(operation, names, choices), choices);
+}
+
+async function chooseSink(
+  operation: Operation,
+  names: OutputNames | null,
+  { outputs, run }: Choices,
+): Promise<Sink> {
+  if (operation.gives === 'data' || run.dryRun) return {};
+  const writer = new Writer({ overwrite: outputs.overwrite });
+  if (outputs.zip !== undefined) return zipSink(outputs.zip, writer, outputs.overwrite);
+  return names ? fileSink(names, writer, outputs) : standardOutputSink();
+}
+
+async function choosePool(planned: readonly Planned[], { run }: Choices): Promise<ImagePool> {
+  const files = planned.filter(({ verdict }) => verdict === undefined).length;
+  if (files <= 1) return inlinePool();
+  return startPool({ threads: Math.min(run.jobs ?? availableParallelism(), files) });
+}
+
+function chooseReport(operation: Operation, { run, outputs }: Choices, head: Head): Report {
+  if (run.json) return jsonReport(head);
+  if (run.jsonl) return linesReport(outputs.zip !== undefined);
+  const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
+  const silent = run.quiet || (operation.gives === 'image' && imageOnStandardOutput);
+  return silent ? failuresReport() : tableReport(operation);
+}
+
+async function runPlanned(
+  operation: Operation,
+  planned: readonly Planned[],
+  sink: Sink,
+  choices: Choices,
+): Promise<number> {
+  const started = performance.now();
+  const { options, limits, run } = choices;
+  const head: Head = { requestId: randomUUID(), operation: operation.name, status: 'completed' };
+  const report = chooseReport(operation, choices, head);
+  const pool = await choosePool(planned, choices);
+  const progress = await startProgress(planned.length, !run.quiet);
+  const tally = new Tally();
+  const failFast = new AbortController();
+  const kept: FileRecord[] = [];
+  let finished = 0;
+  const interrupt = onInterrupt(async () => {
+    progress.stop();
+    await sink.abandon?.();
+    say(`oriel: interrupted after ${finished} of ${planned.length} files`);
+  });
+  try {
+    const entries = runBatch(planned, {
+      operation,
+      options,
+      limits,
+      pool,
+      signal: failFast.signal,
+      async deliver(image, { input }, index) {
+        // Once interrupted the process is about to end: nothing that would need finishing begins.
+        if (interrupt.happened) await new Promise(() => {});
+        return sink.deliver?.(input, index, image);
+      },
+      onFinish(record) {
+        finished += 1;
+        progress.advance();
+        report.finished?.(record);
+        if (record.status === 'failed' && run.failFast) failFast.abort();
+      },
+    });
+    for await (const { record, image } of entries) {
+      const appended = image && (await sink.append?.(planned[record.index]!.input, image));
+      const whole = appended ? { ...record, ...appended } : record;
+      tally.add(whole);
+      // Only a manifest needs them all at the end; a folder of any size must not.
+      if (sink.finish) kept.push(whole);
+      await report.add(whole);
+    }
+    const summary = tally.summary(operation.gives);
+    await sink.finish?.({ ...head, summary, results: kept }, options);
+    progress.stop();
+    await report.finish(summary);
+    if (!run.quiet) say(totals(tally, planned.length, performance.now() - started));
+  } finally {
+    progress.stop();
+    interrupt.forget();
+    await pool.close();
+  }
+  return tally.failed > 0 ? 1 : 0;
+}

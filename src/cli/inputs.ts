@@ -1,0 +1,170 @@
+import { readFileSync, type Stats, statSync } from 'node:fs';
+import { basename, join, relative, resolve, sep } from 'node:path';
+import { IMAGE_EXTENSIONS } from '../operations/formats.ts';
+import { usageFailure } from './usage.ts';
+
+/** One thing to work on: a file, an image that came on standard input, or an argument that names none. */
+export interface Input {
+  /** As the user knows it. */
+  readonly filename: string;
+  /** What to open; for standard input, the bytes themselves. */
+  readonly source: { readonly path: string } | { readonly bytes: Uint8Array };
+  /** The path below the folder that was walked, or the base name: what `--out` keeps. */
+  readonly kept: string;
+  /** Why it cannot be worked on, where that shows without opening it. */
+  readonly problem?: { readonly code: string; readonly message: string };
+  /** The result itself, where the argument was no file but a question such as a size to be mapped. */
+  readonly answer?: object;
+}
+
+export interface InputFlags {
+  readonly recursive?: boolean | undefined;
+  /** A file with one path a line (or NUL between them), or `-`. */
+  readonly filesFrom?: string | undefined;
+  /** A folder whose content is never input: the one that outputs go to. */
+  readonly exclude?: string | undefined;
+  /** Answers an argument that names no file, or undefined. */
+  readonly answer?: (argument: string) => object | undefined;
+}
+
+const STANDARD_INPUT = '-';
+
+/** An argument that is not a file on disk but looks like a pattern. */
+const PATTERN = /[*?[\]{}!]|[@+]\(/;
+
+function byCodePoint(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function readAll(descriptorOrPath: number | string, what: string): Buffer {
+  try {
+    return readFileSync(descriptorOrPath);
+  } catch (error) {
+    throw usageFailure(`${what} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function listedPaths(filesFrom: string): string[] {
+  const content = readAll(
+    filesFrom === STANDARD_INPUT ? 0 : filesFrom,
+    `--files-from ${filesFrom}`,
+  );
+  const text = content.toString('utf8');
+  // NUL, as `find -print0` writes, is the one separator that no file name can hold.
+  const lines = text.includes('\0') ? text.split('\0') : text.split(/\r?\n/);
+  return lines.filter((line) => line !== '');
+}
+
+function fileInput(path: string, kept: string): Input {
+  return { filename: path, source: { path }, kept };
+}
+
+function problemInput(filename: string, code: string, message: string): Input {
+  return {
+    filename,
+    source: { path: filename },
+    kept: basename(filename),
+    problem: { code, message },
+  };
+}
+
+async function glob(patterns: string[], cwd: string): Promise<string[]> {
+  const { glob: find } = await import('tinyglobby');
+  const found = await find(patterns, {
+    cwd,
+    onlyFiles: true,
+    dot: false,
+    expandDirectories: false,
+    caseSensitiveMatch: false,
+  });
+  return found.sort(byCodePoint);
+}
+
+async function walk(folder: string): Promise<Input[]> {
+  const found = await glob([`**/*.{${IMAGE_EXTENSIONS.join(',')}}`], folder);
+  return found.map((path) => fileInput(join(folder, path), path));
+}
+
+/** The part of a pattern before its first special character, as a folder. */
+function baseOf(pattern: string): string {
+  const segments = pattern.split('/');
+  const first = segments.findIndex((segment) => PATTERN.test(segment));
+  const base = segments.slice(0, first).join('/');
+  return base === '' && pattern.startsWith('/') ? '/' : base || '.';
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A name too long or a folder that we may not enter: opening it will say so.
+    return undefined;
+  }
+}
+
+async function expand(
+  argument: string,
+  { recursive = false, exclude, answer }: InputFlags,
+): Promise<Input[]> {
+  // Outputs of an earlier run are no inputs, unless the very folder that was named holds them.
+  const fresh = (root: string, inputs: Input[]) => {
+    const outputs = exclude === undefined ? undefined : resolve(exclude);
+    if (outputs === undefined || isInside(outputs, resolve(root))) return inputs;
+    return inputs.filter(({ filename }) => !isInside(outputs, resolve(filename)));
+  };
+  // A file whose name holds special characters is itself before it is a pattern.
+  const stat = statOf(argument);
+  const answered = stat ? undefined : answer?.(argument);
+  if (answered) return [{ ...fileInput(argument, argument), answer: answered }];
+  if (stat?.isDirectory()) {
+    if (recursive) return fresh(argument, await walk(argument));
+    return [problemInput(argument, 'is_directory', 'a folder; --recursive takes the images in it')];
+  }
+  if (!stat && PATTERN.test(argument)) {
+    const base = baseOf(argument);
+    const found = await glob([argument], '.');
+    if (found.length === 0) return [problemInput(argument, 'not_found', 'no file matches')];
+    const kept = (path: string) => (recursive ? relative(base, path) : basename(path));
+    return fresh(
+      base,
+      found.map((path) => fileInput(path, kept(path))),
+    );
+  }
+  if (!stat) return [problemInput(argument, 'not_found', 'no such file')];
+  return [fileInput(argument, basename(argument))];
+}
+
+/**
+ * Finds what a command's arguments stand for, in the order given and each file once.
+ *
+ * @throws Failure with code `usage` where the arguments make no sense together
+ */
+export async function findInputs(given: readonly string[], flags: InputFlags): Promise<Input[]> {
+  const fromList = flags.filesFrom === undefined ? [] : listedPaths(flags.filesFrom);
+  if (given.includes(STANDARD_INPUT)) {
+    if (given.length > 1 || fromList.length > 0)
+      throw usageFailure('- stands for one image and goes alone');
+    if (process.stdin.isTTY)
+      throw usageFailure('- reads an image from standard input, which is a terminal');
+    const bytes = readAll(0, 'standard input');
+    // Copied out, since the bytes are moved to a thread and a Buffer may share its memory.
+    return [{ filename: STANDARD_INPUT, source: { bytes: new Uint8Array(bytes) }, kept: 'stdin' }];
+  }
+  if (given.length === 0 && flags.filesFrom === undefined) {
+    throw usageFailure(
+      'no input: name files, folders with --recursive, quoted patterns, or - for standard input',
+    );
+  }
+  const inputs = new Map<string, Input>();
+  for (const argument of [...given, ...fromList]) {
+    for (const input of await expand(argument, flags)) {
+      const path = resolve(input.filename);
+      if (!inputs.has(path)) inputs.set(path, input);
+    }
+  }
+  return [...inputs.values()];
+}

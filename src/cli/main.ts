@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { Failure } from '../failure.ts';
+import { OPERATIONS } from '../operations/registry.ts';
+import { imageCommand } from './image-command.ts';
+import { say } from './terminal.ts';
+import { isUsageFailure } from './usage.ts';
+
+/** Exit codes: the work was done, something in it failed, the command line made no sense, ^C. */
+const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+
+function version(): string {
+  const file = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** The whole command line as a tree of commands. */
+export function buildProgram(finish: (exitCode: number) => void): Command {
+  const program = new Command('oriel')
+    .description('Batch image work on every core.')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .showHelpAfterError('(--help tells more)')
+    .exitOverride()
+    .enablePositionalOptions();
+  for (const operation of OPERATIONS) {
+    program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
+  }
+  return program;
+}
+
+/**
+ * Runs the command line and sets the process's exit code.
+ *
+ * @param argv as in process.argv
+ */
+export async function main(argv: readonly string[]): Promise<void> {
+  // A reader that has seen enough (`| head`) closes the pipe: that is its right, not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.done);
+    throw error;
+  });
+  let exitCode: number = EXIT.done;
+  const program = buildProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    if (argv.length <= 2) program.help({ error: true });
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    exitCode = report(error);
+  }
+  process.exitCode = exitCode;
+}
+
+function report(error: unknown): number {
+  // Commander has printed its own message; asking for help is no error.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof Failure) {
+    say(`oriel: ${error.message}`);
+    return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
+  }
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  say(`oriel: this is a defect of Oriel, please report it: ${reason}`);
+  return EXIT.failed;
+}

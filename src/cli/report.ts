@@ -1,0 +1,149 @@
+import type { BatchResult, BatchSummary, FileRecord, Tally } from '../operations/batch.ts';
+import { printable } from '../operations/filename.ts';
+import type { Operation } from '../operations/operation.ts';
+import { type Cell, Table } from './table.ts';
+import { colourDepth, humanBytes, humanChange, print, say, swatch } from './terminal.ts';
+
+/** What a command says of each file and at the end. */
+export interface Report {
+  /** Each record as soon as it is finished. */
+  finished?(record: FileRecord): unknown;
+  /** Each record, in the order of the inputs. */
+  add(record: FileRecord): Promise<void>;
+  finish(summary: BatchSummary): Promise<void>;
+}
+
+type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
+
+/** One document of the shape of interface part 2.8, written as the records come. */
+export function jsonReport(head: Head): Report {
+  let first = true;
+  return {
+    async add(record) {
+      const lead = first ? `${JSON.stringify(head).slice(0, -1)},"results":[\n` : ',\n';
+      first = false;
+      await print(lead + JSON.stringify(record));
+    },
+    async finish(summary) {
+      const lead = first ? `${JSON.stringify(head).slice(0, -1)},"results":[` : '\n';
+      await print(`${lead}],"summary":${JSON.stringify(summary)}}\n`);
+    },
+  };
+}
+
+/**
+ * A line of JSON for each file.
+ *
+ * @param ordered in the order of the inputs, where a record is complete only then, rather than in
+ *   that of completion
+ */
+export function linesReport(ordered: boolean): Report {
+  let printed = Promise.resolve();
+  const line = (record: FileRecord) => {
+    printed = printed.then(() => print(`${JSON.stringify(record)}\n`));
+    return printed;
+  };
+  return {
+    ...(!ordered && { finished: line }),
+    // A reader that cannot keep up slows the batch down.
+    add: (record) => (ordered ? line(record) : printed),
+    finish: () => printed,
+  };
+}
+
+/** Failures alone, for people, on standard error. */
+export function failuresReport(): Report {
+  return {
+    async add({ inputFilename, error }) {
+      if (error) say(`oriel: ${printable(inputFilename)}: ${error.message} (${error.code})`);
+    },
+    async finish() {},
+  };
+}
+
+const text = (value: string): Cell => ({ text: value });
+
+/** A colour list (palette) as swatches, anything else as text. */
+function dataCell(value: unknown, depth: number): Cell {
+  if (Array.isArray(value) && value.every((item) => typeof item?.hex === 'string')) {
+    const colours = value as { hex: string; proportion?: number }[];
+    const shown = colours.map(({ hex, proportion }) => {
+      const share = proportion === undefined ? '' : ` ${Math.round(proportion * 100)}%`;
+      return `${swatch(hex, depth)}${hex}${share}`;
+    });
+    return text(shown.join('  '));
+  }
+  if (value === undefined || value === null) return text('-');
+  if (typeof value === 'object') return text(Object.values(value).join(' '));
+  return text(printable(String(value)));
+}
+
+function titleCell(column: string): Cell {
+  return text(column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toUpperCase());
+}
+
+/** A table for people on standard output, and a line of totals on standard error. */
+export function tableReport({ gives, columns = [] }: Operation): Report {
+  const table = new Table();
+  const depth = colourDepth();
+  const images = ['OUTPUT', 'PIXELS', 'BEFORE', 'AFTER', 'CHANGE'];
+  let titled = false;
+
+  const cells = (record: FileRecord): Cell[] => {
+    const { error, warnings = [], data, size = 0, originalSize } = record;
+    const name = text(printable(record.inputFilename));
+    if (error) return [name, text(`${record.status}: ${error.message} (${error.code})`)];
+    if (gives === 'data') {
+      return [
+        name,
+        ...columns.map((key) => dataCell((data as Record<string, unknown>)[key], depth)),
+      ];
+    }
+    return [
+      name,
+      text(printable(record.outputFilename ?? '')),
+      text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
+      text(humanBytes(originalSize)),
+      text(humanBytes(size)),
+      text(
+        [humanChange(originalSize, size), ...warnings.map(({ message }) => `(${message})`)].join(
+          ' ',
+        ),
+      ),
+    ];
+  };
+
+  return {
+    async add(record) {
+      if (!titled) {
+        titled = true;
+        const titles = gives === 'image' ? images.map(text) : columns.map(titleCell);
+        await table.add([text('FILE'), ...titles]);
+      }
+      await table.add(cells(record));
+    },
+    async finish() {
+      await table.flush();
+    },
+  };
+}
+
+/**
+ * The line of totals for people.
+ *
+ * @param inputs how many files there were, those included that were never started
+ */
+export function totals(tally: Tally, inputs: number, milliseconds: number): string {
+  const { succeeded, failed, skipped, planned, total, convertedBytes, outputBytes } = tally;
+  const files = `${inputs} ${inputs === 1 ? 'file' : 'files'}`;
+  if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
+  const parts = [`${succeeded} of ${files} done`];
+  if (failed > 0) parts.push(`${failed} failed`);
+  if (skipped > 0) parts.push(`${skipped} skipped`);
+  if (total < inputs) parts.push(`${inputs - total} not started`);
+  const bytes =
+    outputBytes > 0
+      ? `: ${humanBytes(convertedBytes)} to ${humanBytes(outputBytes)} (${humanChange(convertedBytes, outputBytes)})`
+      : '';
+  return `${parts.join(', ')}${bytes} in ${(milliseconds / 1000).toFixed(1)} s`;
+}

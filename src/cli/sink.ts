@@ -1,0 +1,108 @@
+import { existsSync, statSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { Failure } from '../failure.ts';
+import type { BatchResult, FileRecord } from '../operations/batch.ts';
+import type { OutputImage } from '../operations/operation.ts';
+import type { Input } from './inputs.ts';
+import type { OutputNames } from './naming.ts';
+import { print } from './terminal.ts';
+import { usageFailure } from './usage.ts';
+import { existsFailure, type Writer } from './writer.ts';
+
+/** Where the images of a batch go. What a method returns is added to the file's record. */
+export interface Sink {
+  /** Takes an image as soon as it is finished. */
+  readonly deliver?: (
+    input: Input,
+    index: number,
+    image: OutputImage,
+  ) => Promise<Partial<FileRecord>>;
+  /** Takes an image when its turn in the order of the inputs has come. */
+  readonly append?: (input: Input, image: OutputImage) => Promise<Partial<FileRecord>>;
+  readonly finish?: (result: BatchResult, parameters: unknown) => Promise<void>;
+  /** Leaves no trace of what was not finished. */
+  readonly abandon?: () => Promise<void>;
+}
+
+/** A file for each image. */
+export function fileSink(
+  names: OutputNames,
+  writer: Writer,
+  { skipExisting, keepMtime }: { readonly skipExisting: boolean; readonly keepMtime: boolean },
+): Sink {
+  return {
+    async deliver(input, index, image) {
+      const path = names.resolve(input, index, image);
+      try {
+        await writer.write(path, async (file) => {
+          await file.writeFile(image.bytes);
+          if (keepMtime) await copyTimes(input, file);
+        });
+      } catch (error) {
+        const exists = error instanceof Failure && error.code === 'output_exists';
+        if (!exists || !skipExisting) throw error;
+        return { status: 'skipped', outputFilename: path };
+      }
+      return { outputFilename: path };
+    },
+    abandon: () => writer.settled(),
+  };
+}
+
+async function copyTimes({ source }: Input, file: FileHandle): Promise<void> {
+  if (!('path' in source)) return;
+  const { atime, mtime } = statSync(source.path);
+  await file.utimes(atime, mtime);
+}
+
+/** One image on standard output. */
+export function standardOutputSink(): Sink {
+  if (process.stdout.isTTY) {
+    throw usageFailure('--out -: expected a file or a pipe, received a terminal');
+  }
+  return {
+    async deliver(_input, _index, { bytes }) {
+      await print(bytes);
+      return { outputFilename: '-' };
+    },
+  };
+}
+
+/**
+ * One ZIP with all images and their manifest.
+ *
+ * @param path a file, or `-` for standard output
+ */
+export async function zipSink(path: string, writer: Writer, overwrite: boolean): Promise<Sink> {
+  const toStandardOutput = path === '-';
+  if (toStandardOutput && process.stdout.isTTY) {
+    throw usageFailure('--zip -: expected a file or a pipe, received a terminal');
+  }
+  if (!toStandardOutput && !overwrite && existsSync(path)) throw existsFailure(path);
+  const { createZip } = await import('../operations/zip.ts');
+  const zip = await createZip();
+  const written = toStandardOutput
+    ? pipeline(zip.stream, process.stdout, { end: false })
+    : writer.write(path, (file) =>
+        pipeline(zip.stream, file.createWriteStream({ autoClose: false })),
+      );
+  // Awaited at the end; until then a full disk must show as the failure of the next image.
+  const broken = new Promise<never>((_, reject) => {
+    written.catch(reject);
+  });
+  broken.catch(() => {});
+  return {
+    async append({ filename }, image) {
+      return { outputFilename: await Promise.race([zip.add(filename, image), broken]) };
+    },
+    async finish(result, parameters) {
+      await Promise.race([zip.finish(result, parameters), broken]);
+      await written;
+    },
+    async abandon() {
+      zip.stream.destroy(new Error('abandoned'));
+      await written.catch(() => {});
+    },
+  };
+}

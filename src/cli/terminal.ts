@@ -1,0 +1,61 @@
+import { WriteStream } from 'node:tty';
+
+/** Writes to standard output and waits while a slow reader holds it up. */
+export async function print(text: string | Uint8Array): Promise<void> {
+  if (!process.stdout.write(text)) {
+    await new Promise<void>((resolve) => {
+      process.stdout.once('drain', resolve);
+      // A reader that went away (`| head`) will never drain anything.
+      process.stdout.once('close', resolve);
+    });
+  }
+}
+
+/** Says something to the person, apart from the data on standard output. */
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/**
+ * How many bits of colour standard output shows: 1 for none, 8 for 256 colours, 24 for all.
+ * Follows NO_COLOR and FORCE_COLOR as Node itself does.
+ */
+export function colourDepth(): number {
+  if (!process.stdout.isTTY && process.env['FORCE_COLOR'] === undefined) return 1;
+  return WriteStream.prototype.getColorDepth.call(process.stdout, process.env);
+}
+
+/** The nearest entry of the 6x6x6 cube of 256-colour terminals. */
+function cubeIndex([red, green, blue]: readonly [number, number, number]): number {
+  const level = (channel: number) => Math.round((channel / 255) * 5);
+  return 16 + 36 * level(red) + 6 * level(green) + level(blue);
+}
+
+/** Two cells of a colour, or nothing where the terminal has too few. */
+export function swatch(hex: string, depth: number): string {
+  const channel = (index: number) => Number.parseInt(hex.slice(index, index + 2), 16);
+  const rgb = [channel(1), channel(3), channel(5)] as const;
+  if (depth >= 24) return `\u001b[48;2;${rgb.join(';')}m  \u001b[0m `;
+  if (depth >= 8) return `\u001b[48;5;${cubeIndex(rgb)}m  \u001b[0m `;
+  return '';
+}
+
+/** Bytes for people: `812 KB`, `1.9 MB`. */
+export function humanBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ['KB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+}
+
+/** What became of a size: `-58 %`, `+3 %`. */
+export function humanChange(before: number, after: number): string {
+  if (before === 0) return '';
+  const percent = Math.round((after / before - 1) * 100);
+  return `${percent > 0 ? '+' : ''}${percent} %`;
+}

@@ -1,0 +1,133 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Failure } from '../failure.ts';
+
+const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  ENAMETOOLONG: 'the name is too long',
+  ENOTDIR: 'part of its path is a file',
+  EEXIST: 'part of its path is a file',
+  EISDIR: 'it is a folder',
+};
+
+/** Codes of file systems without hard links (FAT, several network ones). */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+export function existsFailure(path: string): Failure {
+  return new Failure('invalid_request', `${path} exists already; --overwrite replaces it`, {
+    code: 'output_exists',
+  });
+}
+
+export interface WriterOptions {
+  readonly overwrite: boolean;
+}
+
+/** Writes files that appear whole or not at all, and never over another unless told so. */
+export class Writer {
+  readonly #overwrite: boolean;
+  readonly #prepared = new Set<string>();
+  readonly #underWay = new Set<Promise<void>>();
+  #temporaries = 0;
+
+  constructor({ overwrite }: WriterOptions) {
+    this.#overwrite = overwrite;
+  }
+
+  /**
+   * Writes one file beside its place and then gives it its name.
+   *
+   * @param fill writes the content
+   * @throws Failure with code `output_exists` or `write_failed`
+   */
+  async write(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
+    const writing = this.#write(path, fill);
+    const settled = writing.then(
+      () => {},
+      () => {},
+    );
+    this.#underWay.add(settled);
+    try {
+      await writing;
+    } finally {
+      this.#underWay.delete(settled);
+    }
+  }
+
+  /** Resolves when no file is between its temporary name and its own. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  async #write(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
+    const folder = dirname(path);
+    this.#temporaries += 1;
+    // A short name of its own, since the file's with something added might be too long.
+    const temporary = join(folder, `.oriel-${process.pid}-${this.#temporaries}.tmp`);
+    try {
+      this.#prepare(folder);
+      const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
+      const file = await open(temporary, 'wx');
+      try {
+        await fill(file);
+        if (replaced) {
+          await file.chmod(replaced.mode);
+          // What is replaced is gone afterwards: the new bytes must outlast a power cut before.
+          await file.sync();
+        }
+      } finally {
+        await file.close();
+      }
+      if (this.#overwrite) await rename(temporary, path);
+      else await publish(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      if (error instanceof Failure) throw error;
+      const { code = '', message } = error as NodeJS.ErrnoException;
+      throw new Failure('unknown', `${path} cannot be written: ${REASONS[code] ?? message}`, {
+        code: 'write_failed',
+        cause: error,
+      });
+    }
+  }
+
+  /** Makes a folder, and sweeps out of it what a run that was killed left behind. */
+  #prepare(folder: string): void {
+    if (this.#prepared.has(folder)) return;
+    mkdirSync(folder, { recursive: true });
+    for (const name of readdirSync(folder)) {
+      const pid = TEMPORARY.exec(name)?.[1];
+      if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
+    }
+    this.#prepared.add(folder);
+  }
+}
+
+/** Gives a file its name unless that is taken: a link fails where a rename would replace. */
+async function publish(temporary: string, path: string): Promise<void> {
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if (existsSync(path)) throw existsFailure(path);
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    await rename(temporary, path);
+    return;
+  }
+  await unlink(temporary);
+}

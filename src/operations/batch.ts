@@ -1,0 +1,254 @@
+import { Failure } from '../failure.ts';
+import type { JobSuccess, Source } from './job.ts';
+import type { Limits } from './limits.ts';
+import type { Operation, Warning } from './operation.ts';
+import type { ImagePool } from './pool.ts';
+
+/** One file of a batch. */
+export interface BatchInput {
+  /** As its owner knows it; never used to open anything. */
+  readonly filename: string;
+  readonly source: Source;
+  /** A verdict reached before any work: the file is reported with it and not touched. */
+  readonly verdict?: Omit<FileRecord, 'index' | 'inputFilename'>;
+}
+
+/** One element of `results` (interface part 2.8), with what an image output adds to it. */
+export interface FileRecord {
+  readonly index: number;
+  readonly inputFilename: string;
+  /** `skipped` and `planned` are the command line's: an output that exists, and a dry run. */
+  readonly status: 'succeeded' | 'failed' | 'skipped' | 'planned';
+  /** Bytes; 0 where the input could not be read. */
+  readonly originalSize: number;
+  readonly outputFilename?: string;
+  readonly format?: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly pages?: number;
+  /** Bytes of the output. */
+  readonly size?: number;
+  readonly sha256?: string;
+  readonly data?: object;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly warnings?: readonly Warning[];
+}
+
+type Image = NonNullable<JobSuccess['image']>;
+
+/** A finished file; `image` is there when it succeeded with one that was not delivered yet. */
+export interface BatchEntry {
+  readonly record: FileRecord;
+  readonly image?: Image;
+}
+
+export interface BatchOptions<Input extends BatchInput> {
+  readonly operation: Operation;
+  /** What the operation's schema gave. */
+  readonly options: unknown;
+  readonly limits: Limits;
+  readonly pool: ImagePool;
+  /** Aborted: no further file is started; those under way are finished and yielded. */
+  readonly signal?: AbortSignal;
+  /**
+   * Takes a finished image in the order of completion while the file's place among the jobs under
+   * way is still held, so that a slow disk slows the reading down. A Failure becomes the file's.
+   * Where it gives undefined, the image is yielded in the order of the inputs instead.
+   */
+  readonly deliver?: (
+    image: Image,
+    input: Input,
+    index: number,
+  ) => Promise<Partial<FileRecord> | undefined>;
+  /** Told of each file as it finishes, whatever its place in the order. */
+  readonly onFinish?: (record: FileRecord) => void;
+}
+
+/** Finished records that may wait for a slow file before them. */
+const RECORDS_AHEAD = 1024;
+/** Bytes of finished images that may wait for a slow file before them. */
+const BYTES_AHEAD = 64 * 1024 * 1024;
+
+/**
+ * Runs one operation over any number of files and yields them in the order of the inputs. Memory
+ * is bounded by the pool's size and the two constants above, not by the number of files: inputs are
+ * drawn as places fall free, and an unread result stops the drawing.
+ */
+export async function* runBatch<Input extends BatchInput>(
+  inputs: Iterable<Input>,
+  options: BatchOptions<Input>,
+): AsyncGenerator<BatchEntry> {
+  const { pool, signal } = options;
+  const iterator = inputs[Symbol.iterator]();
+  const finished = new Map<number, BatchEntry>();
+  let started = 0;
+  let yielded = 0;
+  let running = 0;
+  let bytesWaiting = 0;
+  let exhausted = false;
+  let defect: { readonly error: unknown } | undefined;
+  let wake = () => {};
+
+  const mayStart = () =>
+    !exhausted &&
+    !signal?.aborted &&
+    running < pool.size &&
+    started - yielded < RECORDS_AHEAD &&
+    bytesWaiting < BYTES_AHEAD;
+
+  const start = async (input: Input, index: number) => {
+    try {
+      const entry = await runOne(input, index, options);
+      bytesWaiting += entry.image?.bytes.byteLength ?? 0;
+      finished.set(index, entry);
+      options.onFinish?.(entry.record);
+    } catch (error) {
+      // Not a file's failure but a defect: the reader gets it, and nothing more is started.
+      defect ??= { error };
+      exhausted = true;
+    }
+    running -= 1;
+    // Not left to the reader: the pool must not idle while a result is being written out.
+    fill();
+    wake();
+  };
+
+  const fill = () => {
+    while (mayStart()) {
+      const { value, done } = iterator.next();
+      if (done) {
+        exhausted = true;
+        break;
+      }
+      running += 1;
+      void start(value, started);
+      started += 1;
+    }
+  };
+
+  try {
+    for (;;) {
+      fill();
+      if (defect) throw defect.error;
+      const entry = finished.get(yielded);
+      if (entry) {
+        finished.delete(yielded);
+        yielded += 1;
+        bytesWaiting -= entry.image?.bytes.byteLength ?? 0;
+        yield entry;
+      } else if (running === 0) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    exhausted = true;
+  }
+}
+
+async function runOne<Input extends BatchInput>(
+  input: Input,
+  index: number,
+  { operation, options, limits, pool, deliver }: BatchOptions<Input>,
+): Promise<BatchEntry> {
+  const base = { index, inputFilename: input.filename };
+  if (input.verdict) return { record: { ...base, ...input.verdict } };
+  const { source } = input;
+  const result = await pool.run({ operation: operation.name, options, source, limits });
+  const { originalSize } = result;
+  if (!result.ok)
+    return { record: { ...base, status: 'failed', originalSize, error: result.error } };
+
+  const { image, data, warnings } = result;
+  const done: FileRecord = {
+    ...base,
+    status: 'succeeded',
+    originalSize,
+    ...(image && {
+      format: image.format,
+      width: image.width,
+      height: image.height,
+      ...(image.pages && { pages: image.pages }),
+      size: image.bytes.byteLength,
+      sha256: image.sha256,
+    }),
+    ...(data && { data }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+  if (!image || !deliver) return { record: done, ...(image && { image }) };
+  try {
+    const delivered = await deliver(image, input, index);
+    return delivered ? { record: { ...done, ...delivered } } : { record: done, image };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { code, message } = error;
+    return {
+      record: {
+        ...base,
+        status: 'failed',
+        originalSize,
+        error: { code: code ?? 'processing_failed', message },
+      },
+    };
+  }
+}
+
+export interface BatchSummary {
+  readonly total: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly originalBytes: number;
+  /** Only where files can be skipped. */
+  readonly skipped?: number;
+  /** Only for operations that give images. */
+  readonly outputBytes?: number;
+}
+
+/** Counts records as they pass, so that no list of them need be kept for it. */
+export class Tally {
+  total = 0;
+  succeeded = 0;
+  failed = 0;
+  skipped = 0;
+  planned = 0;
+  /** Of every file, failed ones included. */
+  originalBytes = 0;
+  /** Of the files that gave an image: what the outputs replace. */
+  convertedBytes = 0;
+  outputBytes = 0;
+
+  add({ status, originalSize, size }: FileRecord): void {
+    this.total += 1;
+    this[status] += 1;
+    this.originalBytes += originalSize;
+    if (size !== undefined) {
+      this.convertedBytes += originalSize;
+      this.outputBytes += size;
+    }
+  }
+
+  /** The `summary` of interface part 2.8. */
+  summary(gives: Operation['gives']): BatchSummary {
+    const { total, succeeded, failed, skipped, originalBytes, outputBytes } = this;
+    return {
+      total,
+      succeeded,
+      failed,
+      originalBytes,
+      ...(skipped > 0 && { skipped }),
+      ...(gives === 'image' && { outputBytes }),
+    };
+  }
+}
+
+/** The whole result of a batch (interface part 2.8); a ZIP's manifest adds `parameters`. */
+export interface BatchResult {
+  readonly requestId: string;
+  readonly operation: string;
+  readonly status: 'completed';
+  readonly summary: BatchSummary;
+  readonly results: readonly FileRecord[];
+}

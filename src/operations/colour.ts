@@ -1,0 +1,59 @@
+import * as z from 'zod';
+
+/** The sixteen colour names of HTML 4 and `transparent`; everything else is written as hex. */
+const NAMED: Readonly<Record<string, string>> = {
+  transparent: '#00000000',
+  black: '#000000',
+  silver: '#c0c0c0',
+  gray: '#808080',
+  grey: '#808080',
+  white: '#ffffff',
+  maroon: '#800000',
+  red: '#ff0000',
+  purple: '#800080',
+  fuchsia: '#ff00ff',
+  green: '#008000',
+  lime: '#00ff00',
+  olive: '#808000',
+  yellow: '#ffff00',
+  navy: '#000080',
+  blue: '#0000ff',
+  teal: '#008080',
+  aqua: '#00ffff',
+};
+
+/** Channels 0 to 255, alpha 0 to 1: the shape that sharp takes. */
+export interface Colour {
+  readonly r: number;
+  readonly g: number;
+  readonly b: number;
+  readonly alpha: number;
+}
+
+/** A hex colour or a name, checked as a text so that one error names the flag or field. */
+export const colour = z
+  .string()
+  .regex(
+    new RegExp(
+      `^(#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})|${Object.keys(NAMED).join('|')})$`,
+      'i',
+    ),
+  )
+  .meta({ expects: 'a colour such as #ff8800, #ff880080, white or transparent' });
+
+/** @param text a value that passed the schema `colour` */
+export function parseColour(text: string): Colour {
+  const hex = (NAMED[text.toLowerCase()] ?? text).slice(1);
+  const full = hex.length < 6 ? [...hex].map((digit) => digit + digit).join('') : hex;
+  const channel = (index: number) => Number.parseInt(full.slice(index * 2, index * 2 + 2), 16);
+  return {
+    r: channel(0),
+    g: channel(1),
+    b: channel(2),
+    alpha: full.length === 8 ? channel(3) / 255 : 1,
+  };
+}
+
+export function isGrey({ r, g, b }: Colour): boolean {
+  return r === g && g === b;
+}

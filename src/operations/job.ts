@@ -1,0 +1,38 @@
+import type { Limits } from './limits.ts';
+import type { FileErrorCode, OutputImage, Warning } from './operation.ts';
+
+/** Where a thread finds one input: a file that it reads itself, or bytes that were moved to it. */
+export type Source = { readonly path: string } | { readonly bytes: Uint8Array };
+
+/** One file's work, as it crosses to a thread. Structured-cloneable. */
+export interface Job {
+  readonly operation: string;
+  /** What the operation's schema gave. */
+  readonly options: unknown;
+  readonly source: Source;
+  readonly limits: Limits;
+}
+
+export interface FileError {
+  readonly code: FileErrorCode;
+  readonly message: string;
+}
+
+interface Outcome {
+  /** Bytes of the input; 0 where it could not be read. */
+  readonly originalSize: number;
+}
+
+export interface JobSuccess extends Outcome {
+  readonly ok: true;
+  readonly image?: OutputImage & { readonly sha256: string };
+  readonly data?: object;
+  readonly warnings: readonly Warning[];
+}
+
+export interface JobFailure extends Outcome {
+  readonly ok: false;
+  readonly error: FileError;
+}
+
+export type JobResult = JobSuccess | JobFailure;

@@ -1,0 +1,24 @@
+/** Bounds on what one file may ask of us. The command line and the daemon share these defaults. */
+export interface Limits {
+  /** Bytes of one input file (interface part 8: 30 MB). */
+  readonly fileBytes: number;
+  /** Decoded pixels of one input, all its frames together. */
+  readonly pixels: number;
+  /** Frames or pages of one input. */
+  readonly frames: number;
+  /** Pixels along one side of an output. */
+  readonly side: number;
+  /** Milliseconds that one file may take from the moment a thread takes it up. */
+  readonly deadline: number;
+  /** SVG is markup that draws, not pixels: it is read only where the operator says so. */
+  readonly svg: boolean;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  fileBytes: 30 * 1024 * 1024,
+  pixels: 50_000_000,
+  frames: 256,
+  side: 8192,
+  deadline: 120_000,
+  svg: false,
+};

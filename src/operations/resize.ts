@@ -1,0 +1,182 @@
+import * as z from 'zod';
+import { parseColour } from './colour.ts';
+import { checkOutputSize, encode, encodingFields, format, sameFormat } from './encoding.ts';
+import { FORMATS } from './formats.ts';
+import { readHeader } from './header.ts';
+import { defineOperation, type Sharp } from './operation.ts';
+import { openPicture } from './picture.ts';
+
+const side = z.int().min(1).max(8192).optional();
+
+const POSITIONS = [
+  'center',
+  'north',
+  'northeast',
+  'east',
+  'southeast',
+  'south',
+  'southwest',
+  'west',
+  'northwest',
+  'attention',
+  'entropy',
+] as const;
+
+const options = z
+  .strictObject({
+    width: side.describe('pixels; alone, the height follows'),
+    height: side.describe('pixels; alone, the width follows'),
+    percent: z
+      .number()
+      .min(1)
+      .max(400)
+      .optional()
+      .describe('of both sides, instead of width and height'),
+    fit: z
+      .enum(['inside', 'cover', 'contain', 'fill', 'outside'])
+      .default('inside')
+      .describe('how the image meets width and height'),
+    position: z
+      .enum(POSITIONS)
+      .default('center')
+      .describe('what cover keeps and where contain puts the image'),
+    enlarge: z.boolean().default(false).describe('let small images grow'),
+    kernel: z
+      .enum([
+        'lanczos3',
+        'lanczos2',
+        'mitchell',
+        'cubic',
+        'linear',
+        'nearest',
+        'mks2013',
+        'mks2021',
+      ])
+      .default('lanczos3')
+      .describe('resampling filter'),
+    format: format.optional().describe("output format (default: the input's)"),
+    ...encodingFields,
+  })
+  .superRefine(({ width, height, percent, fit, position }, context) => {
+    const issue = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (percent !== undefined) {
+      if (width !== undefined || height !== undefined)
+        issue('percent', 'goes without width and height');
+    } else if (width === undefined && height === undefined) {
+      issue('width', 'one of width, height and percent is required');
+    }
+    if ((position === 'attention' || position === 'entropy') && fit !== 'cover') {
+      issue('position', `${position} goes with fit cover only`);
+    }
+  });
+
+type ResizeOptions = z.output<typeof options>;
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const atLeastOne = (pixels: number) => Math.max(1, Math.round(pixels));
+
+/**
+ * The size that a picture is scaled to and, where that differs, the canvas or the cut-out that it
+ * ends up in. Computed here rather than by the resizer, so that it can be refused beforehand and so
+ * that `contain` does not enlarge unasked, which sharp's `withoutEnlargement` leaves undone.
+ */
+export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; final: Size } {
+  if (to.percent !== undefined) {
+    const scaled = {
+      width: atLeastOne((from.width * to.percent) / 100),
+      height: atLeastOne((from.height * to.percent) / 100),
+    };
+    return { scaled, final: scaled };
+  }
+  const xScale = to.width === undefined ? undefined : to.width / from.width;
+  const yScale = to.height === undefined ? undefined : to.height / from.height;
+  const largest = to.enlarge ? Number.POSITIVE_INFINITY : 1;
+  if (to.fit === 'fill' && xScale !== undefined && yScale !== undefined) {
+    const scaled = {
+      width: atLeastOne(from.width * Math.min(xScale, largest)),
+      height: atLeastOne(from.height * Math.min(yScale, largest)),
+    };
+    return { scaled, final: scaled };
+  }
+  const pick = to.fit === 'cover' || to.fit === 'outside' ? Math.max : Math.min;
+  const scale = Math.min(
+    largest,
+    xScale === undefined || yScale === undefined ? (xScale ?? yScale)! : pick(xScale, yScale),
+  );
+  const scaled = { width: atLeastOne(from.width * scale), height: atLeastOne(from.height * scale) };
+  const box = { width: to.width ?? scaled.width, height: to.height ?? scaled.height };
+  if (to.fit === 'contain') return { scaled, final: box };
+  if (to.fit === 'cover') {
+    const final = {
+      width: Math.min(box.width, scaled.width),
+      height: Math.min(box.height, scaled.height),
+    };
+    return { scaled, final };
+  }
+  return { scaled, final: scaled };
+}
+
+/** The share of the spare room that lies before the picture: 0, a half or 1 along each axis. */
+function anchor(position: ResizeOptions['position']): { x: number; y: number } {
+  const x = position.endsWith('west') ? 0 : position.endsWith('east') ? 1 : 0.5;
+  const y = position.startsWith('north') ? 0 : position.startsWith('south') ? 1 : 0.5;
+  return { x, y };
+}
+
+function place(image: Sharp, from: Size, to: ResizeOptions, alpha: boolean): Sharp {
+  const { scaled, final } = resizedSize(from, to);
+  const { kernel, position } = to;
+  if (to.fit === 'cover') {
+    return image.resize({
+      ...final,
+      fit: 'cover',
+      position,
+      kernel,
+      withoutEnlargement: !to.enlarge,
+    });
+  }
+  const resized = image.resize({ ...scaled, fit: 'fill', kernel });
+  if (to.fit !== 'contain') return resized;
+  const { x, y } = anchor(position);
+  const left = Math.round((final.width - scaled.width) * x);
+  const top = Math.round((final.height - scaled.height) * y);
+  const background = parseColour(to.background);
+  return resized.extend({
+    left,
+    top,
+    right: final.width - scaled.width - left,
+    bottom: final.height - scaled.height - top,
+    background: alpha ? background : { ...background, alpha: 1 },
+  });
+}
+
+export const resize = defineOperation({
+  name: 'resize',
+  summary: 'Resize images',
+  gives: 'image',
+  options,
+  examples: [
+    "resize --width 800 --name '{name}-{width}w.{ext}' *.jpg",
+    'resize --width 400 --height 400 --fit cover --position attention --format webp *.jpg',
+    'resize --percent 50 --recursive . --out half',
+  ],
+  async run(input, given) {
+    const header = await readHeader(input);
+    const to = given.format ?? sameFormat(header);
+    const { final } = resizedSize(header, given);
+    checkOutputSize(input, final, header.pages);
+    const picture = await openPicture(input, header, to, given.animated);
+    return encode(
+      input,
+      picture,
+      place(picture.image, header, given, FORMATS[to].alpha),
+      to,
+      given,
+    );
+  },
+});

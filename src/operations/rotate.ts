@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import { colour, parseColour } from './colour.ts';
+import { checkOutputSize, encode, encodingFields, format, sameFormat } from './encoding.ts';
+import { FORMATS } from './formats.ts';
+import { readHeader } from './header.ts';
+import { defineOperation, type OperationInput, type Sharp } from './operation.ts';
+import { mapFrames, openPicture, type Picture } from './picture.ts';
+
+const options = z
+  .strictObject({
+    angle: z.number().min(-360).max(360).optional().describe('degrees clockwise'),
+    flip: z.boolean().default(false).describe('mirror top to bottom, after the rotation'),
+    flop: z.boolean().default(false).describe('mirror left to right, after the rotation'),
+    format: format.optional().describe("output format (default: the input's)"),
+    ...encodingFields,
+    background: colour
+      .optional()
+      .describe(
+        'what fills the corners (default: transparent, or white where the format has no alpha)',
+      ),
+  })
+  .superRefine(({ angle, flip, flop }, context) => {
+    if (angle === undefined && !flip && !flop) {
+      context.addIssue({
+        code: 'custom',
+        path: ['angle'],
+        message: 'one of angle, flip and flop is required',
+      });
+    }
+  });
+
+/** The sides of the upright box around a rectangle turned by `angle` degrees, as libvips rounds them. */
+function turnedSize({ width, height }: { width: number; height: number }, angle: number) {
+  const radians = (angle * Math.PI) / 180;
+  const [sine, cosine] = [Math.abs(Math.sin(radians)), Math.abs(Math.cos(radians))];
+  return {
+    width: Math.round(width * cosine + height * sine),
+    height: Math.round(width * sine + height * cosine),
+  };
+}
+
+/** Pixels as they are, for a step that must see the result of the one before it. */
+async function settled({ sharp }: OperationInput, image: Sharp, deep: boolean): Promise<Sharp> {
+  const { data, info } = await image
+    .raw({ depth: deep ? 'ushort' : 'uchar' })
+    .toBuffer({ resolveWithObject: true });
+  const pixels = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
+  const { width, height, channels } = info;
+  return sharp(pixels, { limitInputPixels: false, raw: { width, height, channels } });
+}
+
+export const rotate = defineOperation({
+  name: 'rotate',
+  summary: 'Rotate and mirror images',
+  gives: 'image',
+  options,
+  examples: ['rotate --angle 90 --out turned *.jpg', 'rotate --flop --format png *.jpg'],
+  async run(input, given) {
+    const header = await readHeader(input);
+    const to = given.format ?? sameFormat(header);
+    const angle = (((given.angle ?? 0) % 360) + 360) % 360;
+    checkOutputSize(input, turnedSize(header, angle), header.pages);
+    const background = given.background ?? (FORMATS[to].alpha ? 'transparent' : 'white');
+    const fill = parseColour(background);
+    const picture = await openPicture(input, header, to, given.animated);
+
+    const turn = (frame: Sharp) => {
+      if (angle === 0) return frame;
+      const opaque = angle % 90 === 0 || fill.alpha === 1;
+      return (opaque ? frame : frame.ensureAlpha()).rotate(angle, { background: fill });
+    };
+    const mirror = (frame: Sharp) => frame.flip(given.flip).flop(given.flop);
+    const mirrors = given.flip || given.flop;
+    return encode(input, picture, await turned(input, picture), to, { ...given, background });
+
+    async function turned(from: OperationInput, { image, frames }: Picture): Promise<Sharp> {
+      if (frames > 1 && angle % 180 !== 0)
+        return mirror(await mapFrames(from, image, header, turn));
+      // In one pipeline sharp mirrors before it turns by an arbitrary angle.
+      if (mirrors && angle % 90 !== 0) return mirror(await settled(from, turn(image), header.deep));
+      return mirror(turn(image));
+    }
+  },
+});

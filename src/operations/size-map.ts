@@ -1,0 +1,40 @@
+import * as z from 'zod';
+import { Failure } from '../failure.ts';
+import { readHeader } from './header.ts';
+import { defineOperation } from './operation.ts';
+import { outputSize, parseTarget, RESOLUTIONS, type Size } from './sizes.ts';
+
+const text = ({ width, height }: Size) => `${width}x${height}`;
+
+function answer(target: Size | 'auto'): object {
+  if (target === 'auto') return { target: 'auto', size: 'auto' };
+  const output = outputSize(target);
+  return { target: text(target), size: text(output), width: output.width, height: output.height };
+}
+
+export const sizeMap = defineOperation({
+  name: 'size-map',
+  summary: 'Map sizes, ratios and images to the output sizes of image generation',
+  gives: 'data',
+  options: z.strictObject({
+    resolution: z.enum(RESOLUTIONS).optional().describe('long edge of a ratio'),
+  }),
+  columns: ['target', 'size'],
+  examples: [
+    'size-map 1280x720 1920x1080',
+    'size-map 16:9 --resolution 2K',
+    'size-map --json *.jpg',
+  ],
+  answer(argument, { resolution }) {
+    try {
+      return answer(parseTarget(argument, resolution));
+    } catch (error) {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
+  },
+  async run(input) {
+    const { width, height } = await readHeader(input);
+    return { data: answer({ width, height }) };
+  },
+});

@@ -1,0 +1,63 @@
+export type InputFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'heic' | 'gif' | 'tiff' | 'svg';
+
+/** What the first bytes say: a format we may read, a format that we know and do not read, or neither. */
+export type Sniffed = { readonly format: InputFormat } | { readonly unsupported: string } | null;
+
+const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<Sniffed>])[] = [
+  ['\xff\xd8\xff', { format: 'jpeg' }],
+  ['\x89PNG\r\n\x1a\n', { format: 'png' }],
+  ['GIF87a', { format: 'gif' }],
+  ['GIF89a', { format: 'gif' }],
+  ['II*\0', { format: 'tiff' }],
+  ['MM\0*', { format: 'tiff' }],
+  ['II+\0', { format: 'tiff' }],
+  ['MM\0+', { format: 'tiff' }],
+  ['BM', { unsupported: 'BMP' }],
+  ['\0\0\0\x0cJXL ', { unsupported: 'JPEG XL' }],
+  ['\xff\x0a', { unsupported: 'JPEG XL' }],
+  ['\0\0\0\x0cjP  ', { unsupported: 'JPEG 2000' }],
+  ['\xff\x4f\xff\x51', { unsupported: 'JPEG 2000' }],
+  ['8BPS', { unsupported: 'Photoshop' }],
+  ['%PDF-', { unsupported: 'PDF' }],
+  ['\0\0\x01\0', { unsupported: 'ICO' }],
+  ['qoif', { unsupported: 'QOI' }],
+  ['v/1\x01', { unsupported: 'OpenEXR' }],
+];
+
+/** Brands of ISO base media files (ISO/IEC 23008-12, AVIF 1.1): the image kinds among them. */
+const BRANDS: Readonly<Record<string, NonNullable<Sniffed>>> = {
+  avif: { format: 'avif' },
+  avis: { unsupported: 'animated AVIF' },
+  heic: { format: 'heic' },
+  heix: { format: 'heic' },
+  heim: { format: 'heic' },
+  heis: { format: 'heic' },
+  hevc: { unsupported: 'animated HEIC' },
+  hevx: { unsupported: 'animated HEIC' },
+  mif1: { format: 'heic' },
+  msf1: { unsupported: 'animated HEIF' },
+};
+
+/** Tells a file's format by its content, never by its name. Reads the first 512 bytes at most. */
+export function sniff(bytes: Uint8Array): Sniffed {
+  const head = Buffer.from(
+    bytes.buffer,
+    bytes.byteOffset,
+    Math.min(bytes.byteLength, 512),
+  ).toString('latin1');
+  for (const [magic, sniffed] of SIGNATURES) if (head.startsWith(magic)) return sniffed;
+  if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return { format: 'webp' };
+  if (head.startsWith('ftyp', 4)) {
+    const major = head.slice(8, 12);
+    // The generic brand mif1 says only "an image item": a compatible brand says which codec.
+    if (major === 'mif1' && head.slice(12, 64).includes('avif')) return { format: 'avif' };
+    return BRANDS[major] ?? null;
+  }
+  // An XML prologue, comments and a doctype may stand before the root element.
+  if (/^(\xef\xbb\xbf)?\s*<(\?xml|!--|!doctype\s+svg|svg)[\s>:-]/i.test(head)) {
+    return /<svg[\s>:]|<!doctype\s+svg/i.test(head) || head.length === 512
+      ? { format: 'svg' }
+      : null;
+  }
+  return null;
+}
