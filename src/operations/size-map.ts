@@ -29,7 +29,8 @@ export const sizeMap = defineOperation({
     try {
       return answer(parseTarget(argument, resolution));
     } catch (error) {
-      if (error instanceof Failure) return undefined;
+      // `0x0` and `16:` are sizes gone wrong; anything else may yet be the name of a file.
+      if (error instanceof Failure && !/^[\d.]+[x:][\d.]*$/i.test(argument)) return undefined;
       throw error;
     }
   },
