@@ -1,7 +1,12 @@
-import * as z from 'zod';
+import * as v from 'valibot';
 import { Failure } from './failure.ts';
 
-/** What a flag, a form field or a help line needs to know of one property of an object schema. */
+/** An object schema whose properties can be looked at: flags, form fields and help derive from them. */
+export type ObjectSchema<Output = unknown> = v.GenericSchema<Record<string, unknown>, Output> & {
+  readonly entries: v.ObjectEntries;
+};
+
+/** What a flag, a form field or a help line needs to know of one property. */
 export interface Field {
   readonly name: string;
   readonly kind: 'integer' | 'number' | 'boolean' | 'string';
@@ -14,55 +19,118 @@ export interface Field {
   readonly expects: string;
 }
 
-interface PropertySchema {
-  type?: string;
-  enum?: string[];
-  minimum?: number;
-  maximum?: number;
-  default?: unknown;
-  description?: string;
-  expects?: string;
-  short?: string;
+interface Notes {
+  /** Replaces the phrase that the type alone would give. */
+  readonly expects?: string;
+  readonly short?: string;
 }
 
-function expectation(property: PropertySchema): string {
-  if (property.expects !== undefined) return property.expects;
-  if (property.enum) return `one of ${property.enum.join(', ')}`;
-  if (property.type === 'boolean') return 'true or false';
-  if (property.type === 'integer' || property.type === 'number') {
-    const noun = property.type === 'integer' ? 'an integer' : 'a number';
-    const { minimum, maximum } = property;
-    // JSON Schema bounds every integer by the safe range; only bounds that we chose are worth saying.
-    const lower = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER ? minimum : null;
-    const upper = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? maximum : null;
-    if (lower !== null && upper !== null) return `${noun} from ${lower} to ${upper}`;
-    return lower === null ? noun : `${noun} of at least ${lower}`;
-  }
-  return 'a text';
+/** A schema with what people need to be told about it. */
+export function field<const Schema extends v.GenericSchema>(
+  schema: Schema,
+  description: string,
+  notes: Notes = {},
+) {
+  return v.pipe(schema, v.description(description), v.metadata({ ...notes }));
 }
 
-const described = new WeakMap<z.ZodObject, readonly Field[]>();
+/** A whole number, bounds included. */
+export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEGER) =>
+  v.pipe(v.number(), v.safeInteger(), v.minValue(minimum), v.maxValue(maximum));
+
+/** A finite number, bounds included. */
+export const number = (minimum: number, maximum: number = Number.MAX_VALUE) =>
+  v.pipe(v.number(), v.finite(), v.minValue(minimum), v.maxValue(maximum));
+
+/**
+ * A rule over several properties of an object, for use in a pipe after it.
+ *
+ * @param check gives the property at fault and what is wrong with it, or null
+ */
+export function rule<Value extends Record<string, unknown>>(
+  check: (value: Value) => readonly [name: string, message: string] | null,
+) {
+  return v.rawCheck<Value>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const fault = check(dataset.value);
+    if (!fault) return;
+    const [key, message] = fault;
+    const input = dataset.value;
+    const item = { type: 'object', origin: 'value', input, key, value: input[key] } as const;
+    addIssue({ message, path: [item] });
+  });
+}
+
+/** The parts of a schema's pipe, outermost last, its optional wrapping taken off. */
+function partsOf(schema: unknown): readonly Record<string, unknown>[] {
+  const { type, wrapped, pipe } = schema as { type: string; wrapped?: unknown; pipe?: unknown[] };
+  if (type === 'optional') return partsOf(wrapped);
+  if (!pipe) return [schema as Record<string, unknown>];
+  return pipe.flatMap((part) =>
+    part === schema ? [] : isPiped(part) ? partsOf(part) : [part as never],
+  );
+}
+
+function isPiped(part: unknown): boolean {
+  return Array.isArray((part as { pipe?: unknown }).pipe);
+}
+
+function describe(name: string, schema: v.GenericSchema): Field {
+  const parts = partsOf(schema);
+  const requirement = (type: string) =>
+    parts.find((part) => part['type'] === type)?.['requirement'];
+  const root = parts[0] as { readonly type: string; readonly options?: readonly string[] };
+  const choices = root.type === 'picklist' ? (root.options ?? []) : [];
+  const whole = parts.some((part) => part['type'] === 'safe_integer');
+  const kind =
+    root.type === 'number'
+      ? whole
+        ? 'integer'
+        : 'number'
+      : root.type === 'boolean'
+        ? 'boolean'
+        : 'string';
+  const notes = parts.find((part) => part['type'] === 'metadata')?.['metadata'] as
+    | Notes
+    | undefined;
+  const description = parts.find((part) => part['type'] === 'description')?.['description'];
+  const range = [requirement('min_value'), requirement('max_value')] as [number, number];
+  return {
+    name,
+    kind,
+    choices,
+    default: (schema as { default?: unknown }).default,
+    description: String(description ?? ''),
+    short: notes?.short,
+    expects: notes?.expects ?? expectation(kind, choices, range),
+  };
+}
+
+function expectation(
+  kind: Field['kind'],
+  choices: readonly string[],
+  [minimum, maximum]: [number, number],
+): string {
+  if (choices.length > 0) return `one of ${choices.join(', ')}`;
+  if (kind === 'boolean') return 'true or false';
+  if (kind === 'string') return 'a text';
+  const noun = kind === 'integer' ? 'an integer' : 'a number';
+  return maximum < Number.MAX_SAFE_INTEGER
+    ? `${noun} from ${minimum} to ${maximum}`
+    : `${noun} of at least ${minimum}`;
+}
+
+const described = new WeakMap<object, readonly Field[]>();
 
 /** The properties of a flat object schema, in their declared order. */
-export function fieldsOf(schema: z.ZodObject): readonly Field[] {
-  const known = described.get(schema);
-  if (known) return known;
-  const { properties = {} } = z.toJSONSchema(schema, { io: 'input' }) as {
-    properties?: Record<string, PropertySchema>;
-  };
-  const fields = Object.entries(properties).map(([name, property]): Field => {
-    const kind = property.type;
-    return {
-      name,
-      kind: kind === 'integer' || kind === 'number' || kind === 'boolean' ? kind : 'string',
-      choices: property.enum ?? [],
-      default: property.default,
-      description: property.description ?? '',
-      short: property.short,
-      expects: expectation(property),
-    };
-  });
-  described.set(schema, fields);
+export function fieldsOf(schema: ObjectSchema): readonly Field[] {
+  let fields = described.get(schema);
+  if (!fields) {
+    fields = Object.entries(schema.entries).map(([name, entry]) =>
+      describe(name, entry as v.GenericSchema),
+    );
+    described.set(schema, fields);
+  }
   return fields;
 }
 
@@ -73,58 +141,43 @@ function received(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (inner as Record<PropertyKey, unknown> | null | undefined)?.[key],
-    value,
-  );
-}
-
 /**
- * Checks `value` against a flat object schema and fills in its defaults.
+ * Checks a value against a flat object schema and fills in its defaults.
  *
  * @param label how the caller's user knows a field: `(name) => '--' + name` on the command line
  * @throws Failure invalid_request, `param` naming the first field at fault
  */
-export function parseFields<Schema extends z.ZodObject>(
-  schema: Schema,
+export function parseFields<Output>(
+  schema: ObjectSchema<Output>,
   value: Readonly<Record<string, unknown>>,
   label: (name: string) => string = (name) => name,
-): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  if (issue.code === 'unrecognized_keys') {
-    const name = issue.keys[0]!;
-    const names = fieldsOf(schema).map((field) => label(field.name));
-    throw new Failure(
-      'invalid_request',
-      `${label(name)}: unknown; expected one of ${names.join(', ')}`,
-      { param: name },
-    );
+): Output {
+  const parsed = v.safeParse(schema, value);
+  if (parsed.success) return parsed.output;
+  const issue = parsed.issues[0];
+  const name = String(issue.path?.[0]?.key ?? '');
+  const fields = fieldsOf(schema);
+  const known = fields.find((candidate) => candidate.name === name);
+  const fault = (message: string) =>
+    new Failure('invalid_request', `${label(name)}: ${message}`, { param: name });
+  if (!known) {
+    throw fault(`unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`);
   }
-  const name = String(issue.path[0] ?? '');
-  const field = fieldsOf(schema).find((candidate) => candidate.name === name);
-  const message =
-    issue.code === 'custom'
-      ? issue.message
-      : `expected ${field?.expects ?? 'another value'}, received ${received(valueAt(value, issue.path))}`;
-  throw new Failure('invalid_request', name === '' ? message : `${label(name)}: ${message}`, {
-    param: name,
-  });
+  if (issue.type === 'raw_check') throw fault(issue.message);
+  throw fault(`expected ${known.expects}, received ${received(value[name])}`);
 }
 
 /**
  * Turns the text of a flag or a form field into the value its schema wants. Text that does not
  * read as that kind is handed on as it is, so that the schema's own error names it.
  */
-export function fromText(field: Field, text: string): unknown {
+export function fromText({ kind }: Field, text: string): unknown {
   const trimmed = text.trim();
-  if (field.kind === 'integer') return /^[+-]?\d{1,15}$/.test(trimmed) ? Number(trimmed) : text;
-  if (field.kind === 'number') {
+  if (kind === 'integer') return /^[+-]?\d{1,15}$/.test(trimmed) ? Number(trimmed) : text;
+  if (kind === 'number') {
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text;
   }
-  if (field.kind === 'boolean') {
+  if (kind === 'boolean') {
     if (/^(true|1|yes|on)$/i.test(trimmed)) return true;
     return /^(false|0|no|off)$/i.test(trimmed) ? false : text;
   }

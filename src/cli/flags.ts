@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import type * as z from 'zod';
-import { type Field, fieldsOf, fromText, parseFields } from '../schema.ts';
+import { type Field, fieldsOf, fromText, type ObjectSchema, parseFields } from '../schema.ts';
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
 export function flagOf(name: string): string {
@@ -17,7 +16,7 @@ function describe(field: Field): string {
 }
 
 /** Adds a flag for every property of a schema, under a heading of its own in the help. */
-export function addFlags(command: Command, schema: z.ZodObject, heading: string): void {
+export function addFlags(command: Command, schema: ObjectSchema, heading: string): void {
   for (const field of fieldsOf(schema)) {
     const flag = field.short ? `-${field.short}, ${flagOf(field.name)}` : flagOf(field.name);
     const value =
@@ -37,10 +36,10 @@ export function addFlags(command: Command, schema: z.ZodObject, heading: string)
  *
  * @throws Failure invalid_request that names the flag
  */
-export function readFlags<Schema extends z.ZodObject>(
-  schema: Schema,
+export function readFlags<Output>(
+  schema: ObjectSchema<Output>,
   values: Readonly<Record<string, unknown>>,
-): z.output<Schema> {
+): Output {
   const own = fieldsOf(schema)
     .map(({ name }) => [name, values[name]] as const)
     .filter(([, value]) => value !== undefined);

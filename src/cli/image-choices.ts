@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import type * as v from 'valibot';
 import type { Limits } from '../operations/limits.ts';
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf } from '../schema.ts';
@@ -14,9 +14,9 @@ export const STANDARD_STREAM = '-';
 export interface Choices {
   /** What the operation's schema gave. */
   readonly options: Readonly<Record<string, unknown>>;
-  readonly inputs: z.output<typeof inputFlags>;
-  readonly outputs: z.output<typeof outputFlags>;
-  readonly run: z.output<typeof runFlags>;
+  readonly inputs: v.InferOutput<typeof inputFlags>;
+  readonly outputs: v.InferOutput<typeof outputFlags>;
+  readonly run: v.InferOutput<typeof runFlags>;
   readonly limits: Limits;
 }
 
@@ -38,7 +38,7 @@ export function readChoices(
   const ofOut = takesFormat ? formatOfPath(outputs.out) : null;
   const given = ofOut === null ? flags : { format: ofOut, ...flags };
   const choices: Choices = {
-    options: readFlags(operation.options, given),
+    options: readFlags(operation.options, given) as Choices['options'],
     inputs: readFlags(inputFlags, flags),
     outputs,
     run: readFlags(runFlags, flags),

@@ -1,4 +1,5 @@
-import * as z from 'zod';
+import * as v from 'valibot';
+import { field } from '../schema.ts';
 
 /** The sixteen colour names of HTML 4 and `transparent`; everything else is written as hex. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -30,18 +31,18 @@ export interface Colour {
   readonly alpha: number;
 }
 
-/** A hex colour or a name, checked as a text so that one error names the flag or field. */
-export const colour = z
-  .string()
-  .regex(
-    new RegExp(
-      `^(#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})|${Object.keys(NAMED).join('|')})$`,
-      'i',
-    ),
-  )
-  .meta({ expects: 'a colour such as #ff8800, #ff880080, white or transparent' });
+const COLOUR = new RegExp(
+  `^(#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})|${Object.keys(NAMED).join('|')})$`,
+  'i',
+);
 
-/** @param text a value that passed the schema `colour` */
+/** A field that takes a hex colour or a name. */
+export const colourField = (description: string) =>
+  field(v.pipe(v.string(), v.regex(COLOUR)), description, {
+    expects: 'a colour such as #ff8800, #ff880080, white or transparent',
+  });
+
+/** @param text a value that passed a `colourField` */
 export function parseColour(text: string): Colour {
   const hex = (NAMED[text.toLowerCase()] ?? text).slice(1);
   const full = hex.length < 6 ? [...hex].map((digit) => digit + digit).join('') : hex;

@@ -1,5 +1,6 @@
-import * as z from 'zod';
-import { checkOutputSize, encode, encodingFields, format } from './encoding.ts';
+import * as v from 'valibot';
+import { rule } from '../schema.ts';
+import { checkOutputSize, encode, encodingFields, formatField } from './encoding.ts';
 import { FORMATS } from './formats.ts';
 import { readHeader } from './header.ts';
 import { defineOperation } from './operation.ts';
@@ -9,17 +10,14 @@ export const convert = defineOperation({
   name: 'convert',
   summary: 'Convert images to another format',
   gives: 'image',
-  options: z
-    .strictObject({ format: format.describe('output format'), ...encodingFields })
-    .superRefine((options, context) => {
-      if (options.lossless && FORMATS[options.format].lossless === 'never') {
-        context.addIssue({
-          code: 'custom',
-          path: ['lossless'],
-          message: `${options.format.toUpperCase()} cannot be lossless; png, webp, avif and tiff can`,
-        });
-      }
-    }),
+  options: v.pipe(
+    v.strictObject({ format: formatField('output format'), ...encodingFields }),
+    rule(({ format, lossless }) =>
+      lossless && FORMATS[format].lossless === 'never'
+        ? ['lossless', `${format} cannot be lossless; png, webp, avif and tiff can`]
+        : null,
+    ),
+  ),
   examples: [
     'convert --format webp *.jpg',
     'convert --format avif --quality 60 --recursive . --out smaller',

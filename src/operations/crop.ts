@@ -1,4 +1,5 @@
-import * as z from 'zod';
+import * as v from 'valibot';
+import { field, integer } from '../schema.ts';
 import { checkOutputSize, encode, encodingFields, sameFormat } from './encoding.ts';
 import { readHeader } from './header.ts';
 import { defineOperation, fileFailure } from './operation.ts';
@@ -10,16 +11,20 @@ export const crop = defineOperation({
   name: 'crop',
   summary: 'Cut the same rectangle out of every image',
   gives: 'image',
-  options: z.strictObject({
-    left: z.int().min(0).describe('pixels from the left edge of the image as seen'),
-    top: z.int().min(0).describe('pixels from the top edge of the image as seen'),
-    width: z.int().min(1).max(8192).describe('pixels'),
-    height: z.int().min(1).max(8192).describe('pixels'),
-    format: z
-      .enum([...CROP_FORMATS, 'jpg'])
-      .transform((name) => (name === 'jpg' ? 'jpeg' : name))
-      .optional()
-      .describe("output format (default: the input's where it is one of these, else png)"),
+  options: v.strictObject({
+    left: field(integer(0), 'pixels from the left edge of the image as seen'),
+    top: field(integer(0), 'pixels from the top edge of the image as seen'),
+    width: field(integer(1, 8192), 'pixels'),
+    height: field(integer(1, 8192), 'pixels'),
+    format: v.optional(
+      v.pipe(
+        field(
+          v.picklist([...CROP_FORMATS, 'jpg']),
+          "output format; the input's where it is one of these, else png",
+        ),
+        v.transform((name) => (name === 'jpg' ? 'jpeg' : name)),
+      ),
+    ),
     ...encodingFields,
   }),
   examples: ['crop --left 10 --top 10 --width 300 --height 200 --out cut *.jpg'],

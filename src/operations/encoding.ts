@@ -1,5 +1,6 @@
-import * as z from 'zod';
-import { colour, isGrey, parseColour } from './colour.ts';
+import * as v from 'valibot';
+import { field, integer } from '../schema.ts';
+import { colourField, isGrey, parseColour } from './colour.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import { decodingFailure } from './header.ts';
@@ -13,50 +14,54 @@ import {
 } from './operation.ts';
 import type { Picture } from './picture.ts';
 
-const formatNames = z.enum([...OUTPUT_FORMATS, 'jpg', 'tif']);
-
-/** Output formats by every name that people type. */
-export const format = formatNames.transform((name): OutputFormat => {
-  if (name === 'jpg') return 'jpeg';
-  return name === 'tif' ? 'tiff' : name;
-});
+/** A field that takes an output format by every name that people type. */
+export const formatField = (description: string) =>
+  v.pipe(
+    field(v.picklist([...OUTPUT_FORMATS, 'jpg', 'tif']), description),
+    v.transform((name): OutputFormat => {
+      if (name === 'jpg') return 'jpeg';
+      return name === 'tif' ? 'tiff' : name;
+    }),
+  );
 
 /** The options that every operation which writes an image shares. */
 export const encodingFields = {
-  quality: z
-    .int()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('encoder quality (jpeg and webp 80, avif 50; png, gif and tiff have none)'),
-  lossless: z.boolean().default(false).describe('lossless webp or avif'),
-  effort: z
-    .int()
-    .min(0)
-    .max(10)
-    .optional()
-    .describe(
-      'CPU effort for smaller files (webp 0-6, avif 0-9, png 0-9, gif 1-10; jpeg 7 up: mozjpeg)',
+  quality: v.optional(
+    field(
+      integer(1, 100),
+      'encoder quality: jpeg and webp 80, avif 50; png, gif and tiff have none',
     ),
-  chromaSubsampling: z
-    .enum(['auto', '4:2:0', '4:4:4'])
-    .default('auto')
-    .describe('colour resolution of jpeg and avif'),
-  progressive: z.boolean().default(false).describe('progressive jpeg, interlaced png or gif'),
-  background: colour
-    .default('white')
-    .describe('what transparency is laid on where the format has none'),
-  metadata: z
-    .enum(METADATA_POLICIES)
-    .default('none')
-    .describe('what the output keeps of EXIF, XMP, IPTC and the colour profile'),
-  animated: z
-    .enum(['auto', 'first', 'all'])
-    .default('auto')
-    .describe('frames: all that the format holds, the first, or all or nothing'),
+  ),
+  lossless: v.optional(field(v.boolean(), 'lossless webp or avif'), false),
+  effort: v.optional(
+    field(
+      integer(0, 10),
+      'CPU effort for smaller files: webp to 6, avif and png to 9, gif from 1; jpeg from 7 by mozjpeg',
+    ),
+  ),
+  chromaSubsampling: v.optional(
+    field(v.picklist(['auto', '4:2:0', '4:4:4']), 'colour resolution of jpeg and avif'),
+    'auto',
+  ),
+  progressive: v.optional(field(v.boolean(), 'progressive jpeg, interlaced png or gif'), false),
+  background: v.optional(
+    colourField('what transparency is laid on where the format has none'),
+    'white',
+  ),
+  metadata: v.optional(
+    field(v.picklist(METADATA_POLICIES), 'what is kept of EXIF, XMP, IPTC and colour profile'),
+    'none',
+  ),
+  animated: v.optional(
+    field(
+      v.picklist(['auto', 'first', 'all']),
+      'frames: as many as the format holds, the first, or all or nothing',
+    ),
+    'auto',
+  ),
 };
 
-export type EncodingOptions = z.output<z.ZodObject<typeof encodingFields>>;
+export type EncodingOptions = v.InferOutput<v.StrictObjectSchema<typeof encodingFields, undefined>>;
 
 /** The format of an output that was not asked to change: the input's own, or png where we cannot write that. */
 export function sameFormat(header: Header): OutputFormat {

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
-import * as z from 'zod';
+import * as v from 'valibot';
+import { field } from '../schema.ts';
 import { defineOperation, fileFailure } from './operation.ts';
 
 export const hash = defineOperation({
   name: 'hash',
   summary: 'SHA-256 of the bytes, and a perceptual hash of the pixels on request',
   gives: 'data',
-  options: z.strictObject({
-    perceptual: z
-      .enum(['none', 'dhash', 'phash'])
-      .default('none')
-      .describe('also hash what is seen'),
+  options: v.strictObject({
+    perceptual: v.optional(
+      field(v.picklist(['none', 'dhash', 'phash']), 'also hash what is seen'),
+      'none',
+    ),
   }),
   columns: ['sha256'],
   examples: ['hash *.jpg', 'hash --perceptual phash --json *.jpg'],

@@ -1,7 +1,8 @@
 import type sharp from 'sharp';
 import type { Sharp, SharpOptions } from 'sharp';
-import type * as z from 'zod';
+import type * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import type { ObjectSchema } from '../schema.ts';
 import type { OutputFormat } from './formats.ts';
 import type { Limits } from './limits.ts';
 
@@ -69,7 +70,7 @@ export interface OperationResult {
 }
 
 /** One image tool. Its flags, form fields, help and documentation all derive from this record. */
-export interface Operation<Schema extends z.ZodObject = z.ZodObject> {
+export interface Operation<Schema extends ObjectSchema = ObjectSchema> {
   readonly name: string;
   readonly summary: string;
   /** `image`: each file gives a file. `data`: each file gives the `data` of the interface's part 2.8. */
@@ -81,14 +82,14 @@ export interface Operation<Schema extends z.ZodObject = z.ZodObject> {
    * Answers an argument that is no file, such as a size to be mapped; undefined where it is a file
    * after all. Only the command line takes such arguments.
    */
-  answer?(argument: string, options: z.output<Schema>): object | undefined;
+  answer?(argument: string, options: v.InferOutput<Schema>): object | undefined;
   /** Command lines that a test runs in a folder of photographs, without the leading `oriel`. */
   readonly examples: readonly string[];
-  run(input: OperationInput, options: z.output<Schema>): Promise<OperationResult>;
+  run(input: OperationInput, options: v.InferOutput<Schema>): Promise<OperationResult>;
 }
 
 /** Keeps the options' type between the schema and `run`; the registry holds what comes out. */
-export function defineOperation<Schema extends z.ZodObject>(
+export function defineOperation<Schema extends ObjectSchema>(
   operation: Operation<Schema>,
 ): Operation<Schema> {
   return operation;

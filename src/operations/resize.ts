@@ -1,12 +1,13 @@
-import * as z from 'zod';
+import * as v from 'valibot';
+import { field, integer, number, rule } from '../schema.ts';
 import { parseColour } from './colour.ts';
-import { checkOutputSize, encode, encodingFields, format, sameFormat } from './encoding.ts';
+import { checkOutputSize, encode, encodingFields, formatField, sameFormat } from './encoding.ts';
 import { FORMATS } from './formats.ts';
 import { readHeader } from './header.ts';
 import { defineOperation, type Sharp } from './operation.ts';
 import { openPicture } from './picture.ts';
 
-const side = z.int().min(1).max(8192).optional();
+const sideField = (description: string) => v.optional(field(integer(1, 8192), description));
 
 const POSITIONS = [
   'center',
@@ -22,56 +23,52 @@ const POSITIONS = [
   'entropy',
 ] as const;
 
-const options = z
-  .strictObject({
-    width: side.describe('pixels; alone, the height follows'),
-    height: side.describe('pixels; alone, the width follows'),
-    percent: z
-      .number()
-      .min(1)
-      .max(400)
-      .optional()
-      .describe('of both sides, instead of width and height'),
-    fit: z
-      .enum(['inside', 'cover', 'contain', 'fill', 'outside'])
-      .default('inside')
-      .describe('how the image meets width and height'),
-    position: z
-      .enum(POSITIONS)
-      .default('center')
-      .describe('what cover keeps and where contain puts the image'),
-    enlarge: z.boolean().default(false).describe('let small images grow'),
-    kernel: z
-      .enum([
-        'lanczos3',
-        'lanczos2',
-        'mitchell',
-        'cubic',
-        'linear',
-        'nearest',
-        'mks2013',
-        'mks2021',
-      ])
-      .default('lanczos3')
-      .describe('resampling filter'),
-    format: format.optional().describe("output format (default: the input's)"),
-    ...encodingFields,
-  })
-  .superRefine(({ width, height, percent, fit, position }, context) => {
-    const issue = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message });
-    if (percent !== undefined) {
-      if (width !== undefined || height !== undefined)
-        issue('percent', 'goes without width and height');
-    } else if (width === undefined && height === undefined) {
-      issue('width', 'one of width, height and percent is required');
-    }
-    if ((position === 'attention' || position === 'entropy') && fit !== 'cover') {
-      issue('position', `${position} goes with fit cover only`);
-    }
-  });
+const KERNELS = [
+  'lanczos3',
+  'lanczos2',
+  'mitchell',
+  'cubic',
+  'linear',
+  'nearest',
+  'mks2013',
+  'mks2021',
+] as const;
 
-type ResizeOptions = z.output<typeof options>;
+const options = v.pipe(
+  v.strictObject({
+    width: sideField('pixels; alone, the height follows'),
+    height: sideField('pixels; alone, the width follows'),
+    percent: v.optional(field(number(1, 400), 'of both sides, instead of width and height')),
+    fit: v.optional(
+      field(
+        v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
+        'how the image meets width and height',
+      ),
+      'inside',
+    ),
+    position: v.optional(
+      field(v.picklist(POSITIONS), 'what cover keeps and where contain puts the image'),
+      'center',
+    ),
+    enlarge: v.optional(field(v.boolean(), 'let small images grow'), false),
+    kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
+    format: v.optional(formatField("output format; the input's where not given")),
+    ...encodingFields,
+  }),
+  rule(({ width, height, percent, fit, position }) => {
+    if (percent !== undefined && (width !== undefined || height !== undefined)) {
+      return ['percent', 'excludes width and height'];
+    }
+    if (percent === undefined && width === undefined && height === undefined) {
+      return ['width', 'one of width, height and percent is required'];
+    }
+    return (position === 'attention' || position === 'entropy') && fit !== 'cover'
+      ? ['position', `${position} goes with fit cover only`]
+      : null;
+  }),
+);
+
+type ResizeOptions = v.InferOutput<typeof options>;
 
 interface Size {
   readonly width: number;

@@ -1,33 +1,29 @@
-import * as z from 'zod';
-import { colour, parseColour } from './colour.ts';
-import { checkOutputSize, encode, encodingFields, format, sameFormat } from './encoding.ts';
+import * as v from 'valibot';
+import { field, number, rule } from '../schema.ts';
+import { colourField, parseColour } from './colour.ts';
+import { checkOutputSize, encode, encodingFields, formatField, sameFormat } from './encoding.ts';
 import { FORMATS } from './formats.ts';
 import { readHeader } from './header.ts';
 import { defineOperation, type OperationInput, type Sharp } from './operation.ts';
 import { mapFrames, openPicture, type Picture } from './picture.ts';
 
-const options = z
-  .strictObject({
-    angle: z.number().min(-360).max(360).optional().describe('degrees clockwise'),
-    flip: z.boolean().default(false).describe('mirror top to bottom, after the rotation'),
-    flop: z.boolean().default(false).describe('mirror left to right, after the rotation'),
-    format: format.optional().describe("output format (default: the input's)"),
+const options = v.pipe(
+  v.strictObject({
+    angle: v.optional(field(number(-360, 360), 'degrees clockwise')),
+    flip: v.optional(field(v.boolean(), 'mirror top to bottom, after the rotation'), false),
+    flop: v.optional(field(v.boolean(), 'mirror left to right, after the rotation'), false),
+    format: v.optional(formatField("output format; the input's where not given")),
     ...encodingFields,
-    background: colour
-      .optional()
-      .describe(
-        'what fills the corners (default: transparent, or white where the format has no alpha)',
-      ),
-  })
-  .superRefine(({ angle, flip, flop }, context) => {
-    if (angle === undefined && !flip && !flop) {
-      context.addIssue({
-        code: 'custom',
-        path: ['angle'],
-        message: 'one of angle, flip and flop is required',
-      });
-    }
-  });
+    background: v.optional(
+      colourField('what fills the corners; transparent, or white where the format has no alpha'),
+    ),
+  }),
+  rule(({ angle, flip, flop }) =>
+    angle === undefined && !flip && !flop
+      ? ['angle', 'one of angle, flip and flop is required']
+      : null,
+  ),
+);
 
 /** The sides of the upright box around a rectangle turned by `angle` degrees, as libvips rounds them. */
 function turnedSize({ width, height }: { width: number; height: number }, angle: number) {

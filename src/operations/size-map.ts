@@ -1,5 +1,6 @@
-import * as z from 'zod';
+import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { field } from '../schema.ts';
 import { readHeader } from './header.ts';
 import { defineOperation } from './operation.ts';
 import { outputSize, parseTarget, RESOLUTIONS, type Size } from './sizes.ts';
@@ -16,8 +17,8 @@ export const sizeMap = defineOperation({
   name: 'size-map',
   summary: 'Map sizes, ratios and images to the output sizes of image generation',
   gives: 'data',
-  options: z.strictObject({
-    resolution: z.enum(RESOLUTIONS).optional().describe('long edge of a ratio'),
+  options: v.strictObject({
+    resolution: v.optional(field(v.picklist(RESOLUTIONS), 'long edge that a ratio stands for')),
   }),
   columns: ['target', 'size'],
   examples: [
