@@ -1,0 +1,220 @@
+import { oklabFromSrgb } from './oklab.ts';
+
+/** Bits a channel keeps: 32 levels each, 32,768 bins, of which a photograph fills a few thousand. */
+const BITS = 5;
+const SHIFT = 8 - BITS;
+const BINS = 1 << (3 * BITS);
+
+/** An image counts as a flat drawing when colours this common ... */
+const FLAT_SHARE = 0.02;
+/** ... cover this much of it; in a photograph hardly any exact colour repeats. */
+const DRAWING_SHARE = 0.5;
+/** More flat colours than this, and the rarest ones leave no edges worth looking for. */
+const MOST_FLATS = 12;
+/** A shade of a blurred edge is at most this part of either colour that it lies between, ... */
+const BLEND_SHARE = 1 / 16;
+/** ... and all the shades of that edge together at most this part. */
+const BLENDS_SHARE = 1 / 2;
+/** How far, in levels, rounding can carry a blend off the straight line between its two colours. */
+const BLEND_DISTANCE = 4;
+/** A sharpening resampler also overshoots both ends of an edge by some of its height. */
+const OVERSHOOT = 0.1;
+/** Colours rarer than this in a flat drawing are corners where three areas meet, ... */
+const SPECK_SHARE = 1 / 4096;
+/** ... if they are few: a photograph cut out on white consists of nothing but rare colours. */
+const SPECKS_SHARE = 1 / 64;
+
+/**
+ * The colours of an image, one entry a filled bin, in order of the bins: the same pixels in any
+ * order give the same histogram. All arrays have the length `size`.
+ */
+export interface Histogram {
+  size: number;
+  /** Visible pixels in all bins. */
+  total: number;
+  /** Visible pixels in each bin. */
+  weight: Float64Array;
+  /** As `weight`, but 0 where the colour is only the blurred edge between two flat areas. */
+  genuine: Float64Array;
+  /** The bin's mean colour in OKLab. */
+  lightness: Float64Array;
+  a: Float64Array;
+  b: Float64Array;
+  /** The one colour that more than half the bin's pixels have (0xrrggbb), -1 if there is none. */
+  flat: Int32Array;
+  /** How many pixels have that colour, else 0. */
+  flatWeight: Float64Array;
+}
+
+/** Mean colours in sRGB, wanted only while the histogram is made. */
+interface Means {
+  red: Float64Array;
+  green: Float64Array;
+  blue: Float64Array;
+}
+
+/**
+ * Counts RGBA pixels (8 bits, interleaved, sRGB) by colour. Pixels of alpha under 128 are not
+ * counted, nor is a last pixel that lacks a byte.
+ */
+export function colourHistogram(pixels: Uint8Array): Histogram {
+  const end = pixels.length - (pixels.length % 4);
+  // Count and three sums beside each other, so that a pixel touches one line of the cache.
+  const sums = new Float64Array(BINS * 4);
+  // Boyer and Moore's majority vote: if one colour has more than half a bin, it ends as candidate.
+  const candidate = new Int32Array(BINS);
+  const lead = new Int32Array(BINS);
+  for (let offset = 0; offset < end; offset += 4) {
+    if (pixels[offset + 3]! < 128) continue;
+    const red = pixels[offset]!;
+    const green = pixels[offset + 1]!;
+    const blue = pixels[offset + 2]!;
+    const bin = binOf(red, green, blue);
+    const at = bin * 4;
+    sums[at] = sums[at]! + 1;
+    sums[at + 1] = sums[at + 1]! + red;
+    sums[at + 2] = sums[at + 2]! + green;
+    sums[at + 3] = sums[at + 3]! + blue;
+    const colour = (red << 16) | (green << 8) | blue;
+    if (lead[bin] === 0) candidate[bin] = colour;
+    lead[bin] = lead[bin]! + (candidate[bin] === colour ? 1 : -1);
+  }
+  // The vote names a candidate even where there is no majority; only counting tells.
+  const votes = new Float64Array(BINS);
+  for (let offset = 0; offset < end; offset += 4) {
+    if (pixels[offset + 3]! < 128) continue;
+    const red = pixels[offset]!;
+    const green = pixels[offset + 1]!;
+    const blue = pixels[offset + 2]!;
+    const bin = binOf(red, green, blue);
+    if (candidate[bin] === ((red << 16) | (green << 8) | blue)) votes[bin] = votes[bin]! + 1;
+  }
+  return gather(sums, candidate, votes);
+}
+
+function binOf(red: number, green: number, blue: number): number {
+  return ((red >> SHIFT) << (2 * BITS)) | ((green >> SHIFT) << BITS) | (blue >> SHIFT);
+}
+
+function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array): Histogram {
+  let size = 0;
+  for (let bin = 0; bin < BINS; bin += 1) if (sums[bin * 4]! > 0) size += 1;
+  const histogram: Histogram = {
+    size,
+    total: 0,
+    weight: new Float64Array(size),
+    genuine: new Float64Array(size),
+    lightness: new Float64Array(size),
+    a: new Float64Array(size),
+    b: new Float64Array(size),
+    flat: new Int32Array(size).fill(-1),
+    flatWeight: new Float64Array(size),
+  };
+  const means: Means = {
+    red: new Float64Array(size),
+    green: new Float64Array(size),
+    blue: new Float64Array(size),
+  };
+  let index = 0;
+  for (let bin = 0; bin < BINS; bin += 1) {
+    const weight = sums[bin * 4]!;
+    if (weight === 0) continue;
+    const red = sums[bin * 4 + 1]! / weight;
+    const green = sums[bin * 4 + 2]! / weight;
+    const blue = sums[bin * 4 + 3]! / weight;
+    means.red[index] = red;
+    means.green[index] = green;
+    means.blue[index] = blue;
+    const mean = oklabFromSrgb({ red, green, blue });
+    histogram.lightness[index] = mean.lightness;
+    histogram.a[index] = mean.a;
+    histogram.b[index] = mean.b;
+    histogram.total += weight;
+    histogram.weight[index] = weight;
+    histogram.genuine[index] = weight;
+    if (votes[bin]! * 2 > weight) {
+      histogram.flat[index] = candidate[bin]!;
+      histogram.flatWeight[index] = votes[bin]!;
+    }
+    index += 1;
+  }
+  dismissBlends(histogram, means);
+  return histogram;
+}
+
+/**
+ * In a flat drawing (a flag, a logo, a chart) the pixels along an edge are mixtures of the two
+ * areas that meet there, and no colours of their own: takes their genuine weight away. Without
+ * the place of each pixel a mixture is known by lying on the line between two far more common
+ * colours, in encoded sRGB, where nearly all programs blend.
+ */
+function dismissBlends(histogram: Histogram, means: Means): void {
+  const { total, genuine } = histogram;
+  const flats = flatBins(histogram);
+  let covered = 0;
+  for (const bin of flats) covered += histogram.flatWeight[bin]!;
+  if (flats.length === 0 || covered < total * DRAWING_SHARE) return;
+
+  for (let one = 0; one < flats.length; one += 1) {
+    for (let other = one + 1; other < flats.length; other += 1) {
+      const between = blendsBetween(histogram, means, flats[one]!, flats[other]!);
+      for (const bin of between) genuine[bin] = 0;
+    }
+  }
+  dismissSpecks(histogram);
+}
+
+function dismissSpecks(histogram: Histogram): void {
+  const { total, genuine } = histogram;
+  let sum = 0;
+  for (const weight of genuine) if (weight < total * SPECK_SHARE) sum += weight;
+  if (sum > total * SPECKS_SHARE) return;
+  for (let bin = 0; bin < histogram.size; bin += 1) {
+    if (genuine[bin]! < total * SPECK_SHARE) genuine[bin] = 0;
+  }
+}
+
+/** The bins that one exact, common colour rules, the most common first. */
+function flatBins(histogram: Histogram): number[] {
+  const { flatWeight, total } = histogram;
+  const bins: number[] = [];
+  for (let bin = 0; bin < histogram.size; bin += 1) {
+    if (flatWeight[bin]! >= total * FLAT_SHARE) bins.push(bin);
+  }
+  return bins.sort((x, y) => flatWeight[y]! - flatWeight[x]! || x - y).slice(0, MOST_FLATS);
+}
+
+/** The bins on the line from one flat bin to the other; none if together they are too common. */
+function blendsBetween(
+  histogram: Histogram,
+  means: Means,
+  start: number,
+  end: number,
+): readonly number[] {
+  const { red, green, blue } = means;
+  const { weight } = histogram;
+  const rarer = Math.min(weight[start]!, weight[end]!);
+  const towardsRed = red[end]! - red[start]!;
+  const towardsGreen = green[end]! - green[start]!;
+  const towardsBlue = blue[end]! - blue[start]!;
+  const square = towardsRed ** 2 + towardsGreen ** 2 + towardsBlue ** 2;
+  const found: number[] = [];
+  let sum = 0;
+  for (let bin = 0; bin < histogram.size; bin += 1) {
+    if (weight[bin]! > rarer * BLEND_SHARE) continue;
+    const fromRed = red[bin]! - red[start]!;
+    const fromGreen = green[bin]! - green[start]!;
+    const fromBlue = blue[bin]! - blue[start]!;
+    const along =
+      (fromRed * towardsRed + fromGreen * towardsGreen + fromBlue * towardsBlue) / square;
+    if (along < -OVERSHOOT || along > 1 + OVERSHOOT) continue;
+    const distance =
+      (fromRed - along * towardsRed) ** 2 +
+      (fromGreen - along * towardsGreen) ** 2 +
+      (fromBlue - along * towardsBlue) ** 2;
+    if (distance > BLEND_DISTANCE ** 2) continue;
+    found.push(bin);
+    sum += weight[bin]!;
+  }
+  return sum <= rarer * BLENDS_SHARE ? found : [];
+}

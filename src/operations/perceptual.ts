@@ -1,0 +1,106 @@
+/**
+ * Hashes that stay near each other for pictures that look alike, in 64 bits. Two of them are
+ * compared by the number of bits in which they differ. Both want a small grey raster: one byte a
+ * pixel, row by row from the top left, made by scaling the image without regard to its ratio.
+ * Written as 16 hexadecimal digits; the first bit, for the top left, is the highest.
+ */
+
+interface Raster {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What `differenceHash` wants. */
+export const DIFFERENCE_HASH_RASTER: Raster = { width: 9, height: 8 };
+
+/** What `perceptualHash` wants. */
+export const PERCEPTUAL_HASH_RASTER: Raster = { width: 32, height: 32 };
+
+/** Frequencies kept in each direction, from the lowest. */
+const FREQUENCIES = 8;
+/**
+ * Coefficients are rounded to this part of one. Exact zeros and exact equals, which plain and
+ * symmetric pictures have plenty of, would else differ by the rounding of sums alone, and with
+ * them the bits.
+ */
+const COEFFICIENT_STEP = 1e-6;
+
+const SIZE = PERCEPTUAL_HASH_RASTER.width;
+
+/** The cosine of DCT-II at each frequency (row) for each position (column). */
+const COSINES = Float64Array.from({ length: FREQUENCIES * SIZE }, (_, index) => {
+  const frequency = Math.floor(index / SIZE);
+  const position = index % SIZE;
+  return Math.cos((Math.PI * (2 * position + 1) * frequency) / (2 * SIZE));
+});
+
+/**
+ * dHash: a bit for each pair of horizontal neighbours, row by row, set where the right one is
+ * brighter. After N. Krawetz, "Kind of Like That" (hackerfactor.com, 2013), with that article's
+ * sense and order of bits, which Python's imagehash shares. `gray` is a DIFFERENCE_HASH_RASTER.
+ */
+export function differenceHash(gray: Uint8Array): string {
+  const { width, height } = DIFFERENCE_HASH_RASTER;
+  demand(gray, DIFFERENCE_HASH_RASTER);
+  const bits: boolean[] = [];
+  for (let row = 0; row < height; row += 1) {
+    for (let left = row * width; left < row * width + width - 1; left += 1) {
+      bits.push(gray[left]! < gray[left + 1]!);
+    }
+  }
+  return hexadecimal(bits);
+}
+
+/**
+ * pHash: the 8 by 8 lowest frequencies of the two-dimensional DCT-II, a bit for each, set where
+ * it is above their median. Rows go by vertical frequency, columns by horizontal. The very first,
+ * the mean brightness, has its bit but no say in the median. After N. Krawetz, "Looks Like It"
+ * (hackerfactor.com, 2011), and C. Zauner, "Implementation and Benchmarking of Perceptual Image
+ * Hash Functions" (2010), whose median takes the place of the article's mean. The bits are those
+ * of Python's imagehash, which counts the first one in: as the greatest of all it moves the
+ * median between the same two neighbours. `gray` is a PERCEPTUAL_HASH_RASTER.
+ */
+export function perceptualHash(gray: Uint8Array): string {
+  demand(gray, PERCEPTUAL_HASH_RASTER);
+  const coefficients = lowFrequencies(gray);
+  const ordered = coefficients.slice(1).sort();
+  const median = ordered[(ordered.length - 1) / 2]!;
+  return hexadecimal(Array.from(coefficients, (coefficient) => coefficient > median));
+}
+
+/** The transform is separable: first along the rows, then down the columns of what that left. */
+function lowFrequencies(gray: Uint8Array): Float64Array {
+  const alongRows = new Float64Array(SIZE * FREQUENCIES);
+  for (let row = 0; row < SIZE; row += 1) {
+    for (let across = 0; across < FREQUENCIES; across += 1) {
+      let sum = 0;
+      for (let x = 0; x < SIZE; x += 1) sum += gray[row * SIZE + x]! * COSINES[across * SIZE + x]!;
+      alongRows[row * FREQUENCIES + across] = sum;
+    }
+  }
+  const coefficients = new Float64Array(FREQUENCIES * FREQUENCIES);
+  for (let down = 0; down < FREQUENCIES; down += 1) {
+    for (let across = 0; across < FREQUENCIES; across += 1) {
+      let sum = 0;
+      for (let y = 0; y < SIZE; y += 1) {
+        sum += alongRows[y * FREQUENCIES + across]! * COSINES[down * SIZE + y]!;
+      }
+      coefficients[down * FREQUENCIES + across] = Math.round(sum / COEFFICIENT_STEP);
+    }
+  }
+  return coefficients;
+}
+
+function demand(gray: Uint8Array, { width, height }: Raster): void {
+  if (gray.length === width * height) return;
+  throw new RangeError(
+    `expected a grey raster of ${width}x${height} (${width * height} bytes), got ${gray.length} bytes`,
+  );
+}
+
+function hexadecimal(bits: readonly boolean[]): string {
+  const binary = bits.map((bit) => (bit ? '1' : '0')).join('');
+  return BigInt(`0b${binary}`)
+    .toString(16)
+    .padStart(bits.length / 4, '0');
+}

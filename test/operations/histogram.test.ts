@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { colourHistogram, type Histogram } from '../../src/operations/histogram.ts';
+import { oklabFromSrgb } from '../../src/operations/oklab.ts';
+
+/** So many pixels of each colour (0xrrggbb), opaque, in the order given. */
+function pixelsOf(...areas: readonly (readonly [colour: number, times: number])[]): Uint8Array {
+  return Uint8Array.from(
+    areas
+      .flatMap(([colour, times]) =>
+        Array.from({ length: times }, () => [colour >> 16, (colour >> 8) & 255, colour & 255, 255]),
+      )
+      .flat(),
+  );
+}
+
+function grey(level: number): number {
+  return (level << 16) | (level << 8) | level;
+}
+
+/** The genuine weight of the bin that holds a colour, found by the colour's own histogram. */
+function genuineOf(histogram: Histogram, colour: number): number {
+  const alone = colourHistogram(pixelsOf([colour, 1]));
+  const index = histogram.lightness.indexOf(alone.lightness[0]!);
+  expect(index).toBeGreaterThanOrEqual(0);
+  return histogram.genuine[index]!;
+}
+
+describe('the colour histogram', () => {
+  it('counts bins of eight levels and keeps their true mean colour', () => {
+    const histogram = colourHistogram(pixelsOf([0x080808, 1], [0x0f0f0f, 3], [0x101010, 2]));
+    expect(histogram.size).toBe(2);
+    expect(histogram.total).toBe(6);
+    expect([...histogram.weight]).toEqual([4, 2]);
+    const level = (8 + 3 * 15) / 4;
+    const mean = oklabFromSrgb({ red: level, green: level, blue: level });
+    expect(histogram.lightness[0]).toBeCloseTo(mean.lightness, 12);
+    expect(histogram.lightness[1]).toBe(oklabFromSrgb({ red: 16, green: 16, blue: 16 }).lightness);
+  });
+
+  it('names the flat colour of a bin only where more than half its pixels have it', () => {
+    const flatOf = (...areas: readonly (readonly [number, number])[]) => {
+      const { flat, flatWeight } = colourHistogram(pixelsOf(...areas));
+      return [flat[0], flatWeight[0]];
+    };
+    expect(flatOf([0x000001, 2], [0x000002, 3])).toEqual([2, 3]);
+    expect(flatOf([0x000001, 3], [0x000002, 3])).toEqual([-1, 0]);
+    expect(flatOf([0x000001, 2], [0x000002, 2], [0x000003, 3])).toEqual([-1, 0]);
+  });
+
+  it('ignores a last pixel that is cut short', () => {
+    expect(colourHistogram(new Uint8Array([1, 2, 3, 255, 9, 9, 9])).total).toBe(1);
+  });
+});
+
+describe('blurred edges', () => {
+  it('have no weight of their own between two flat colours', () => {
+    const histogram = colourHistogram(
+      pixelsOf([0x000000, 400], [0xffffff, 400], [grey(64), 10], [grey(128), 10], [0x884020, 10]),
+    );
+    expect(genuineOf(histogram, grey(64))).toBe(0);
+    expect(genuineOf(histogram, grey(128))).toBe(0);
+    expect(genuineOf(histogram, 0x884020)).toBe(10);
+    expect(genuineOf(histogram, 0xffffff)).toBe(400);
+  });
+
+  it('include the overshoot of a sharpening resampler', () => {
+    const histogram = colourHistogram(
+      pixelsOf([grey(40), 400], [grey(216), 400], [grey(26), 10], [grey(230), 10], [grey(8), 10]),
+    );
+    expect(genuineOf(histogram, grey(26))).toBe(0);
+    expect(genuineOf(histogram, grey(230))).toBe(0);
+    expect(genuineOf(histogram, grey(8))).toBe(10);
+  });
+
+  it('are too many to be edges when they make up half of an area', () => {
+    const shades = Array.from({ length: 24 }, (_, step) => [grey(16 + step * 9), 20] as const);
+    const histogram = colourHistogram(pixelsOf([0x000000, 400], [0xffffff, 400], ...shades));
+    expect(genuineOf(histogram, grey(16))).toBe(20);
+  });
+
+  it('are not looked for where flat colours do not rule the image', () => {
+    const noise = Array.from({ length: 4000 }, (_, i) => [(i * 2654435761) & 0xffffff, 1] as const);
+    const histogram = colourHistogram(
+      pixelsOf([0x000000, 400], [0xffffff, 400], [grey(128), 10], ...noise),
+    );
+    expect(histogram.genuine).toEqual(histogram.weight);
+  });
+});
+
+describe('specks', () => {
+  it('have no weight of their own in a flat drawing', () => {
+    const histogram = colourHistogram(pixelsOf([0xffffff, 9000], [0x0000ff, 900], [0x884020, 2]));
+    expect(genuineOf(histogram, 0x884020)).toBe(0);
+    expect(genuineOf(histogram, 0x0000ff)).toBe(900);
+  });
+
+  it('keep their weight where they are a picture on a flat ground', () => {
+    const picture = Array.from(
+      { length: 900 },
+      (_, i) => [(i * 2654435761) & 0xffffff, 1] as const,
+    );
+    const histogram = colourHistogram(pixelsOf([0xffffff, 9000], ...picture));
+    expect(histogram.genuine).toEqual(histogram.weight);
+  });
+});
