@@ -1,0 +1,288 @@
+import { DIRECTORY_TAGS, GPS_TAGS, IMAGE_AND_PHOTO_TAGS, INTEROP_TAGS } from './exif-tags.ts';
+import {
+  decodeCommented,
+  decodeCopyright,
+  decodeText,
+  decodeUtf16,
+  isoDate,
+  isoDateTime,
+  isoTime,
+  LONGEST_TEXT,
+} from './exif-text.ts';
+import { type Field, TiffBlock } from './tiff-block.ts';
+
+/** As JSON holds it. Fractions are numbers; null is a fraction without value, as 0/0. */
+type ExifValue = number | string | null | (number | null)[];
+
+type Tags = Record<string, ExifValue>;
+
+/** The directories of an Exif block. Keys are the standard's names, `0x....` for unknown tags. */
+export interface ExifTags {
+  /** IFD0: the picture as a file. */
+  image: Tags;
+  /** The Exif directory: the taking of the picture. */
+  photo: Tags;
+  gps: Tags;
+  interop: Tags;
+}
+
+/** What people mostly want; a key is there only where its value is known. */
+export interface BasicExif {
+  make?: string;
+  model?: string;
+  lens?: string;
+  software?: string;
+  /** When it was taken, else digitised, else last changed: `YYYY-MM-DDTHH:MM:SS`, `+HH:MM`. */
+  dateTime?: string;
+  /** Seconds. */
+  exposureTime?: number;
+  fNumber?: number;
+  iso?: number;
+  /** Millimetres, of the lens itself. */
+  focalLength?: number;
+  /** Whether it fired. */
+  flash?: boolean;
+  /** 1 to 8, as stored. */
+  orientation?: number;
+  copyright?: string;
+  artist?: string;
+}
+
+export interface GpsPosition {
+  /** Degrees, north and east positive, rounded to seven places: a centimetre. */
+  latitude: number;
+  longitude: number;
+  /** Metres, below the level of the sea negative. */
+  altitude?: number;
+  /** UTC, `YYYY-MM-DDTHH:MM:SSZ`. */
+  timestamp?: string;
+}
+
+/** An array longer than this is a table for programs, and only told of. */
+const LONGEST_ARRAY = 64;
+
+/** Undefined bytes that are text for all that: versions as `0232`. */
+const VERSION_TAGS = new Set(['ExifVersion', 'FlashpixVersion', 'InteroperabilityVersion']);
+const COMMENT_TAGS = new Set(['UserComment', 'GPSProcessingMethod', 'GPSAreaInformation']);
+const WINDOWS_TAGS = new Set(['XPTitle', 'XPComment', 'XPAuthor', 'XPKeywords', 'XPSubject']);
+/** Undefined bytes that are small numbers. */
+const BYTE_TAGS = new Set(['ComponentsConfiguration', 'FileSource', 'SceneType']);
+/** Whole formats of their own, whatever type they are given. */
+const OPAQUE_TAGS = new Set([
+  'MakerNote',
+  'XMLPacket',
+  'IPTCNAA',
+  'ImageResources',
+  'InterColorProfile',
+  'PrintImageMatching',
+]);
+/** Each date with the tag that tells its offset from UTC. */
+const DATES = [
+  ['DateTime', 'OffsetTime'],
+  ['DateTimeOriginal', 'OffsetTimeOriginal'],
+  ['DateTimeDigitized', 'OffsetTimeDigitized'],
+] as const;
+const OFFSET = /^(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
+/** What JPEG, and HEIF after it, put before the TIFF header. */
+const PREFIX = [0x45, 0x78, 0x69, 0x66, 0, 0];
+
+/**
+ * Reads an Exif block, with or without its `Exif` prefix, in either byte order: IFD0 and the
+ * Exif, GPS and interoperability directories, but no thumbnail (IFD1) and no maker notes. Takes
+ * any bytes whatever without throwing, in time and memory bounded by their length; null where
+ * they are no Exif block. Dates are ISO 8601, with the offset where it is known; dates that are
+ * none are left out, as are empty texts. Opaque or very long values are told as `(n bytes)` or
+ * `(n values)`.
+ */
+export function readExif(bytes: Uint8Array): ExifTags | null {
+  const prefixed = PREFIX.every((byte, index) => bytes[index] === byte);
+  const block = TiffBlock.open(prefixed ? bytes.subarray(PREFIX.length) : bytes);
+  const image = block?.directory(block.start) ?? null;
+  if (block === null || image === null) return null;
+  const photo = directoryAt(block, image, DIRECTORY_TAGS.photo);
+  const gps = directoryAt(block, image, DIRECTORY_TAGS.gps);
+  const interop = directoryAt(block, photo, DIRECTORY_TAGS.interop);
+  const tags: ExifTags = {
+    image: readTags(block, image, IMAGE_AND_PHOTO_TAGS),
+    photo: readTags(block, photo, IMAGE_AND_PHOTO_TAGS),
+    gps: readTags(block, gps, GPS_TAGS),
+    interop: readTags(block, interop, INTEROP_TAGS),
+  };
+  for (const [name, offset] of DATES) {
+    const change = (date: string) => withOffset(isoDateTime(date), tags.photo[offset]);
+    correct(tags.image, name, change);
+    correct(tags.photo, name, change);
+  }
+  correct(tags.gps, 'GPSDateStamp', isoDate);
+  return tags;
+}
+
+function directoryAt(
+  block: TiffBlock,
+  from: ReadonlyMap<number, Field>,
+  tag: number,
+): ReadonlyMap<number, Field> {
+  const field = from.get(tag);
+  if (field?.count !== 1 || !['long', 'ifd'].includes(field.type.name)) return new Map();
+  const offset = block.numbers(field)?.[0] ?? 0;
+  return block.directory(offset) ?? new Map();
+}
+
+function readTags(
+  block: TiffBlock,
+  fields: ReadonlyMap<number, Field>,
+  names: Readonly<Record<number, string>>,
+): Tags {
+  const tags: Tags = {};
+  const pointers: readonly number[] = Object.values(DIRECTORY_TAGS);
+  for (const [tag, field] of fields) {
+    if (pointers.includes(tag)) continue;
+    const name = names[tag] ?? `0x${tag.toString(16).padStart(4, '0')}`;
+    const value = readValue(block, field, name);
+    if (value !== undefined && value !== '') tags[name] = value;
+  }
+  return tags;
+}
+
+/** Undefined where the block has claimed more than it can hold. */
+function readValue(block: TiffBlock, field: Field, name: string): ExifValue | undefined {
+  const text = (decode: (bytes: Uint8Array) => string) => {
+    const bytes = block.bytes(field, LONGEST_TEXT);
+    return bytes === null ? undefined : decode(bytes);
+  };
+  if (OPAQUE_TAGS.has(name)) return `(${field.count * field.type.bytes} bytes)`;
+  if (WINDOWS_TAGS.has(name)) return text((bytes) => decodeUtf16(bytes));
+  if (COMMENT_TAGS.has(name)) return text((bytes) => decodeCommented(bytes, block.littleEndian));
+  if (VERSION_TAGS.has(name)) return text(decodeText);
+  switch (field.type.name) {
+    case 'ascii':
+    case 'utf8':
+      return text(name === 'Copyright' ? decodeCopyright : decodeText);
+    case 'undefined':
+      if (!BYTE_TAGS.has(name)) return `(${field.count} bytes)`;
+  }
+  if (field.count > LONGEST_ARRAY) {
+    return `(${field.count} ${field.type.bytes === 1 ? 'bytes' : 'values'})`;
+  }
+  const numbers = block.numbers(field);
+  if (numbers === null) return undefined;
+  if (name === 'GPSVersionID') return numbers.join('.');
+  return numbers.length === 1 ? numbers[0]! : numbers;
+}
+
+function correct(tags: Tags, name: string, change: (text: string) => string | null): void {
+  const value = tags[name];
+  if (value === undefined) return;
+  const changed = typeof value === 'string' ? change(value) : null;
+  if (changed === null) delete tags[name];
+  else tags[name] = changed;
+}
+
+function withOffset(date: string | null, offset: ExifValue | undefined): string | null {
+  return date !== null && typeof offset === 'string' && OFFSET.test(offset) ? date + offset : date;
+}
+
+/** The tags that people mostly want, under plain names. */
+export function basicExif(tags: ExifTags): BasicExif {
+  // Some writers put the Exif directory's tags into IFD0, and the other way round.
+  const all: Tags = { ...tags.image, ...tags.photo };
+  const text = (...names: string[]) =>
+    names.map((name) => all[name]).find((value) => typeof value === 'string');
+  const number = (name: string, least = 0): number | undefined => {
+    const value = all[name];
+    const first = Array.isArray(value) ? value[0] : value;
+    return typeof first === 'number' && first > least ? first : undefined;
+  };
+  const flash = number('Flash', -1);
+  const orientation = number('Orientation');
+  return present({
+    make: text('Make'),
+    model: text('Model'),
+    lens: text('LensModel'),
+    software: text('Software'),
+    dateTime: text('DateTimeOriginal', 'DateTimeDigitized', 'DateTime'),
+    exposureTime: number('ExposureTime'),
+    fNumber: number('FNumber'),
+    iso: sensitivity(number),
+    focalLength: number('FocalLength'),
+    flash: flash === undefined ? undefined : flash % 2 === 1,
+    orientation: orientation !== undefined && orientation <= 8 ? orientation : undefined,
+    copyright: text('Copyright'),
+    artist: text('Artist'),
+  });
+}
+
+/** 65535 in the short tag says that the value did not fit, and stands in one of the long ones. */
+function sensitivity(number: (name: string) => number | undefined): number | undefined {
+  const short = number('PhotographicSensitivity');
+  if (short !== undefined && short !== 65535) return short;
+  return (
+    number('StandardOutputSensitivity') ??
+    number('RecommendedExposureIndex') ??
+    number('ISOSpeed') ??
+    short
+  );
+}
+
+function present<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+/**
+ * The position where the picture was taken; null where none is told, the hemisphere is not told,
+ * or there is no such place. Altitude and time stand alone: what is wrong with them hides only
+ * themselves.
+ */
+export function gpsPosition(tags: ExifTags): GpsPosition | null {
+  const { gps } = tags;
+  const latitude = degrees(gps['GPSLatitude'], gps['GPSLatitudeRef'], 'N', 'S', 90);
+  const longitude = degrees(gps['GPSLongitude'], gps['GPSLongitudeRef'], 'E', 'W', 180);
+  if (latitude === null || longitude === null) return null;
+  const position: GpsPosition = { latitude, longitude };
+  const altitude = gps['GPSAltitude'];
+  if (typeof altitude === 'number') {
+    // 1 is below the sea, 3 (Exif 3.0) below the ellipsoid.
+    const below = gps['GPSAltitudeRef'] === 1 || gps['GPSAltitudeRef'] === 3;
+    position.altitude = below ? 0 - altitude : altitude;
+  }
+  const timestamp = gpsTimestamp(gps);
+  if (timestamp !== null) position.timestamp = timestamp;
+  return position;
+}
+
+/** Degrees, minutes and seconds, of which the last may be missing or without value. */
+function degrees(
+  value: ExifValue | undefined,
+  reference: ExifValue | undefined,
+  positive: string,
+  negative: string,
+  most: number,
+): number | null {
+  if (typeof reference !== 'string') return null;
+  const hemisphere = reference.charAt(0).toUpperCase();
+  if (hemisphere !== positive && hemisphere !== negative) return null;
+  const parts = Array.isArray(value) ? value : [value];
+  const [whole, minutes, seconds] = parts;
+  if (typeof whole !== 'number' || parts.some((part) => typeof part === 'number' && part < 0)) {
+    return null;
+  }
+  const angle = whole + orZero(minutes) / 60 + orZero(seconds) / 3600;
+  if (angle > most) return null;
+  const rounded = Math.round(angle * 1e7) / 1e7;
+  return hemisphere === negative ? 0 - rounded : rounded;
+}
+
+function orZero(value: ExifValue | undefined): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+function gpsTimestamp(gps: Tags): string | null {
+  const date = gps['GPSDateStamp'];
+  const time = gps['GPSTimeStamp'];
+  if (typeof date !== 'string' || !Array.isArray(time) || time.length !== 3) return null;
+  const [hours, minutes, seconds] = time;
+  if (typeof hours !== 'number' || typeof minutes !== 'number') return null;
+  const iso = isoTime(hours, minutes, orZero(seconds));
+  return iso === null ? null : `${date}T${iso}Z`;
+}

@@ -1,0 +1,167 @@
+/** What a directory entry says of its value: where it lies in the block, and in what type. */
+export interface Field {
+  readonly type: FieldType;
+  /** How many values of the type. */
+  readonly count: number;
+  /** Where the value begins, from the start of the block. */
+  readonly offset: number;
+}
+
+/** The types of TIFF 6.0 section 2, IFD of its supplement 1, and UTF-8 of Exif 3.0. */
+const TYPES = {
+  1: { name: 'byte', bytes: 1 },
+  2: { name: 'ascii', bytes: 1 },
+  3: { name: 'short', bytes: 2 },
+  4: { name: 'long', bytes: 4 },
+  5: { name: 'rational', bytes: 8 },
+  6: { name: 'sbyte', bytes: 1 },
+  7: { name: 'undefined', bytes: 1 },
+  8: { name: 'sshort', bytes: 2 },
+  9: { name: 'slong', bytes: 4 },
+  10: { name: 'srational', bytes: 8 },
+  11: { name: 'float', bytes: 4 },
+  12: { name: 'double', bytes: 8 },
+  13: { name: 'ifd', bytes: 4 },
+  129: { name: 'utf8', bytes: 1 },
+} as const;
+
+export type FieldType = (typeof TYPES)[keyof typeof TYPES];
+
+const LITTLE_ENDIAN = 0x4949;
+const BIG_ENDIAN = 0x4d4d;
+const MAGIC = 42;
+const HEADER_BYTES = 8;
+const ENTRY_BYTES = 12;
+
+/**
+ * A TIFF structure (TIFF 6.0, section 2) in memory, whose bytes may be anything. Every place is
+ * checked before it is read. Each directory is read at most once, so that none can lead back to
+ * an earlier one; and the values that are taken may have no more bytes together than the whole
+ * block, as those of an honest block, which never overlap, cannot have either. So the work is
+ * bounded by the length, whatever the entries claim.
+ */
+export class TiffBlock {
+  readonly littleEndian: boolean;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #opened = new Set<number>();
+  /** Bytes of values that may still be taken. */
+  #allowance: number;
+
+  private constructor(bytes: Uint8Array, view: DataView, littleEndian: boolean) {
+    this.#bytes = bytes;
+    this.#view = view;
+    this.littleEndian = littleEndian;
+    this.#allowance = bytes.length;
+  }
+
+  /** Null where the bytes do not start with a TIFF header. */
+  static open(bytes: Uint8Array): TiffBlock | null {
+    if (bytes.length < HEADER_BYTES) return null;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const order = view.getUint16(0);
+    if (order !== LITTLE_ENDIAN && order !== BIG_ENDIAN) return null;
+    const littleEndian = order === LITTLE_ENDIAN;
+    if (view.getUint16(2, littleEndian) !== MAGIC) return null;
+    return new TiffBlock(bytes, view, littleEndian);
+  }
+
+  /** Where the first directory lies. */
+  get start(): number {
+    return this.#view.getUint32(4, this.littleEndian);
+  }
+
+  /**
+   * The entries of a directory by tag, the first of each tag. Entries of unknown type, without
+   * values, or with values beyond the block are passed over, as is what is cut off at the end.
+   * Null where there is no directory, or it was opened before.
+   */
+  directory(offset: number): Map<number, Field> | null {
+    const end = this.#bytes.length;
+    if (offset < HEADER_BYTES || offset + 2 > end || this.#opened.has(offset)) return null;
+    this.#opened.add(offset);
+    const entries = this.#view.getUint16(offset, this.littleEndian);
+    const fields = new Map<number, Field>();
+    for (let index = 0; index < entries; index += 1) {
+      const entry = offset + 2 + index * ENTRY_BYTES;
+      if (entry + ENTRY_BYTES > end) break;
+      const tag = this.#view.getUint16(entry, this.littleEndian);
+      if (fields.has(tag)) continue;
+      const field = this.#field(entry);
+      if (field !== null) fields.set(tag, field);
+    }
+    return fields;
+  }
+
+  #field(entry: number): Field | null {
+    const code = this.#view.getUint16(entry + 2, this.littleEndian);
+    const type = (TYPES as Readonly<Record<number, FieldType>>)[code];
+    const count = this.#view.getUint32(entry + 4, this.littleEndian);
+    if (type === undefined || count === 0) return null;
+    const length = count * type.bytes;
+    const place = entry + 8;
+    const offset = length <= 4 ? place : this.#view.getUint32(place, this.littleEndian);
+    return offset + length <= this.#bytes.length ? { type, count, offset } : null;
+  }
+
+  /** The first bytes of a value, at most `most`; null where the allowance is used up. */
+  bytes(field: Field, most: number): Uint8Array | null {
+    const length = Math.min(field.count * field.type.bytes, most);
+    if (!this.#take(length)) return null;
+    return this.#bytes.subarray(field.offset, field.offset + length);
+  }
+
+  /**
+   * The numbers of a value, an undivisible fraction or a number without end as null; null in all
+   * where the allowance is used up. Text and undefined bytes count as bytes.
+   */
+  numbers(field: Field): (number | null)[] | null {
+    const { count, type, offset } = field;
+    if (!this.#take(count * type.bytes)) return null;
+    return Array.from({ length: count }, (_, index) =>
+      this.#number(type, offset + index * type.bytes),
+    );
+  }
+
+  #number(type: FieldType, offset: number): number | null {
+    const view = this.#view;
+    const little = this.littleEndian;
+    switch (type.name) {
+      case 'byte':
+      case 'ascii':
+      case 'undefined':
+      case 'utf8':
+        return view.getUint8(offset);
+      case 'sbyte':
+        return view.getInt8(offset);
+      case 'short':
+        return view.getUint16(offset, little);
+      case 'sshort':
+        return view.getInt16(offset, little);
+      case 'long':
+      case 'ifd':
+        return view.getUint32(offset, little);
+      case 'slong':
+        return view.getInt32(offset, little);
+      case 'rational':
+        return finite(view.getUint32(offset, little) / view.getUint32(offset + 4, little));
+      case 'srational':
+        return finite(view.getInt32(offset, little) / view.getInt32(offset + 4, little));
+      case 'float':
+        return finite(view.getFloat32(offset, little));
+      case 'double':
+        return finite(view.getFloat64(offset, little));
+    }
+  }
+
+  #take(bytes: number): boolean {
+    if (bytes > this.#allowance) return false;
+    this.#allowance -= bytes;
+    return true;
+  }
+}
+
+function finite(value: number): number | null {
+  // The sum turns minus zero, which JSON does not know, to zero.
+  return Number.isFinite(value) ? value + 0 : null;
+}
