@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Failure } from '../src/failure.ts';
-import type { FileError, Job, JobResult } from '../src/operations/job.ts';
+import { diagnose } from '../src/operations/diagnosis.ts';
+import type { Job, JobResult } from '../src/operations/job.ts';
 import type { Limits } from '../src/operations/limits.ts';
 import { type FileErrorCode, fileFailure, type SharpFactory } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
@@ -93,16 +94,6 @@ function checkFileSize(size: number, { fileBytes }: Limits): void {
   }
 }
 
-function fileError(error: unknown): FileError {
-  if (error instanceof Failure && error.code !== null) {
-    return { code: error.code as FileErrorCode, message: error.message };
-  }
-  return {
-    code: 'processing_failed',
-    message: error instanceof Error ? error.message : String(error),
-  };
-}
-
 /** Runs one job in this thread, whichever thread that is. Never rejects. */
 export async function perform({
   operation: name,
@@ -110,32 +101,33 @@ export async function perform({
   source,
   limits,
 }: Job): Promise<JobResult> {
-  let originalSize = 0;
+  const input = {
+    bytes: new Uint8Array() as Uint8Array,
+    limits,
+    get sharp() {
+      allowSvg(limits);
+      return loadSharp();
+    },
+  };
   try {
     const operation = findOperation(name);
     if (!operation) throw new Failure('unknown', `no operation is called ${name}`);
-    const bytes = 'path' in source ? readInput(source.path, limits) : source.bytes;
-    originalSize = bytes.byteLength;
-    checkFileSize(originalSize, limits);
-    const input = {
-      bytes,
-      limits,
-      get sharp() {
-        allowSvg(limits);
-        return loadSharp();
-      },
-    };
+    input.bytes = 'path' in source ? readInput(source.path, limits) : source.bytes;
+    checkFileSize(input.bytes.byteLength, limits);
     const { image, data, warnings = [] } = await operation.run(input, options as never);
     const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
     return {
       ok: true,
-      originalSize,
+      originalSize: input.bytes.byteLength,
       warnings,
       ...(image && sha256 && { image: { ...image, sha256 } }),
       ...(data && { data }),
     };
   } catch (error) {
-    return { ok: false, originalSize, error: fileError(error) };
+    const { code, message } = await diagnose(error, input);
+    const known = (code ?? 'processing_failed') as FileErrorCode;
+    const originalSize = input.bytes.byteLength;
+    return { ok: false, originalSize, error: { code: known, message } };
   }
 }
 

@@ -95,13 +95,17 @@ async function runPlanned(
   const pool = await choosePool(planned, choices);
   const progress = await startProgress(planned.length, !run.quiet);
   const tally = new Tally();
-  const failFast = new AbortController();
+  const stop = new AbortController();
   const kept: FileRecord[] = [];
   let finished = 0;
-  const interrupt = onInterrupt(async () => {
-    progress.stop();
-    await sink.abandon?.();
-    say(`oriel: interrupted after ${finished} of ${planned.length} files`);
+  const interrupt = onInterrupt({
+    async cleanUp() {
+      stop.abort();
+      progress.stop();
+      await sink.abandon?.();
+      say(`oriel: interrupted after ${finished} of ${planned.length} files`);
+    },
+    release: () => pool.close(),
   });
   try {
     const entries = runBatch(planned, {
@@ -109,20 +113,20 @@ async function runPlanned(
       options,
       limits,
       pool,
-      signal: failFast.signal,
+      signal: stop.signal,
       async deliver(image, { input }, index) {
-        // Once interrupted the process is about to end: nothing that would need finishing begins.
-        if (interrupt.happened) await new Promise(() => {});
+        if (interrupt.happened) await forever();
         return sink.deliver?.(input, index, image);
       },
       onFinish(record) {
         finished += 1;
         progress.advance();
         report.finished?.(record);
-        if (record.status === 'failed' && run.failFast) failFast.abort();
+        if (record.status === 'failed' && run.failFast) stop.abort();
       },
     });
     for await (const { record, image } of entries) {
+      if (interrupt.happened) await forever();
       const appended = image && (await sink.append?.(planned[record.index]!.input, image));
       const whole = appended ? { ...record, ...appended } : record;
       tally.add(whole);
@@ -130,6 +134,7 @@ async function runPlanned(
       if (sink.finish) kept.push(whole);
       await report.add(whole);
     }
+    if (interrupt.happened) await forever();
     const summary = tally.summary(operation.gives);
     await sink.finish?.({ ...head, summary, results: kept }, options);
     progress.stop();
@@ -141,4 +146,9 @@ async function runPlanned(
     await pool.close();
   }
   return tally.failed > 0 ? 1 : 0;
+}
+
+/** Once interrupted the process is about to end: nothing that would need finishing may begin. */
+function forever(): Promise<never> {
+  return new Promise(() => {});
 }

@@ -21,6 +21,9 @@ export function buildProgram(finish: (exitCode: number) => void): Command {
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),
+    })
     .showHelpAfterError('(--help tells more)')
     .exitOverride()
     .enablePositionalOptions();

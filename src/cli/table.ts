@@ -31,9 +31,10 @@ export class Table {
     const rows = this.#sample;
     this.#sample = [];
     this.#widths ??= rows.reduce<number[]>((widths, row) => {
-      row.forEach((cell, column) => {
+      // What ends a row (the message of a failure, say) pushes nothing aside.
+      for (const [column, cell] of row.slice(0, -1).entries()) {
         widths[column] = Math.max(widths[column] ?? 0, Math.min(WIDEST, widthOf(cell)));
-      });
+      }
       return widths;
     }, []);
     for (const row of rows) await print(this.#line(row));

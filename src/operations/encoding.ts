@@ -3,7 +3,6 @@ import { field, integer } from '../schema.ts';
 import { colourField, isGrey, parseColour } from './colour.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
-import { decodingFailure } from './header.ts';
 import { keepMetadata, METADATA_POLICIES } from './keep.ts';
 import {
   fileFailure,
@@ -179,25 +178,21 @@ export async function encode(
   let pipeline = image;
   if (!traits.alpha) pipeline = pipeline.flatten({ background });
   const grey = header.grey && traits.grey && isGrey(background);
+  pipeline = await keepMetadata(input, pipeline, header, options.metadata);
   if (header.deep && traits.deep) pipeline = pipeline.toColourspace(grey ? 'grey16' : 'rgb16');
   else if (grey) pipeline = pipeline.toColourspace('b-w');
-  pipeline = keepMetadata(pipeline, header, options.metadata);
-  try {
-    const { data, info } = await writeAs(pipeline, to, picture, options).toUint8Array();
-    const pages = picture.frames > 1 ? await countPages(input, data) : 1;
-    return {
-      image: {
-        bytes: data,
-        format: to,
-        width: info.width,
-        height: info.pageHeight ?? info.height,
-        ...(pages > 1 && { pages }),
-      },
-      warnings: [...picture.warnings, ...ignoredSettings(to, options)],
-    };
-  } catch (error) {
-    throw decodingFailure(error, header.format);
-  }
+  const { data, info } = await writeAs(pipeline, to, picture, options).toUint8Array();
+  const pages = picture.frames > 1 ? await countPages(input, data) : 1;
+  return {
+    image: {
+      bytes: data,
+      format: to,
+      width: info.width,
+      height: info.pageHeight ?? info.height,
+      ...(pages > 1 && { pages }),
+    },
+    warnings: [...picture.warnings, ...ignoredSettings(to, options)],
+  };
 }
 
 /** Encoders merge frames that look the same, adding their delays: only the output knows its count. */

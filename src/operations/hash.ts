@@ -1,24 +1,54 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { field } from '../schema.ts';
-import { defineOperation, fileFailure } from './operation.ts';
+import { readHeader } from './header.ts';
+import { defineOperation, fileFailure, type OperationInput } from './operation.ts';
+import {
+  DIFFERENCE_HASH_RASTER,
+  differenceHash,
+  PERCEPTUAL_HASH_RASTER,
+  perceptualHash,
+} from './perceptual.ts';
+
+const PERCEPTUAL = {
+  dhash: { raster: DIFFERENCE_HASH_RASTER, hash: differenceHash },
+  phash: { raster: PERCEPTUAL_HASH_RASTER, hash: perceptualHash },
+} as const;
+
+type Perceptual = keyof typeof PERCEPTUAL;
+
+async function hashOfPixels(input: OperationInput, algorithm: Perceptual): Promise<object> {
+  const { raster, hash: digest } = PERCEPTUAL[algorithm];
+  await readHeader(input);
+  const grey = await input
+    .sharp(input.bytes, { limitInputPixels: input.limits.pixels })
+    .autoOrient()
+    // What shows through transparency is not part of the picture.
+    .flatten({ background: 'white' })
+    .resize({ ...raster, fit: 'fill' })
+    .toColourspace('b-w')
+    .raw()
+    .toBuffer();
+  return { algorithm, bits: 64, hex: digest(grey) };
+}
 
 export const hash = defineOperation({
   name: 'hash',
-  summary: 'SHA-256 of the bytes, and a perceptual hash of the pixels on request',
+  summary: 'Hash the bytes with SHA-256, and on request the pixels',
   gives: 'data',
   options: v.strictObject({
     perceptual: v.optional(
-      field(v.picklist(['none', 'dhash', 'phash']), 'also hash what is seen'),
+      field(v.picklist(['none', 'dhash', 'phash']), 'a hash that stays close for alike pictures'),
       'none',
     ),
   }),
-  columns: ['sha256'],
+  columns: ['sha256', 'perceptual'],
   examples: ['hash *.jpg', 'hash --perceptual phash --json *.jpg'],
-  async run(input) {
+  async run(input, { perceptual }) {
     // A digest needs no decoding: any bytes have one, whatever they hold.
     if (input.bytes.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
     const sha256 = createHash('sha256').update(input.bytes).digest('hex');
-    return { data: { algorithm: 'sha256', sha256 } };
+    const seen = perceptual === 'none' ? null : await hashOfPixels(input, perceptual);
+    return { data: { algorithm: 'sha256', sha256, ...(seen && { perceptual: seen }) } };
   },
 });

@@ -1,5 +1,4 @@
 import type { Metadata } from 'sharp';
-import { Failure } from '../failure.ts';
 import { fileFailure, type OperationInput } from './operation.ts';
 import { type InputFormat, sniff } from './sniff.ts';
 
@@ -36,12 +35,7 @@ export async function readHeader({ bytes, limits, sharp }: OperationInput): Prom
   if (sniffed.format === 'svg' && !limits.svg) {
     throw fileFailure('unsupported_format', 'SVG is not read unless it is explicitly allowed');
   }
-  let metadata: Metadata;
-  try {
-    metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
-  } catch (error) {
-    throw decodingFailure(error, sniffed.format);
-  }
+  const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
   const { pages = 1 } = metadata;
   const { width, height } = metadata.autoOrient;
   if (pages > limits.frames) {
@@ -70,30 +64,4 @@ export async function readHeader({ bytes, limits, sharp }: OperationInput): Prom
     oriented: (metadata.orientation ?? 1) > 1,
     metadata,
   };
-}
-
-/** What the loaders of libvips say when bytes do not decode, as opposed to when we ask for nonsense. */
-const DECODER_COMPLAINT =
-  /corrupt|premature|truncat|unexpected end|bad seek|unsupported image format|libpng|VipsJpeg|vipspng|webp2vips|webp:|gifload|nsgif|tiff2vips|TIFF|heif|svgload|unable to (read|parse|decode)|read error|decode/i;
-
-/** Gives a decoder's or encoder's complaint its file error code and a message of one line. */
-export function decodingFailure(error: unknown, format: InputFormat): Failure {
-  if (error instanceof Failure) return error;
-  const text = error instanceof Error ? error.message : String(error);
-  if (/compression format has not been built in|No decoding plugin|HEVC/i.test(text)) {
-    const codec = format === 'heic' ? 'HEIC images (HEVC)' : 'images of this compression';
-    return fileFailure('unsupported_format', `${codec} cannot be decoded`, error);
-  }
-  const line = text.split('\n', 1)[0]!.trim();
-  if (/not supported for multi-page/i.test(line)) {
-    return fileFailure('animation_unsupported', `${line}; --animated first takes one frame`, error);
-  }
-  if (/exceeds pixel limit/i.test(line)) return fileFailure('image_too_large', line, error);
-  const name = format.toUpperCase();
-  if (/unsupported image format/i.test(line)) {
-    return fileFailure('corrupt_image', `the header of this ${name} image is damaged`, error);
-  }
-  return DECODER_COMPLAINT.test(line)
-    ? fileFailure('corrupt_image', `this ${name} image is damaged: ${line}`, error)
-    : fileFailure('processing_failed', line, error);
 }

@@ -1,5 +1,7 @@
+import { readExif } from './exif.ts';
 import type { Header } from './header.ts';
-import type { Sharp } from './operation.ts';
+import type { OperationInput, Sharp } from './operation.ts';
+import { pixelsOf } from './picture.ts';
 
 export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
 
@@ -9,21 +11,59 @@ export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
  * Carries metadata from an input to its output. Nothing is the default: EXIF tells where a
  * photograph was taken and with which camera. The profile goes too, since colours are sRGB by then.
  */
-export function keepMetadata(image: Sharp, header: Header, policy: MetadataPolicy): Sharp {
+export async function keepMetadata(
+  input: OperationInput,
+  image: Sharp,
+  header: Header,
+  policy: MetadataPolicy,
+): Promise<Sharp> {
   switch (policy) {
     case 'none':
       return image;
     case 'copyright':
-      return image;
+      return keepCopyright(input, image, header);
     case 'icc':
-      return keepProfile(image, header);
+      return keepProfile(image.keepIccProfile(), header);
     case 'all':
-      return keepProfile(image.keepExif().keepXmp(), header);
+      return keepProfile(image.keepMetadata(), header);
   }
 }
 
 function keepProfile(image: Sharp, { metadata }: Header): Sharp {
-  if (!metadata.hasProfile) return image;
   // A CMYK profile says nothing about the sRGB pixels that we write.
-  return metadata.space === 'cmyk' ? image.withIccProfile('srgb') : image.keepIccProfile();
+  return metadata.hasProfile && metadata.space === 'cmyk' ? image.withIccProfile('srgb') : image;
+}
+
+/** Who made it and who owns it, and nothing of when, where or with what. */
+async function keepCopyright(input: OperationInput, image: Sharp, header: Header): Promise<Sharp> {
+  const { exif } = header.metadata;
+  const tags = exif ? readExif(exif)?.image : undefined;
+  const { Copyright: rights, Artist: creator } = tags ?? {};
+  const texts = Object.entries({ Copyright: rights, Artist: creator }).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+  );
+  if (texts.length === 0) return image;
+  // The thumbnail inside EXIF, which shows the whole original, outlives every other way to drop it.
+  const bare = await pixelsOf(input, image, header.deep);
+  // EXIF is ASCII and TIFF files get none, so XMP says the same in UTF-8.
+  return bare.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
+}
+
+const XML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** Adobe's XMP with Dublin Core's rights and creator (ISO 16684-1). */
+function xmpOf(rights: unknown, creator: unknown): string {
+  const escaped = (text: unknown) =>
+    String(text).replace(/[&<>]/g, (character) => XML_ESCAPES[character]!);
+  const properties = [
+    rights &&
+      `<dc:rights><rdf:Alt><rdf:li xml:lang="x-default">${escaped(rights)}</rdf:li></rdf:Alt></dc:rights>`,
+    creator && `<dc:creator><rdf:Seq><rdf:li>${escaped(creator)}</rdf:li></rdf:Seq></dc:creator>`,
+  ];
+  return [
+    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
+    '<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/">',
+    ...properties.filter(Boolean),
+    '</rdf:Description></rdf:RDF></x:xmpmeta>',
+  ].join('');
 }

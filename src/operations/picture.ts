@@ -131,3 +131,24 @@ export async function mapFrames(
     },
   });
 }
+
+/**
+ * What a pipeline gives as the start of a new one, for a step that must see the result of the one
+ * before it, or must know nothing of the input's metadata.
+ *
+ * @param deep keeps sixteen bits a channel
+ */
+export async function pixelsOf(
+  { sharp }: OperationInput,
+  image: Sharp,
+  deep: boolean,
+): Promise<Sharp> {
+  const raw = deep ? image.toColourspace('rgb16').raw({ depth: 'ushort' }) : image.raw();
+  const { data, info } = await raw.toBuffer({ resolveWithObject: true });
+  const pixels = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
+  const { width, height, channels, pageHeight } = info;
+  return sharp(pixels, {
+    limitInputPixels: false,
+    raw: { width, height, channels, ...(pageHeight && { pageHeight }) },
+  });
+}

@@ -13,7 +13,7 @@ export interface ImagePool {
    * included, is its result. There is no way to call a job back: libvips cannot be stopped midway.
    */
   run(job: Job): Promise<JobResult>;
-  /** Ends the threads without waiting for jobs under way. */
+  /** Gives up jobs under way, and resolves when no native code is left running in them. */
   close(): Promise<void>;
 }
 
@@ -85,19 +85,25 @@ export async function startPool({
 export async function inlinePool(): Promise<ImagePool> {
   const file = pathToFileURL(workerFile()).href;
   const { perform } = (await import(file)) as typeof import('#workers/image.js');
+  const underWay = new Set<Promise<JobResult>>();
   return {
     size: 1,
     async run(job) {
+      const performed = perform(job);
+      underWay.add(performed);
+      void performed.then(() => underWay.delete(performed));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<JobResult>((resolve) => {
         timer = setTimeout(() => resolve(overdue(job)), job.limits.deadline);
       });
       try {
-        return await Promise.race([perform(job), late]);
+        return await Promise.race([performed, late]);
       } finally {
         clearTimeout(timer);
       }
     },
-    close: async () => {},
+    async close() {
+      await Promise.all(underWay);
+    },
   };
 }

@@ -1,13 +1,24 @@
 import { convert } from './convert.ts';
 import { crop } from './crop.ts';
 import { hash } from './hash.ts';
+import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
+import { palette } from './palette.ts';
 import { resize } from './resize.ts';
 import { rotate } from './rotate.ts';
 import { sizeMap } from './size-map.ts';
 
 /** Every image tool. Commands, routes, form fields, help and documentation derive from this list. */
-export const OPERATIONS = [convert, resize, crop, rotate, hash, sizeMap] as readonly Operation[];
+export const OPERATIONS = [
+  convert,
+  resize,
+  crop,
+  rotate,
+  metadata,
+  palette,
+  hash,
+  sizeMap,
+] as readonly Operation[];
 
 export function findOperation(name: string): Operation | undefined {
   return OPERATIONS.find((operation) => operation.name === name);

@@ -5,7 +5,7 @@ import { checkOutputSize, encode, encodingFields, formatField, sameFormat } from
 import { FORMATS } from './formats.ts';
 import { readHeader } from './header.ts';
 import { defineOperation, type OperationInput, type Sharp } from './operation.ts';
-import { mapFrames, openPicture, type Picture } from './picture.ts';
+import { mapFrames, openPicture, type Picture, pixelsOf } from './picture.ts';
 
 const options = v.pipe(
   v.strictObject({
@@ -33,16 +33,6 @@ function turnedSize({ width, height }: { width: number; height: number }, angle:
     width: Math.round(width * cosine + height * sine),
     height: Math.round(width * sine + height * cosine),
   };
-}
-
-/** Pixels as they are, for a step that must see the result of the one before it. */
-async function settled({ sharp }: OperationInput, image: Sharp, deep: boolean): Promise<Sharp> {
-  const { data, info } = await image
-    .raw({ depth: deep ? 'ushort' : 'uchar' })
-    .toBuffer({ resolveWithObject: true });
-  const pixels = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
-  const { width, height, channels } = info;
-  return sharp(pixels, { limitInputPixels: false, raw: { width, height, channels } });
 }
 
 export const rotate = defineOperation({
@@ -73,7 +63,8 @@ export const rotate = defineOperation({
       if (frames > 1 && angle % 180 !== 0)
         return mirror(await mapFrames(from, image, header, turn));
       // In one pipeline sharp mirrors before it turns by an arbitrary angle.
-      if (mirrors && angle % 90 !== 0) return mirror(await settled(from, turn(image), header.deep));
+      if (mirrors && angle % 90 !== 0)
+        return mirror(await pixelsOf(from, turn(image), header.deep));
       return mirror(turn(image));
     }
   },

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { field } from '../schema.ts';
+import { basicExif, gpsPosition, readExif } from './exif.ts';
+import { readHeader } from './header.ts';
+import { defineOperation } from './operation.ts';
+
+export const metadata = defineOperation({
+  name: 'metadata',
+  summary: 'Tell what images are: format, size, colours, EXIF',
+  gives: 'data',
+  options: v.strictObject({
+    exif: v.optional(
+      field(v.picklist(['none', 'basic', 'full']), 'how much of EXIF to tell'),
+      'basic',
+    ),
+    gps: v.optional(field(v.boolean(), 'tell where the picture was taken'), false),
+  }),
+  columns: ['format', 'width', 'height', 'space', 'depth', 'hasAlpha', 'orientation', 'pages'],
+  examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
+  async run(input, { exif, gps }) {
+    const { format, width, height, pages, metadata: stored } = await readHeader(input);
+    const tags = stored.exif ? readExif(stored.exif) : null;
+    const position = gps && tags ? gpsPosition(tags) : null;
+    const data = {
+      format,
+      mediaType: stored.mediaType,
+      width,
+      height,
+      storedWidth: stored.width,
+      storedHeight: stored.height,
+      orientation: stored.orientation ?? 1,
+      space: stored.space,
+      channels: stored.channels,
+      depth: stored.depth,
+      hasAlpha: stored.hasAlpha,
+      density: stored.density,
+      chromaSubsampling: stored.chromaSubsampling,
+      isProgressive: stored.isProgressive,
+      pages,
+      loop: stored.loop,
+      delay: stored.delay,
+      hasProfile: stored.hasProfile,
+      ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
+      // The position is asked for apart, so that a full listing does not tell it unasked.
+      ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),
+      ...(position && { gps: position }),
+    };
+    return { data };
+  },
+});

@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+import { field, integer } from '../schema.ts';
+import { readHeader } from './header.ts';
+import { defineOperation } from './operation.ts';
+import { quantise } from './quantise.ts';
+
+/** Longest side that colours are counted on: more pixels change neither colours nor shares. */
+const SIDE = 256;
+
+export const palette = defineOperation({
+  name: 'palette',
+  summary: 'Find the colours that an image is made of, and their shares',
+  gives: 'data',
+  options: v.strictObject({
+    count: v.optional(field(integer(1, 20), 'colours at the most'), 6),
+  }),
+  columns: ['colors'],
+  examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],
+  async run(input, { count }) {
+    await readHeader(input);
+    const pixels = await input
+      .sharp(input.bytes, { limitInputPixels: input.limits.pixels })
+      // The linear kernel cannot overshoot: a sharper one invents colours beside every edge.
+      .resize({
+        width: SIDE,
+        height: SIDE,
+        fit: 'inside',
+        withoutEnlargement: true,
+        kernel: 'linear',
+      })
+      .toColourspace('srgb')
+      .ensureAlpha()
+      .raw()
+      .toBuffer();
+    return { data: { colors: quantise(pixels, count) } };
+  },
+});
