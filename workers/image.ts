@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Failure } from '../src/failure.ts';
-import { diagnose } from '../src/operations/diagnosis.ts';
+import { diagnose } from '../src/images/diagnosis.ts';
+import { type FileErrorCode, fileFailure } from '../src/images/file-error.ts';
+import type { SharpFactory } from '../src/images/input.ts';
+import type { Limits } from '../src/images/limits.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
-import type { Limits } from '../src/operations/limits.ts';
-import { type FileErrorCode, fileFailure, type SharpFactory } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 
 /** Loaders that read from memory. By path libvips would parse options out of a file's name. */

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { Limits } from '../operations/limits.ts';
+import type { Limits } from '../images/limits.ts';
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf } from '../schema.ts';
 import { readFlags } from './flags.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { DEFAULT_LIMITS, type Limits } from '../operations/limits.ts';
+import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
 import { field, integer, number } from '../schema.ts';
 
 const flag = (description: string, short?: string) =>

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
+import type { OutputFormat } from '../images/formats.ts';
 import type { BatchInput, FileRecord } from '../operations/batch.ts';
-import type { OutputFormat } from '../operations/formats.ts';
 import type { Choices } from './image-choices.ts';
 import type { Input } from './inputs.ts';
 import type { OutputNames } from './naming.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
-import { IMAGE_EXTENSIONS } from '../operations/formats.ts';
+import { IMAGE_EXTENSIONS } from '../images/formats.ts';
 import { usageFailure } from './usage.ts';
 
 /** One thing to work on: a file, an image that came on standard input, or an argument that names none. */

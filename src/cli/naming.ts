@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { formatOfExtension, type OutputFormat, outputExtension } from '../operations/formats.ts';
+import { formatOfExtension, type OutputFormat, outputExtension } from '../images/formats.ts';
 import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';
 import { existsFailure } from './writer.ts';

@@ -1,7 +1,8 @@
 import { Failure } from '../failure.ts';
+import type { Limits } from '../images/limits.ts';
+import type { Warning } from '../images/output.ts';
 import type { JobSuccess, Source } from './job.ts';
-import type { Limits } from './limits.ts';
-import type { Operation, Warning } from './operation.ts';
+import type { Operation } from './operation.ts';
 import type { ImagePool } from './pool.ts';
 
 /** One file of a batch. */

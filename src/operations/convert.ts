@@ -1,10 +1,10 @@
 import * as v from 'valibot';
+import { checkOutputSize, encode, encodingFields, formatField } from '../images/encoding.ts';
+import { FORMATS } from '../images/formats.ts';
+import { readHeader } from '../images/header.ts';
+import { openPicture } from '../images/picture.ts';
 import { rule } from '../schema.ts';
-import { checkOutputSize, encode, encodingFields, formatField } from './encoding.ts';
-import { FORMATS } from './formats.ts';
-import { readHeader } from './header.ts';
 import { defineOperation } from './operation.ts';
-import { openPicture } from './picture.ts';
 
 export const convert = defineOperation({
   name: 'convert',

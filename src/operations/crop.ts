@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { checkOutputSize, encode, encodingFields, sameFormat } from '../images/encoding.ts';
+import { fileFailure } from '../images/file-error.ts';
+import { readHeader } from '../images/header.ts';
+import { openPicture } from '../images/picture.ts';
 import { field, integer } from '../schema.ts';
-import { checkOutputSize, encode, encodingFields, sameFormat } from './encoding.ts';
-import { readHeader } from './header.ts';
-import { defineOperation, fileFailure } from './operation.ts';
-import { openPicture } from './picture.ts';
+import { defineOperation } from './operation.ts';
 
 const CROP_FORMATS = ['webp', 'png', 'jpeg'] as const;
 

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import { field } from '../schema.ts';
-import { readHeader } from './header.ts';
-import { defineOperation, fileFailure, type OperationInput } from './operation.ts';
+import { fileFailure } from '../images/file-error.ts';
+import { readHeader } from '../images/header.ts';
+import type { ImageInput } from '../images/input.ts';
 import {
   DIFFERENCE_HASH_RASTER,
   differenceHash,
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
-} from './perceptual.ts';
+} from '../images/perceptual.ts';
+import { field } from '../schema.ts';
+import { defineOperation } from './operation.ts';
 
 const PERCEPTUAL = {
   dhash: { raster: DIFFERENCE_HASH_RASTER, hash: differenceHash },
@@ -17,7 +19,7 @@ const PERCEPTUAL = {
 
 type Perceptual = keyof typeof PERCEPTUAL;
 
-async function hashOfPixels(input: OperationInput, algorithm: Perceptual): Promise<object> {
+async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<object> {
   const { raster, hash: digest } = PERCEPTUAL[algorithm];
   await readHeader(input);
   const grey = await input

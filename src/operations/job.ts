@@ -1,5 +1,6 @@
-import type { Limits } from './limits.ts';
-import type { FileErrorCode, OutputImage, Warning } from './operation.ts';
+import type { FileErrorCode } from '../images/file-error.ts';
+import type { Limits } from '../images/limits.ts';
+import type { OutputImage, Warning } from '../images/output.ts';
 
 /** Where a thread finds one input: a file that it reads itself, or bytes that were moved to it. */
 export type Source = { readonly path: string } | { readonly bytes: Uint8Array };

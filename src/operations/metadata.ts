@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { basicExif, gpsPosition, readExif } from '../images/exif/exif.ts';
+import { readHeader } from '../images/header.ts';
 import { field } from '../schema.ts';
-import { basicExif, gpsPosition, readExif } from './exif.ts';
-import { readHeader } from './header.ts';
 import { defineOperation } from './operation.ts';
 
 export const metadata = defineOperation({

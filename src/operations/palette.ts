@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { readHeader } from '../images/header.ts';
+import { quantise } from '../images/palette/quantise.ts';
 import { field, integer } from '../schema.ts';
-import { readHeader } from './header.ts';
 import { defineOperation } from './operation.ts';
-import { quantise } from './quantise.ts';
 
 /** Longest side that colours are counted on: more pixels change neither colours nor shares. */
 const SIDE = 256;

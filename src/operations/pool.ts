@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
+import type { FileErrorCode } from '../images/file-error.ts';
 import type { Job, JobFailure, JobResult } from './job.ts';
-import type { FileErrorCode } from './operation.ts';
 
 /** Something that performs image jobs. */
 export interface ImagePool {

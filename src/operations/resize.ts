@@ -1,11 +1,18 @@
 import * as v from 'valibot';
+import { parseColour } from '../images/colour.ts';
+import {
+  checkOutputSize,
+  encode,
+  encodingFields,
+  formatField,
+  sameFormat,
+} from '../images/encoding.ts';
+import { FORMATS } from '../images/formats.ts';
+import { readHeader } from '../images/header.ts';
+import type { Sharp } from '../images/input.ts';
+import { openPicture } from '../images/picture.ts';
 import { field, integer, number, rule } from '../schema.ts';
-import { parseColour } from './colour.ts';
-import { checkOutputSize, encode, encodingFields, formatField, sameFormat } from './encoding.ts';
-import { FORMATS } from './formats.ts';
-import { readHeader } from './header.ts';
-import { defineOperation, type Sharp } from './operation.ts';
-import { openPicture } from './picture.ts';
+import { defineOperation } from './operation.ts';
 
 const sideField = (description: string) => v.optional(field(integer(1, 8192), description));
 

@@ -1,11 +1,18 @@
 import * as v from 'valibot';
+import { colourField, parseColour } from '../images/colour.ts';
+import {
+  checkOutputSize,
+  encode,
+  encodingFields,
+  formatField,
+  sameFormat,
+} from '../images/encoding.ts';
+import { FORMATS } from '../images/formats.ts';
+import { readHeader } from '../images/header.ts';
+import type { ImageInput, Sharp } from '../images/input.ts';
+import { mapFrames, openPicture, type Picture, pixelsOf } from '../images/picture.ts';
 import { field, number, rule } from '../schema.ts';
-import { colourField, parseColour } from './colour.ts';
-import { checkOutputSize, encode, encodingFields, formatField, sameFormat } from './encoding.ts';
-import { FORMATS } from './formats.ts';
-import { readHeader } from './header.ts';
-import { defineOperation, type OperationInput, type Sharp } from './operation.ts';
-import { mapFrames, openPicture, type Picture, pixelsOf } from './picture.ts';
+import { defineOperation } from './operation.ts';
 
 const options = v.pipe(
   v.strictObject({
@@ -59,7 +66,7 @@ export const rotate = defineOperation({
     const mirrors = given.flip || given.flop;
     return encode(input, picture, await turned(input, picture), to, { ...given, background });
 
-    async function turned(from: OperationInput, { image, frames }: Picture): Promise<Sharp> {
+    async function turned(from: ImageInput, { image, frames }: Picture): Promise<Sharp> {
       if (frames > 1 && angle % 180 !== 0)
         return mirror(await mapFrames(from, image, header, turn));
       // In one pipeline sharp mirrors before it turns by an arbitrary angle.

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { readHeader } from '../images/header.ts';
+import { outputSize, parseTarget, RESOLUTIONS, type Size } from '../images/sizes.ts';
 import { field } from '../schema.ts';
-import { readHeader } from './header.ts';
 import { defineOperation } from './operation.ts';
-import { outputSize, parseTarget, RESOLUTIONS, type Size } from './sizes.ts';
 
 const text = ({ width, height }: Size) => `${width}x${height}`;
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
+import { outputExtension } from '../images/formats.ts';
+import type { OutputImage } from '../images/output.ts';
 import type { BatchResult } from './batch.ts';
 import { EntryNames } from './filename.ts';
-import { outputExtension } from './formats.ts';
-import type { OutputImage } from './operation.ts';
 
 const MANIFEST = 'manifest.json';
 

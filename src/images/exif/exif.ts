@@ -1,4 +1,4 @@
-import { DIRECTORY_TAGS, GPS_TAGS, IMAGE_AND_PHOTO_TAGS, INTEROP_TAGS } from './exif-tags.ts';
+import { DIRECTORY_TAGS, GPS_TAGS, IMAGE_AND_PHOTO_TAGS, INTEROP_TAGS } from './tags.ts';
 import {
   decodeCommented,
   decodeCopyright,
@@ -8,7 +8,7 @@ import {
   isoDateTime,
   isoTime,
   LONGEST_TEXT,
-} from './exif-text.ts';
+} from './text.ts';
 import { type Field, TiffBlock } from './tiff-block.ts';
 
 /** As JSON holds it. Fractions are numbers; null is a fraction without value, as 0/0. */

@@ -5,7 +5,7 @@ import {
   differenceHash,
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
-} from '../../src/operations/perceptual.ts';
+} from '../../src/images/perceptual.ts';
 
 type Shade = (x: number, y: number) => number;
 

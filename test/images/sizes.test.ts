@@ -10,7 +10,7 @@ import {
   type Size,
   type SizeFields,
   targetOf,
-} from '../../src/operations/sizes.ts';
+} from '../../src/images/sizes.ts';
 
 const show = (size: Size | 'auto') => (size === 'auto' ? size : `${size.width}x${size.height}`);
 const mapped = (target: Size | 'auto') => show(target === 'auto' ? target : outputSize(target));

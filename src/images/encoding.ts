@@ -1,16 +1,12 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
 import { colourField, isGrey, parseColour } from './colour.ts';
+import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
+import type { ImageInput, Sharp } from './input.ts';
 import { keepMetadata, METADATA_POLICIES } from './keep.ts';
-import {
-  fileFailure,
-  type OperationInput,
-  type OperationResult,
-  type Sharp,
-  type Warning,
-} from './operation.ts';
+import type { Encoded, Warning } from './output.ts';
 import type { Picture } from './picture.ts';
 
 /** A field that takes an output format by every name that people type. */
@@ -141,7 +137,7 @@ function writeAs(
 
 /** Refuses an output that no viewer, or no caller's memory, should meet. */
 export function checkOutputSize(
-  { limits }: OperationInput,
+  { limits }: ImageInput,
   { width, height }: { width: number; height: number },
   frames = 1,
 ): void {
@@ -166,12 +162,12 @@ export function checkOutputSize(
  * @param image the operation's pipeline over `picture.image`
  */
 export async function encode(
-  input: OperationInput,
+  input: ImageInput,
   picture: Picture,
   image: Sharp,
   to: OutputFormat,
   options: EncodingOptions,
-): Promise<OperationResult> {
+): Promise<Encoded> {
   const { header } = picture;
   const traits = FORMATS[to];
   const background = parseColour(options.background);
@@ -196,7 +192,7 @@ export async function encode(
 }
 
 /** Encoders merge frames that look the same, adding their delays: only the output knows its count. */
-async function countPages({ sharp }: OperationInput, bytes: Uint8Array): Promise<number> {
+async function countPages({ sharp }: ImageInput, bytes: Uint8Array): Promise<number> {
   const { pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata();
   return pages;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deltaE, oklabFromSrgb, srgbFromOklab } from '../../src/operations/oklab.ts';
+import { deltaE, oklabFromSrgb, srgbFromOklab } from '../../../src/images/palette/oklab.ts';
 
 const srgb = (red: number, green: number, blue: number) => ({ red, green, blue });
 

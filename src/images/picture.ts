@@ -1,13 +1,9 @@
+import { fileFailure } from './file-error.ts';
 import type { OutputFormat } from './formats.ts';
 import { FORMATS } from './formats.ts';
 import type { Header } from './header.ts';
-import {
-  fileFailure,
-  type OperationInput,
-  type Sharp,
-  type SharpOptions,
-  type Warning,
-} from './operation.ts';
+import type { ImageInput, Sharp, SharpOptions } from './input.ts';
+import type { Warning } from './output.ts';
 
 /** An input opened for one output: oriented, with as many of its frames as the output can hold. */
 export interface Picture {
@@ -20,12 +16,12 @@ export interface Picture {
 
 export type Animated = 'auto' | 'first' | 'all';
 
-function load({ bytes, limits, sharp }: OperationInput, options: SharpOptions = {}): Sharp {
+function load({ bytes, limits, sharp }: ImageInput, options: SharpOptions = {}): Sharp {
   // The header was held against the limit already; this is for decoders that find more than it said.
   return sharp(bytes, { limitInputPixels: limits.pixels, ...options });
 }
 
-async function pagesOfOneSize(input: OperationInput): Promise<boolean> {
+async function pagesOfOneSize(input: ImageInput): Promise<boolean> {
   try {
     await load(input, { pages: -1 }).metadata();
     return true;
@@ -42,7 +38,7 @@ async function pagesOfOneSize(input: OperationInput): Promise<boolean> {
  * @throws Failure animation_unsupported
  */
 export async function openPicture(
-  input: OperationInput,
+  input: ImageInput,
   header: Header,
   format: OutputFormat,
   animated: Animated,
@@ -90,7 +86,7 @@ const ORIENTATION: Readonly<Record<number, readonly [mirror: boolean, degrees: n
  * that what follows sees one tall image again.
  */
 export async function mapFrames(
-  { sharp }: OperationInput,
+  { sharp }: ImageInput,
   image: Sharp,
   header: Header,
   change: (frame: Sharp) => Sharp,
@@ -138,11 +134,7 @@ export async function mapFrames(
  *
  * @param deep keeps sixteen bits a channel
  */
-export async function pixelsOf(
-  { sharp }: OperationInput,
-  image: Sharp,
-  deep: boolean,
-): Promise<Sharp> {
+export async function pixelsOf({ sharp }: ImageInput, image: Sharp, deep: boolean): Promise<Sharp> {
   const raw = deep ? image.toColourspace('rgb16').raw({ depth: 'ushort' }) : image.raw();
   const { data, info } = await raw.toBuffer({ resolveWithObject: true });
   const pixels = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deltaE, type Oklab, oklabFromSrgb } from '../../src/operations/oklab.ts';
-import { quantise, type Swatch } from '../../src/operations/quantise.ts';
+import { deltaE, type Oklab, oklabFromSrgb } from '../../../src/images/palette/oklab.ts';
+import { quantise, type Swatch } from '../../../src/images/palette/quantise.ts';
 
 type Pixel = readonly [red: number, green: number, blue: number, alpha?: number];
 

@@ -1,6 +1,6 @@
-import { readExif } from './exif.ts';
+import { readExif } from './exif/exif.ts';
 import type { Header } from './header.ts';
-import type { OperationInput, Sharp } from './operation.ts';
+import type { ImageInput, Sharp } from './input.ts';
 import { pixelsOf } from './picture.ts';
 
 export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
@@ -12,7 +12,7 @@ export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
  * photograph was taken and with which camera. The profile goes too, since colours are sRGB by then.
  */
 export async function keepMetadata(
-  input: OperationInput,
+  input: ImageInput,
   image: Sharp,
   header: Header,
   policy: MetadataPolicy,
@@ -35,7 +35,7 @@ function keepProfile(image: Sharp, { metadata }: Header): Sharp {
 }
 
 /** Who made it and who owns it, and nothing of when, where or with what. */
-async function keepCopyright(input: OperationInput, image: Sharp, header: Header): Promise<Sharp> {
+async function keepCopyright(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
   const { exif } = header.metadata;
   const tags = exif ? readExif(exif)?.image : undefined;
   const { Copyright: rights, Artist: creator } = tags ?? {};

@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts';
-import { fileFailure, type OperationInput } from './operation.ts';
+import { fileFailure } from './file-error.ts';
+import type { ImageInput } from './input.ts';
 import { type InputFormat, sniff } from './sniff.ts';
 
 /** How each loader of libvips begins its complaints. */
@@ -19,7 +20,7 @@ const LOADERS: Readonly<Record<InputFormat, RegExp>> = {
  * message buffer is shared by all threads, so that a file may get another one's words. Whether the
  * bytes decode is therefore tried again, and only words of this format's own loader are passed on.
  */
-export async function diagnose(error: unknown, input: OperationInput): Promise<Failure> {
+export async function diagnose(error: unknown, input: ImageInput): Promise<Failure> {
   if (error instanceof Failure) return error;
   const text = error instanceof Error ? error.message : String(error);
   const sniffed = sniff(input.bytes);
@@ -47,7 +48,7 @@ export async function diagnose(error: unknown, input: OperationInput): Promise<F
 }
 
 async function decodes(
-  { bytes, limits, sharp }: OperationInput,
+  { bytes, limits, sharp }: ImageInput,
   format: InputFormat,
 ): Promise<boolean> {
   const animated = format === 'gif' || format === 'webp';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { colourHistogram, type Histogram } from '../../src/operations/histogram.ts';
-import { oklabFromSrgb } from '../../src/operations/oklab.ts';
+import { colourHistogram, type Histogram } from '../../../src/images/palette/histogram.ts';
+import { oklabFromSrgb } from '../../../src/images/palette/oklab.ts';
 
 /** So many pixels of each colour (0xrrggbb), opaque, in the order given. */
 function pixelsOf(...areas: readonly (readonly [colour: number, times: number])[]): Uint8Array {

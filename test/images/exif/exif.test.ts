@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { basicExif, gpsPosition, readExif } from '../../src/operations/exif.ts';
+import { basicExif, gpsPosition, readExif } from '../../../src/images/exif/exif.ts';
 import { type Directory, type Order, Writer } from './exif-block.ts';
 
 const ORDERS: readonly Order[] = ['little', 'big'];

@@ -1,5 +1,6 @@
 import type { Metadata } from 'sharp';
-import { fileFailure, type OperationInput } from './operation.ts';
+import { fileFailure } from './file-error.ts';
+import type { ImageInput } from './input.ts';
 import { type InputFormat, sniff } from './sniff.ts';
 
 /** What an image's header says, with its sides as a viewer sees them. */
@@ -25,7 +26,7 @@ export interface Header {
  *
  * @throws Failure with a file error code
  */
-export async function readHeader({ bytes, limits, sharp }: OperationInput): Promise<Header> {
+export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<Header> {
   if (bytes.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
   const sniffed = sniff(bytes);
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');

@@ -1,0 +1,31 @@
+import type { OutputFormat } from './formats.ts';
+
+/** Something that the caller asked for and did not get although the file succeeded. */
+export interface Warning {
+  readonly code:
+    | 'quality_ignored'
+    | 'lossless_ignored'
+    | 'effort_ignored'
+    | 'effort_adjusted'
+    | 'progressive_ignored'
+    | 'chroma_subsampling_ignored'
+    | 'animation_lost'
+    | 'pages_lost';
+  readonly message: string;
+}
+
+/** An encoded image; its sides are those of one frame. */
+export interface OutputImage {
+  readonly bytes: Uint8Array;
+  readonly format: OutputFormat;
+  readonly width: number;
+  readonly height: number;
+  /** Frames or pages, where there are several. */
+  readonly pages?: number;
+}
+
+/** What encoding gives. */
+export interface Encoded {
+  readonly image: OutputImage;
+  readonly warnings: readonly Warning[];
+}
