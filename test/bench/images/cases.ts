@@ -1,0 +1,413 @@
+import type { Check, Contender, Measure, Standing } from '../race.ts';
+import { median, ratios, typical } from '../race.ts';
+import {
+  checkDigests,
+  checkMetadata,
+  checkPalettes,
+  checkPictures,
+  checkQuality,
+  checkVersion,
+} from './checks.ts';
+import type { Work } from './contenders/work.ts';
+import type { Corpus, Inputs, Size } from './corpus.ts';
+import type { Programs } from './programs.ts';
+import type { Scripts } from './scripts.ts';
+
+export interface Bench {
+  corpus: Corpus;
+  scripts: Scripts;
+  programs: Programs;
+  quick: boolean;
+}
+
+/** What a check observed, as a column of the table. */
+export interface Column {
+  key: string;
+  heading: string;
+  format(value: number): string;
+}
+
+/** Standings of the cases that have run, by case. */
+export type Standings = ReadonlyMap<string, readonly Standing[]>;
+
+export interface Goal {
+  goal: string;
+  measured(standings: Standings): number | undefined;
+  bound: number;
+  better: 'lower' | 'higher';
+}
+
+export interface Trial {
+  title: string;
+  text: string;
+  contenders: readonly Contender[];
+  check: Check;
+  columns?: readonly Column[];
+  goals: readonly Goal[];
+  /** How many times the chosen rounds: what ends in milliseconds needs more of them. */
+  repeat?: number;
+}
+
+const megabytes: Column = {
+  key: 'bytes',
+  heading: 'output MB',
+  format: (value) => (value / 1e6).toFixed(2),
+};
+
+/** The cases by id, each prepared only when it is run. */
+export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
+  'convert-webp': async ({ corpus, scripts, programs, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 12);
+    const work = { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } } as const;
+    const magick = '-strip -quality 80 -define webp:method=4';
+    return {
+      title: 'convert-webp: JPEG to WebP',
+      text: `${inputs.files.length} photographs of 12 megapixels to WebP, quality 80, effort 4.`,
+      contenders: [
+        ...ownLoops(scripts, work, inputs),
+        scripts.oriel(
+          '--format webp --quality 80 --effort 4',
+          convertArguments('webp', 80, 4),
+          inputs,
+        ),
+        scripts.naive(work, inputs),
+        scripts.sharpCli(['-f', 'webp', '-q', '80', '--effort', '4'], inputs),
+        programs.vips('webpsave', '--Q 80 --effort 4 --strip', '.webp', inputs),
+        programs.cwebp('-quiet -q 80 -m 4', inputs),
+        programs.convert(magick, '.webp', inputs),
+        programs.mogrify(`-format webp ${magick}`, inputs),
+      ],
+      check: checkPictures(inputs, same),
+      columns: [megabytes],
+      goals: [
+        ratioGoal('convert-webp', 'wall', 1.03),
+        ratioGoal('convert-webp', 'peak', 1, 'peak memory'),
+      ],
+    };
+  },
+
+  'convert-avif': async ({ corpus, scripts, programs, quick }) => {
+    const inputs = await corpus.smallerPhotos(quick ? 2 : 6);
+    const work = { do: 'convert', format: 'avif', options: { quality: 50, effort: 4 } } as const;
+    return {
+      title: 'convert-avif: JPEG to AVIF',
+      text:
+        `${inputs.files.length} photographs of 3 megapixels to AVIF, quality 50 and the like. The limit ` +
+        `has sharp's own effort, 4; Oriel its own default. "at its PSNR" is what a file would take at ` +
+        `the limit's PSNR, by the slope of size against PSNR between qualities 40 and 60.`,
+      contenders: [
+        scripts.limit(work, inputs),
+        {
+          ...scripts.oriel('--format avif --quality 50', convertArguments('avif', 50), inputs),
+          sameEncoder: false,
+        },
+        scripts.sharpCli(['-f', 'avif', '-q', '50'], inputs),
+        // The quantiser and the full chroma that sharp's quality 50 stands for.
+        programs.avifenc('-s 5 -j 1 -y 444 --min 0 --max 63 -a end-usage=q -a cq-level=32', inputs),
+        programs.convert('-strip -quality 50', '.avif', inputs),
+      ],
+      check: checkQuality(inputs),
+      columns: [
+        megabytes,
+        { key: 'psnr', heading: 'PSNR dB', format: (value) => value.toFixed(2) },
+        { ...megabytes, key: 'equalBytes', heading: 'MB at its PSNR' },
+      ],
+      goals: [
+        ratioGoal('convert-avif', 'wall', 0.3),
+        {
+          goal: 'bytes at equal PSNR ≤ 1.05 × limit',
+          measured: (standings) => observedRatio(standings, 'convert-avif', 'equalBytes'),
+          bound: 1.05,
+          better: 'lower',
+        },
+      ],
+      repeat: 0.6,
+    };
+  },
+
+  'resize-800': async ({ corpus, scripts, programs, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 24, 4);
+    const work = { do: 'resize', width: 800, quality: 80 } as const;
+    const jpeg = '-strip -quality 80 -sampling-factor 4:2:0';
+    const hint = '-define jpeg:size=1600x1200';
+    return {
+      title: 'resize-800: 800 pixels wide',
+      text: `${inputs.files.length} photographs of 12 megapixels to JPEG of 800x600, quality 80.`,
+      contenders: [
+        ...ownLoops(scripts, work, inputs),
+        scripts.oriel('--width 800 --quality 80', writing('resize', '--width', '800'), inputs),
+        scripts.naive(work, inputs),
+        scripts.sharpCli(['-q', '80', 'resize', '800'], inputs),
+        programs.vipsthumbnail('800x', '.jpg[Q=80,optimize_coding,strip]', inputs),
+        programs.convert(`-resize 800x ${jpeg}`, '.jpg', inputs, hint),
+        programs.mogrify(`${hint} -resize 800x ${jpeg}`, inputs),
+        programs.graphicsMagick(`-resize 800x ${jpeg}`, '.jpg', inputs, '-size 1600x1200'),
+      ],
+      check: checkPictures(inputs, () => ({ width: 800, height: 600 })),
+      columns: [megabytes],
+      goals: [ratioGoal('resize-800', 'wall', 1.05)],
+    };
+  },
+
+  crop: async ({ corpus, scripts, programs, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 24, 2);
+    const box = { left: 100, top: 100, width: 2000, height: 1500 };
+    const work = { do: 'crop', box, quality: 80 } as const;
+    const magick = '-crop 2000x1500+100+100 +repage -strip -quality 80 -sampling-factor 4:2:0';
+    return {
+      title: 'crop',
+      text: `2000x1500 at 100,100 out of ${inputs.files.length} JPEGs of 12 megapixels, to JPEG, quality 80.`,
+      contenders: [
+        ...ownLoops(scripts, work, inputs),
+        scripts.oriel(
+          '--left 100 --top 100 --width 2000 --height 1500 --quality 80',
+          writing('crop', ...'--left 100 --top 100 --width 2000 --height 1500'.split(' ')),
+          inputs,
+        ),
+        scripts.naive(work, inputs),
+        scripts.sharpCli(['-q', '80', 'extract', '100', '100', '2000', '1500'], inputs),
+        programs.vips('crop', '100 100 2000 1500', '.jpg[Q=80,optimize_coding,strip]', inputs),
+        programs.convert(magick, '.jpg', inputs),
+        programs.mogrify(magick, inputs),
+      ],
+      check: checkPictures(inputs, () => ({ width: 2000, height: 1500 })),
+      columns: [megabytes],
+      goals: [ratioGoal('crop', 'wall', 1.05)],
+    };
+  },
+
+  rotate: async ({ corpus, scripts, programs, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 24);
+    const work = { do: 'rotate', angle: 90, quality: 80 } as const;
+    const magick = '-rotate 90 -strip -quality 80 -sampling-factor 4:2:0';
+    return {
+      title: 'rotate',
+      text: `${inputs.files.length} JPEGs of 12 megapixels by 90 degrees, to JPEG, quality 80.`,
+      contenders: [
+        ...ownLoops(scripts, work, inputs),
+        scripts.oriel('--angle 90 --quality 80', writing('rotate', '--angle', '90'), inputs),
+        scripts.naive(work, inputs),
+        scripts.sharpCli(['-q', '80', 'rotate', '90'], inputs),
+        programs.vips('rot', 'd90', '.jpg[Q=80,optimize_coding,strip]', inputs),
+        programs.convert(magick, '.jpg', inputs),
+        programs.mogrify(magick, inputs),
+      ],
+      check: checkPictures(inputs, ({ width, height }) => ({ width: height, height: width })),
+      columns: [megabytes],
+      goals: [ratioGoal('rotate', 'wall', 1.05)],
+    };
+  },
+
+  metadata: async ({ corpus, scripts, programs }) => {
+    const inputs = await corpus.mixed(164);
+    return {
+      title: 'metadata',
+      text: `${inputs.files.length} small files: JPEG, PNG, WebP, GIF and TIFF.`,
+      contenders: [
+        scripts.limit({ do: 'metadata' }, inputs),
+        scripts.oriel('--json', () => ['metadata', '--json', '--quiet'], inputs),
+        scripts.naive({ do: 'metadata' }, inputs),
+        programs.vipsheader(inputs),
+        programs.exiftool(inputs),
+        programs.identify(inputs),
+      ],
+      check: checkMetadata(inputs),
+      goals: [ratioGoal('metadata', 'wall', 1.3)],
+      repeat: 2,
+    };
+  },
+
+  palette: async ({ corpus, scripts, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 20);
+    const count = 6;
+    const work = { do: 'shrink', side: 256 } as const;
+    return {
+      title: 'palette',
+      text:
+        `${count} colours of ${inputs.files.length} photographs of 12 megapixels. The limit only shrinks ` +
+        `to 256 pixels and decodes. "mean ΔE" is the distance in OKLab from a pixel of the full ` +
+        `picture to the palette's nearest colour, times 100.`,
+      contenders: [
+        ...ownLoops(scripts, work, inputs),
+        scripts.oriel('--count 6', () => ['palette', '--count', '6', '--json', '--quiet'], inputs),
+        scripts.palettePeer('mmcq', 'sharp to 256 pixels, @lokesh.dhakar/quantize', count, inputs),
+        scripts.palettePeer('image-q', 'sharp to 256 pixels, wuquant', count, inputs),
+        scripts.palettePeer('colorthief', 'its defaults, 6 colours', count, inputs),
+        scripts.palettePeer('node-vibrant', 'its defaults, 6 swatches', count, inputs),
+      ],
+      check: checkPalettes(inputs, count),
+      columns: [
+        { key: 'colours', heading: 'colours', format: (value) => value.toFixed(1) },
+        { key: 'difference', heading: 'mean ΔE', format: (value) => (value * 100).toFixed(2) },
+      ],
+      goals: [
+        ratioGoal('palette', 'wall', 1.2),
+        {
+          goal: 'mean ΔE ≤ the best peer’s',
+          measured: (standings) => {
+            const field = standings.get('palette') ?? [];
+            const peers = field.filter(({ contender }) => contender.role === 'peer');
+            const best = peers.flatMap(({ observation }) => observation['difference'] ?? []);
+            const own = find(standings, 'palette', 'subject')?.observation['difference'];
+            return own === undefined || best.length === 0 ? undefined : own / Math.min(...best);
+          },
+          bound: 1,
+          better: 'lower',
+        },
+      ],
+    };
+  },
+
+  sha256: async ({ corpus, scripts, programs, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 24, quick ? 20 : 10);
+    return {
+      title: 'sha256',
+      text: `SHA-256 of ${inputs.files.length} JPEGs of 12 megapixels.`,
+      contenders: [
+        scripts.hashLimit(inputs),
+        scripts.oriel('--json', () => ['hash', '--json', '--quiet'], inputs),
+        programs.sha256sum(inputs),
+        programs.openssl(inputs),
+      ],
+      check: checkDigests(inputs),
+      goals: [ratioGoal('sha256', 'wall', 1)],
+      repeat: 2,
+    };
+  },
+
+  'one-file': async ({ corpus, scripts, programs }) => {
+    const inputs = await corpus.one();
+    const work = { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } } as const;
+    return {
+      title: 'one-file: from start to end',
+      text: 'One JPEG of 640x480 to WebP, quality 80, effort 4.',
+      contenders: [
+        scripts.limit(work, inputs),
+        scripts.oriel(
+          '--format webp --quality 80 --effort 4',
+          convertArguments('webp', 80, 4),
+          inputs,
+        ),
+        scripts.sharpCli(['-f', 'webp', '-q', '80', '--effort', '4'], inputs),
+        programs.vips('webpsave', '--Q 80 --effort 4 --strip', '.webp', inputs),
+        programs.cwebp('-quiet -q 80 -m 4', inputs),
+        programs.convert('-strip -quality 80 -define webp:method=4', '.webp', inputs),
+      ],
+      check: checkPictures(inputs, same),
+      goals: [ratioGoal('one-file', 'wall', 1.15)],
+      repeat: 5,
+    };
+  },
+
+  'many-small': (bench) => manySmall(bench, bench.quick ? 1_000 : 10_000),
+  // What the memory of ten thousand is held against.
+  'many-small-100': async (bench) => ({ ...(await manySmall(bench, 100)), goals: [], repeat: 1 }),
+
+  start: async ({ scripts, programs }) => ({
+    title: 'start',
+    text: 'Printing a version; the limit is Node doing nothing.',
+    contenders: [
+      scripts.nodeStart(),
+      scripts.oriel('--version', () => ['--version']),
+      scripts.sharpCliVersion(),
+      programs.vipsVersion(),
+      programs.mogrifyVersion(),
+    ],
+    check: checkVersion,
+    goals: [ratioGoal('start', 'wall', 1.5)],
+    repeat: 5,
+  }),
+};
+
+async function manySmall({ corpus, scripts, programs }: Bench, count: number): Promise<Trial> {
+  const inputs = await corpus.thumbnails(count);
+  const work = { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } } as const;
+  return {
+    title: `many-small: ${count} files`,
+    text: `${count} JPEGs and PNGs of 64x48 to 200x150 to WebP, quality 80, effort 4.`,
+    contenders: [
+      ...ownLoops(scripts, work, inputs),
+      scripts.oriel(
+        '--format webp --quality 80 --effort 4',
+        convertArguments('webp', 80, 4),
+        inputs,
+      ),
+      scripts.naive(work, inputs),
+      programs.mogrify('-format webp -strip -quality 80 -define webp:method=4', inputs),
+    ],
+    check: checkPictures(inputs, same),
+    columns: [megabytes],
+    goals: [
+      {
+        goal: 'files/s ≥ 0.95 × limit',
+        measured: (standings) => {
+          const ratio = wallRatio(standings, 'many-small', 'wall');
+          return ratio === undefined ? undefined : 1 / ratio;
+        },
+        bound: 0.95,
+        better: 'higher',
+      },
+      {
+        goal: `flat memory: peak with ${count} files ≤ 1.2 × peak with 100`,
+        measured: (standings) => {
+          const [many, few] = ['many-small', 'many-small-100'].map((id) => {
+            const own = find(standings, id, 'subject');
+            return own && typical(own, 'peak');
+          });
+          return many === undefined || few === undefined ? undefined : many / few;
+        },
+        bound: 1.2,
+        better: 'lower',
+      },
+    ],
+    repeat: 0.4,
+  };
+}
+
+/** The two sharp programs that are as fast as such programs get. */
+function ownLoops(scripts: Scripts, work: Work, inputs: Inputs): Contender[] {
+  return [scripts.limit(work, inputs), scripts.piscina(work, inputs)];
+}
+
+function same(size: Size): Size {
+  return size;
+}
+
+function convertArguments(format: string, quality: number, effort?: number) {
+  const chosen = effort === undefined ? [] : ['--effort', `${effort}`];
+  return ({ folder }: { folder: string }) => [
+    ...['convert', '--format', format, '--quality', `${quality}`, ...chosen],
+    ...['--out', folder, '--quiet'],
+  ];
+}
+
+function writing(operation: string, ...options: string[]) {
+  return ({ folder }: { folder: string }) => [
+    ...[operation, ...options, '--quality', '80', '--out', folder, '--quiet'],
+  ];
+}
+
+function find(standings: Standings, id: string, role: Contender['role']): Standing | undefined {
+  return standings.get(id)?.find(({ contender }) => contender.role === role);
+}
+
+function wallRatio(standings: Standings, id: string, measure: Measure): number | undefined {
+  const subject = find(standings, id, 'subject');
+  const limit = find(standings, id, 'limit');
+  return subject && limit && median(ratios(subject, limit, measure));
+}
+
+function observedRatio(standings: Standings, id: string, key: string): number | undefined {
+  const own = find(standings, id, 'subject')?.observation[key];
+  const limit = find(standings, id, 'limit')?.observation[key];
+  return own === undefined || limit === undefined ? undefined : own / limit;
+}
+
+function ratioGoal(id: string, measure: Measure, bound: number, name: string = measure): Goal {
+  return {
+    goal: `${name} ≤ ${bound.toFixed(2)} × limit`,
+    measured: (standings) => wallRatio(standings, id, measure),
+    bound,
+    better: 'lower',
+  };
+}

@@ -1,0 +1,7 @@
+/** What a first script looks like: every file at once, sharp as it comes. */
+import { listedFiles } from './files.ts';
+import { perform, print, scriptArguments } from './work.ts';
+
+const { work, list, folder } = scriptArguments();
+const results = await Promise.all(listedFiles(list).map((file) => perform(work, file, folder)));
+print(work, results);

@@ -1,0 +1,67 @@
+import { basename, extname, join } from 'node:path';
+import sharp, { type Sharp } from 'sharp';
+
+/**
+ * The image work that the minimal sharp scripts do, as one JSON argument: nothing but the calls that
+ * sharp's own documentation shows, reading and writing by path.
+ */
+export type Work =
+  | { do: 'convert'; format: 'webp' | 'avif'; options: { quality: number; effort: number } }
+  | { do: 'resize'; width: number; quality: number }
+  | {
+      do: 'crop';
+      box: { left: number; top: number; width: number; height: number };
+      quality: number;
+    }
+  | { do: 'rotate'; angle: number; quality: number }
+  | { do: 'metadata' }
+  | { do: 'shrink'; side: number };
+
+/** Does the work on one file; what it resolves to is what a report would print. */
+export async function perform(work: Work, file: string, folder: string): Promise<unknown> {
+  const name = basename(file, extname(file));
+  switch (work.do) {
+    case 'convert': {
+      const output = join(folder, `${name}.${work.format}`);
+      return sharp(file).toFormat(work.format, work.options).toFile(output);
+    }
+    case 'resize':
+      return writeJpeg(sharp(file).resize({ width: work.width }), work.quality, folder, name);
+    case 'crop':
+      return writeJpeg(sharp(file).extract(work.box), work.quality, folder, name);
+    case 'rotate':
+      return writeJpeg(sharp(file).rotate(work.angle), work.quality, folder, name);
+    case 'metadata': {
+      const { exif, icc, xmp, iptc, ...metadata } = await sharp(file).metadata();
+      return { inputFilename: basename(file), ...metadata };
+    }
+    case 'shrink': {
+      const bounds = { width: work.side, height: work.side, fit: 'inside' } as const;
+      const { data, info } = await sharp(file)
+        .resize(bounds)
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      return { inputFilename: basename(file), width: info.width, bytes: data.length };
+    }
+  }
+}
+
+function writeJpeg(picture: Sharp, quality: number, folder: string, name: string) {
+  return picture.jpeg({ quality }).toFile(join(folder, `${name}.jpg`));
+}
+
+/** The arguments that every script here takes: work as JSON, a NUL-separated list of files, an output folder. */
+export function scriptArguments(): { work: Work; list: string; folder: string } {
+  const [work, list, folder] = process.argv.slice(2);
+  if (work === undefined || list === undefined || folder === undefined) {
+    throw new Error('expected three arguments: WORK as JSON, LIST of files, FOLDER for outputs');
+  }
+  return { work: JSON.parse(work) as Work, list, folder };
+}
+
+/** Only reports are printed: the file operations of the other contenders are silent too. */
+export function print(work: Work, results: readonly unknown[]): void {
+  if (work.do === 'metadata' || work.do === 'shrink') {
+    process.stdout.write(`${JSON.stringify(results)}\n`);
+  }
+}

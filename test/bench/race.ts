@@ -1,0 +1,143 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Command, type Figures, Interruption, measure } from './measure.ts';
+
+/** A fresh place for one run's outputs. */
+export interface Run {
+  /** The empty folder that a contender writes its files to. */
+  folder: string;
+  /** The file that has what it printed. */
+  stdout: string;
+}
+
+export interface Contender {
+  name: string;
+  /** `subject` and `limit` run in all rounds; peers in some, as they only show where the field stands. */
+  role: 'subject' | 'limit' | 'peer';
+  /** What it ran with, for the table. */
+  settings: string;
+  /** Why it cannot run here: `not installed (apt-get install webp)`. */
+  absent?: string | undefined;
+  /** Whether its outputs must come out as large as the limit's: the same encoder at the same settings. */
+  sameEncoder?: boolean;
+  command(run: Run): Command;
+}
+
+/** What a check read from a contender's outputs. */
+export type Observation = Record<string, number>;
+
+/**
+ * Looks at the outputs of the warm-up. `limit` is what was seen of the limit, which is checked first.
+ *
+ * @throws where the contender did not do the work: then its time says nothing
+ */
+export type Check = (
+  run: Run,
+  contender: Contender,
+  limit: Observation | undefined,
+) => Promise<Observation>;
+
+export interface Standing {
+  contender: Contender;
+  /** What was counted, by round; a round that it sat out is `undefined`. */
+  rounds: (Figures | undefined)[];
+  observation: Observation;
+  /** Why there are no figures. */
+  failure: string | undefined;
+}
+
+/**
+ * Measures contenders against each other: a warm-up each, whose outputs are checked, then A B C A B C.
+ * A machine that slows down for a while slows all of a round, so that ratios within a round stay true.
+ */
+export async function race(
+  contenders: readonly Contender[],
+  rounds: number,
+  folder: string,
+  check: Check,
+  log: (line: string) => void,
+): Promise<Standing[]> {
+  const standings: Standing[] = contenders.map((contender) => ({
+    contender,
+    rounds: [],
+    observation: {},
+    failure: contender.absent,
+  }));
+  const limit = standings.find(({ contender }) => contender.role === 'limit');
+  if (limit === undefined) throw new Error('a race needs a limit to compare with');
+
+  for (const standing of [limit, ...standings.filter((other) => other !== limit)]) {
+    if (standing.failure !== undefined) continue;
+    const seen = standing === limit ? undefined : limit.observation;
+    await attempt(standing, folder, log, async (run) => {
+      standing.observation = await check(run, standing.contender, seen);
+    });
+  }
+  const peerRounds = Math.ceil(rounds * 0.4);
+  for (let round = 0; round < rounds; round++) {
+    for (const standing of standings) {
+      const sitsOut = standing.contender.role === 'peer' && round >= peerRounds;
+      const runs = standing.failure === undefined && !sitsOut;
+      standing.rounds[round] = runs ? await attempt(standing, folder, log) : undefined;
+    }
+  }
+  return standings;
+}
+
+async function attempt(
+  standing: Standing,
+  folder: string,
+  log: (line: string) => void,
+  look: (run: Run) => Promise<void> = async () => {},
+): Promise<Figures | undefined> {
+  const { contender } = standing;
+  const place = join(folder, contender.name.replaceAll(/\W+/g, '-'));
+  const run: Run = { folder: join(place, 'out'), stdout: join(place, 'stdout') };
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(run.folder, { recursive: true });
+  try {
+    const figures = await measure(contender.command(run), place);
+    log(`  ${contender.name}: ${figures.wall.toFixed(3)} s`);
+    await look(run);
+    return figures;
+  } catch (error) {
+    if (error instanceof Interruption) throw error;
+    standing.failure = error instanceof Error ? error.message : String(error);
+    log(`  ${contender.name}: ${standing.failure}`);
+    return undefined;
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+export type Measure = keyof Figures;
+
+export function median(values: readonly number[]): number | undefined {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = sorted.length / 2;
+  if (sorted.length === 0) return undefined;
+  if (sorted.length % 2 === 1) return sorted[Math.floor(middle)];
+  return (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** The share of the machine that other processes had while these ran: how far to trust the walls. */
+export function disturbance(standings: readonly Standing[], cores: number): number {
+  const figures = standings.flatMap(({ rounds }) => rounds.flatMap((round) => round ?? []));
+  const others = figures.reduce((sum, round) => sum + round.others, 0);
+  const wall = figures.reduce((sum, round) => sum + round.wall, 0);
+  return wall === 0 ? 0 : others / (wall * cores);
+}
+
+/** A figure's median over the rounds. */
+export function typical(standing: Standing, name: Measure): number | undefined {
+  return median(standing.rounds.flatMap((figures) => figures?.[name] ?? []));
+}
+
+/** A figure in each round over another contender's in the same round. */
+export function ratios(standing: Standing, to: Standing, name: Measure): number[] {
+  return standing.rounds.flatMap((figures, round) => {
+    const own = figures?.[name];
+    const other = to.rounds[round]?.[name];
+    return own === undefined || other === undefined || other === 0 ? [] : [own / other];
+  });
+}
