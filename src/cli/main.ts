@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { imageCommand } from './image-command.ts';
-import { say } from './terminal.ts';
+import { say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
 /** Exit codes: the work was done, something in it failed, the command line made no sense, ^C. */
@@ -22,6 +22,10 @@ export function buildProgram(finish: (exitCode: number) => void): Command {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .showHelpAfterError('(--help tells more)')
+    .configureOutput({
+      writeErr: (text) => sayLines(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),
+    })
     .exitOverride()
     .enablePositionalOptions();
   for (const operation of OPERATIONS) {
@@ -62,6 +66,6 @@ function report(error: unknown): number {
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  say(`oriel: this is a defect of Oriel, please report it: ${reason}`);
+  sayLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);
   return EXIT.failed;
 }

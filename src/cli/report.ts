@@ -55,7 +55,7 @@ export function linesReport(ordered: boolean): Report {
 export function failuresReport(): Report {
   return {
     async add({ inputFilename, error }) {
-      if (error) say(`oriel: ${printable(inputFilename)}: ${error.message} (${error.code})`);
+      if (error) say(`oriel: ${inputFilename}: ${error.message} (${error.code})`);
     },
     async finish() {},
   };
@@ -74,8 +74,8 @@ function dataCell(value: unknown, depth: number): Cell {
     return text(shown.join('  '));
   }
   if (value === undefined || value === null) return text('-');
-  if (typeof value === 'object') return text(Object.values(value).join(' '));
-  return text(printable(String(value)));
+  const plain = typeof value === 'object' ? Object.values(value).join(' ') : String(value);
+  return text(printable(plain));
 }
 
 function titleCell(column: string): Cell {
@@ -90,9 +90,12 @@ export function tableReport({ gives, columns = [] }: Operation): Report {
   let titled = false;
 
   const cells = (record: FileRecord): Cell[] => {
-    const { error, warnings = [], data, size = 0, originalSize } = record;
+    const { status, error, warnings = [], data, size = 0, originalSize } = record;
     const name = text(printable(record.inputFilename));
-    if (error) return [name, text(`${record.status}: ${error.message} (${error.code})`)];
+    const output = text(printable(record.outputFilename ?? '-'));
+    if (error) return [name, text(printable(`${status}: ${error.message} (${error.code})`))];
+    if (status === 'skipped') return [name, output, text('skipped: exists already')];
+    if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
       return [
         name,
@@ -101,7 +104,7 @@ export function tableReport({ gives, columns = [] }: Operation): Report {
     }
     return [
       name,
-      text(printable(record.outputFilename ?? '')),
+      output,
       text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
       text(humanBytes(originalSize)),
       text(humanBytes(size)),

@@ -31,7 +31,8 @@ export class Table {
     const rows = this.#sample;
     this.#sample = [];
     this.#widths ??= rows.reduce<number[]>((widths, row) => {
-      row.forEach((cell, column) => {
+      // The last cell of a row stands alone: a message may be as long as it is.
+      row.slice(0, -1).forEach((cell, column) => {
         widths[column] = Math.max(widths[column] ?? 0, Math.min(WIDEST, widthOf(cell)));
       });
       return widths;

@@ -1,4 +1,5 @@
 import { WriteStream } from 'node:tty';
+import { printable } from '../operations/filename.ts';
 
 /** Writes to standard output and waits while a slow reader holds it up. */
 export async function print(text: string | Uint8Array): Promise<void> {
@@ -11,9 +12,17 @@ export async function print(text: string | Uint8Array): Promise<void> {
   }
 }
 
-/** Says something to the person, apart from the data on standard output. */
-export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+/**
+ * Says one line to the person, apart from the data on standard output. Names and arguments in it
+ * come from anywhere: what would command the terminal is shown as an escape.
+ */
+export function say(line: string): void {
+  process.stderr.write(`${printable(line)}\n`);
+}
+
+/** Says a text of several lines. */
+export function sayLines(text: string): void {
+  for (const line of text.split('\n')) say(line);
 }
 
 /**
