@@ -19,6 +19,7 @@ interface PropertySchema {
   enum?: string[];
   minimum?: number;
   maximum?: number;
+  exclusiveMinimum?: number;
   default?: unknown;
   description?: string;
   expects?: string;
@@ -31,10 +32,14 @@ function expectation(property: PropertySchema): string {
   if (property.type === 'boolean') return 'true or false';
   if (property.type === 'integer' || property.type === 'number') {
     const noun = property.type === 'integer' ? 'an integer' : 'a number';
-    const { minimum, maximum } = property;
+    const { minimum, maximum, exclusiveMinimum } = property;
     // JSON Schema bounds every integer by the safe range; only bounds that we chose are worth saying.
     const lower = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER ? minimum : null;
     const upper = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? maximum : null;
+    if (exclusiveMinimum !== undefined) {
+      const above = `${noun} above ${exclusiveMinimum}`;
+      return upper === null ? above : `${above} and at most ${upper}`;
+    }
     if (lower !== null && upper !== null) return `${noun} from ${lower} to ${upper}`;
     return lower === null ? noun : `${noun} of at least ${lower}`;
   }

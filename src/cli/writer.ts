@@ -127,8 +127,10 @@ async function publish(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path);
   } catch (error) {
-    if (existsSync(path)) throw existsFailure(path);
-    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // A link that leads nowhere exists too, which only the error tells.
+    if (code === 'EEXIST' || existsSync(path)) throw existsFailure(path);
+    if (!NO_LINKS.has(code)) throw error;
     await rename(temporary, path);
     return;
   }
