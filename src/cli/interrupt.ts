@@ -1,5 +1,4 @@
-/** What a process that was told to stop by a signal exits with: 128 and the signal's number. */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface Interrupt {
   /** True from the moment the signal came: nothing new may be begun. */
@@ -11,22 +10,29 @@ export interface Interrupt {
 /**
  * Ends the process when a signal asks for it, after `cleanUp` has left things whole. A second
  * signal ends it at once.
+ *
+ * It ends by the signal itself, which shells report as 130 for ^C and which also stops the loop or
+ * script that runs it. Exiting would wait for encoders in native code, which may take minutes.
  */
 export function onInterrupt(cleanUp: () => Promise<void>): Interrupt {
-  const signals = Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[];
   let happened = false;
-  const handle = (signal: keyof typeof EXIT_CODES) => {
-    if (happened) process.kill(process.pid, 'SIGKILL');
-    happened = true;
-    void cleanUp().finally(() => process.exit(EXIT_CODES[signal]));
+  const forget = () => {
+    for (const signal of SIGNALS) process.off(signal, handle);
   };
-  for (const signal of signals) process.on(signal, handle);
+  const handle = (signal: (typeof SIGNALS)[number]) => {
+    const end = () => {
+      forget();
+      process.kill(process.pid, signal);
+    };
+    if (happened) return end();
+    happened = true;
+    void cleanUp().finally(end);
+  };
+  for (const signal of SIGNALS) process.on(signal, handle);
   return {
     get happened() {
       return happened;
     },
-    forget() {
-      for (const signal of signals) process.off(signal, handle);
-    },
+    forget,
   };
 }
