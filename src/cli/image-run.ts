@@ -10,6 +10,7 @@ import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
+  dispensable,
   failuresReport,
   jsonReport,
   linesReport,
@@ -91,7 +92,8 @@ async function runPlanned(
   const started = performance.now();
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name, status: 'completed' };
-  const report = chooseReport(operation, choices, head);
+  const chosen = chooseReport(operation, choices, head);
+  const report = sink.deliver || sink.append ? dispensable(chosen) : chosen;
   const pool = await choosePool(planned, choices);
   const progress = await startProgress(planned.length, !run.quiet);
   const tally = new Tally();

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { imageCommand } from './image-command.ts';
-import { say, sayLines } from './terminal.ts';
+import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
 /** Exit codes: the work was done, something in it failed, the command line made no sense, ^C. */
@@ -40,11 +40,11 @@ export function buildProgram(finish: (exitCode: number) => void): Command {
  * @param argv as in process.argv
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader that has seen enough (`| head`) closes the pipe: that is its right, not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.done);
-    throw error;
-  });
+  // Whoever prints is told of its error; without these listeners it would end the process as well.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  // Until the end is reached: a process that runs out of events has not done its work.
+  process.exitCode = EXIT.failed;
   let exitCode: number = EXIT.done;
   const program = buildProgram((code) => {
     exitCode = code;
@@ -64,6 +64,12 @@ function report(error: unknown): number {
   if (error instanceof Failure) {
     say(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
+  }
+  // A reader that has seen enough (`| head`) closes the pipe: that is its right, not an error.
+  if (isReaderGone(error)) return EXIT.done;
+  if (error instanceof Error && 'syscall' in error && error.syscall === 'write') {
+    say(`oriel: standard output cannot be written: ${error.message}`);
+    return EXIT.failed;
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   sayLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);

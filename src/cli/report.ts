@@ -2,7 +2,15 @@ import type { BatchResult, BatchSummary, FileRecord, Tally } from '../operations
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type Cell, Table } from './table.ts';
-import { colourDepth, humanBytes, humanChange, print, say, swatch } from './terminal.ts';
+import {
+  colourDepth,
+  humanBytes,
+  humanChange,
+  isReaderGone,
+  print,
+  say,
+  swatch,
+} from './terminal.ts';
 
 /** What a command says of each file and at the end. */
 export interface Report {
@@ -41,6 +49,8 @@ export function linesReport(ordered: boolean): Report {
   let printed = Promise.resolve();
   const line = (record: FileRecord) => {
     printed = printed.then(() => print(`${JSON.stringify(record)}\n`));
+    // Nobody waits for a line that is printed as its file finishes; whoever adds the next will see.
+    printed.catch(() => {});
     return printed;
   };
   return {
@@ -48,6 +58,25 @@ export function linesReport(ordered: boolean): Report {
     // A reader that cannot keep up slows the batch down.
     add: (record) => (ordered ? line(record) : printed),
     finish: () => printed,
+  };
+}
+
+/** The same report for work that goes on when nobody reads of it any more. */
+export function dispensable(report: Report): Report {
+  let unread = false;
+  const unlessUnread = async (print: () => Promise<void>) => {
+    if (unread) return;
+    try {
+      await print();
+    } catch (error) {
+      if (!isReaderGone(error)) throw error;
+      unread = true;
+    }
+  };
+  return {
+    ...report,
+    add: (record) => unlessUnread(() => report.add(record)),
+    finish: (summary) => unlessUnread(() => report.finish(summary)),
   };
 }
 
