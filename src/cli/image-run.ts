@@ -19,6 +19,7 @@ import {
   totals,
 } from './report.ts';
 import { fileSink, type Sink, standardOutputSink, zipSink } from './sink.ts';
+import { HELD_BACK } from './table.ts';
 import { say } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
@@ -95,7 +96,10 @@ async function runPlanned(
   const chosen = chooseReport(operation, choices, head);
   const report = sink.deliver || sink.append ? dispensable(chosen) : chosen;
   const pool = await choosePool(planned, choices);
-  const progress = await startProgress(planned.length, !run.quiet);
+  // On one terminal, lines that are printed as they come would run into the bar.
+  const streams = run.json || run.jsonl || planned.length >= HELD_BACK;
+  const wanted = !run.quiet && !(process.stdout.isTTY && streams);
+  const progress = await startProgress(planned.length, wanted);
   const tally = new Tally();
   const failFast = new AbortController();
   const kept: FileRecord[] = [];

@@ -23,18 +23,29 @@ export interface Report {
 
 type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
 
+/**
+ * JSON on one line. Where it lands on a terminal, no name in it may command that: the controls that
+ * JSON itself lets pass stand as escapes too.
+ */
+function json(value: object): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** One document of the shape of interface part 2.8, written as the records come. */
 export function jsonReport(head: Head): Report {
   let first = true;
   return {
     async add(record) {
-      const lead = first ? `${JSON.stringify(head).slice(0, -1)},"results":[\n` : ',\n';
+      const lead = first ? `${json(head).slice(0, -1)},"results":[\n` : ',\n';
       first = false;
-      await print(lead + JSON.stringify(record));
+      await print(lead + json(record));
     },
     async finish(summary) {
-      const lead = first ? `${JSON.stringify(head).slice(0, -1)},"results":[` : '\n';
-      await print(`${lead}],"summary":${JSON.stringify(summary)}}\n`);
+      const lead = first ? `${json(head).slice(0, -1)},"results":[` : '\n';
+      await print(`${lead}],"summary":${json(summary)}}\n`);
     },
   };
 }
@@ -48,7 +59,7 @@ export function jsonReport(head: Head): Report {
 export function linesReport(ordered: boolean): Report {
   let printed = Promise.resolve();
   const line = (record: FileRecord) => {
-    printed = printed.then(() => print(`${JSON.stringify(record)}\n`));
+    printed = printed.then(() => print(`${json(record)}\n`));
     // Nobody waits for a line that is printed as its file finishes; whoever adds the next will see.
     printed.catch(() => {});
     return printed;
