@@ -49,7 +49,8 @@ function listedPaths(filesFrom: string): string[] {
     filesFrom === STANDARD_INPUT ? 0 : filesFrom,
     `--files-from ${filesFrom}`,
   );
-  const text = content.toString('utf8');
+  // Editors on Windows mark UTF-8 with a byte order mark.
+  const text = content.toString('utf8').replace(/^\ufeff/, '');
   // NUL, as `find -print0` writes, is the one separator that no file name can hold.
   const lines = text.includes('\0') ? text.split('\0') : text.split(/\r?\n/);
   return lines.filter((line) => line !== '');
@@ -151,7 +152,8 @@ function isInside(folder: string, path: string): boolean {
 function statOf(path: string): Stats | null | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null;
     // A name too long or a folder that we may not enter: opening it will say so.
     return undefined;
   }
