@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -9,6 +9,8 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 export const BINARY = join(ROOT, 'dist', 'bin', 'oriel.cjs');
 
 export interface Run {
+  /** What a shell shows as `$?`: 128 and its number for a signal. */
+  readonly status: number;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: Buffer;
@@ -21,25 +23,61 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
   readonly env?: Readonly<Record<string, string>>;
+  /** Run as somebody whom file permissions bind, even where the tests run as root. */
+  readonly unprivileged?: boolean;
+}
+
+/** A process under way. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Run>;
+}
+
+/** The user nobody, who owns no file. */
+const NOBODY = 65534;
+
+/** Starts the built binary as a user would. */
+export function start(args: readonly string[], options: RunOptions = {}): Running {
+  return startProgram(process.execPath, [BINARY, ...args], options);
 }
 
 /** Runs the built binary as a user would, and waits for it to end. */
 export async function oriel(args: readonly string[], options: RunOptions = {}): Promise<Run> {
-  const child = spawn(process.execPath, [BINARY, ...args], {
-    cwd: options.cwd,
-    env: { ...process.env, NO_COLOR: '1', ...options.env },
+  return start(args, options).ended;
+}
+
+/** Runs a line of shell in which `oriel` is the built binary. */
+export async function shell(line: string, options: RunOptions = {}): Promise<Run> {
+  const define = `oriel() { "$NODE" "$BINARY" "$@"; }`;
+  const env = { ...options.env, NODE: process.execPath, BINARY };
+  return startProgram('sh', ['-c', `${define}\n${line}`], { ...options, env }).ended;
+}
+
+/** Starts any program with its output collected. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  { cwd, input = '', env = {}, unprivileged = false }: RunOptions = {},
+): Running {
+  // A test runner may force colours upon its children.
+  const { FORCE_COLOR: _, ...inherited } = process.env;
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...inherited, NO_COLOR: '1', ...env },
+    ...(unprivileged && process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
   });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   child.stdin.on('error', () => {});
-  child.stdin.end(options.input ?? '');
-  return new Promise((resolve, reject) => {
+  child.stdin.end(input);
+  const ended = new Promise<Run>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
       const bytes = Buffer.concat(stdout);
       resolve({
+        status: code ?? 128 + constants.signals[signal!],
         code,
         signal,
         stdout: bytes,
@@ -48,6 +86,7 @@ export async function oriel(args: readonly string[], options: RunOptions = {}): 
       });
     });
   });
+  return { child, ended };
 }
 
 /** A folder of its own for the running test, removed when it ends. */
@@ -55,4 +94,10 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Lets runs that are `unprivileged` write to a folder. */
+export function handOver(folder: string): void {
+  chmodSync(folder, 0o755);
+  if (process.getuid?.() === 0) chownSync(folder, NOBODY, NOBODY);
 }

@@ -33,7 +33,9 @@ export function readChoices(
 ): Choices {
   const outputs = readFlags(outputFlags, flags);
   // An image that came by a pipe goes on by a pipe.
-  if (files[0] === STANDARD_STREAM && outputs.zip === undefined) outputs.out ??= STANDARD_STREAM;
+  if (operation.gives === 'image' && files[0] === STANDARD_STREAM && outputs.zip === undefined) {
+    outputs.out ??= STANDARD_STREAM;
+  }
   const takesFormat = fieldsOf(operation.options).some(({ name }) => name === 'format');
   const ofOut = takesFormat ? formatOfPath(outputs.out) : null;
   const given = ofOut === null ? flags : { format: ofOut, ...flags };

@@ -41,6 +41,8 @@ export function plan(
       const { message } = existsFailure(path);
       return settled({ status: 'failed', error: { code: 'output_exists', message } });
     }
+    // After the question above: what exists stays, so that nobody will write it.
+    if (path !== null) names!.claim(path, input);
     return run.dryRun ? settled({ status: 'planned', ...known }) : { input, filename, source };
   });
 }

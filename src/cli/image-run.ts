@@ -10,6 +10,7 @@ import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
+  dispensable,
   failuresReport,
   jsonReport,
   linesReport,
@@ -18,6 +19,7 @@ import {
   totals,
 } from './report.ts';
 import { fileSink, type Sink, standardOutputSink, zipSink } from './sink.ts';
+import { HELD_BACK } from './table.ts';
 import { say } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
@@ -91,9 +93,13 @@ async function runPlanned(
   const started = performance.now();
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name, status: 'completed' };
-  const report = chooseReport(operation, choices, head);
+  const chosen = chooseReport(operation, choices, head);
+  const report = sink.deliver || sink.append ? dispensable(chosen) : chosen;
   const pool = await choosePool(planned, choices);
-  const progress = await startProgress(planned.length, !run.quiet);
+  // On one terminal, lines that are printed as they come would run into the bar.
+  const streams = run.json || run.jsonl || planned.length >= HELD_BACK;
+  const wanted = !run.quiet && !(process.stdout.isTTY && streams);
+  const progress = await startProgress(planned.length, wanted);
   const tally = new Tally();
   const stop = new AbortController();
   const kept: FileRecord[] = [];

@@ -1,5 +1,5 @@
-import { readFileSync, type Stats, statSync } from 'node:fs';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { IMAGE_EXTENSIONS } from '../images/formats.ts';
 import { usageFailure } from './usage.ts';
 
@@ -49,13 +49,18 @@ function listedPaths(filesFrom: string): string[] {
     filesFrom === STANDARD_INPUT ? 0 : filesFrom,
     `--files-from ${filesFrom}`,
   );
-  const text = content.toString('utf8');
+  // Editors on Windows mark UTF-8 with a byte order mark.
+  const text = content.toString('utf8').replace(/^\ufeff/, '');
   // NUL, as `find -print0` writes, is the one separator that no file name can hold.
   const lines = text.includes('\0') ? text.split('\0') : text.split(/\r?\n/);
   return lines.filter((line) => line !== '');
 }
 
 function fileInput(path: string, kept: string): Input {
+  // Node reads names as UTF-8 and replaces what is not: such a name leads nowhere any more.
+  if (path.includes('\ufffd') && statOf(path) === null) {
+    return problemInput(path, 'not_found', 'no such file: its name is not UTF-8');
+  }
   return { filename: path, source: { path }, kept };
 }
 
@@ -68,21 +73,67 @@ function problemInput(filename: string, code: string, message: string): Input {
   };
 }
 
-async function glob(patterns: string[], cwd: string): Promise<string[]> {
+async function glob(pattern: string, base: string): Promise<string[]> {
   const { glob: find } = await import('tinyglobby');
-  const found = await find(patterns, {
-    cwd,
+  const found = await find(pattern, {
+    absolute: isAbsolute(pattern),
     onlyFiles: true,
     dot: false,
     expandDirectories: false,
     caseSensitiveMatch: false,
   });
-  return found.sort(byCodePoint);
+  const linked = new Map<string, boolean>();
+  const isLinked = (folder: string): boolean => {
+    if (!isInside(base, folder) || folder === base) return false;
+    let is = linked.get(folder);
+    if (is === undefined) {
+      is = lstatSync(folder).isSymbolicLink() || isLinked(dirname(folder));
+      linked.set(folder, is);
+    }
+    return is;
+  };
+  // As in a shell, `**` goes through no link: it could lead anywhere, and back here.
+  const taken = pattern.includes('**')
+    ? found.filter((path) => !isLinked(dirname(resolve(path))))
+    : found;
+  return taken.sort(byCodePoint);
 }
 
-async function walk(folder: string): Promise<Input[]> {
-  const found = await glob([`**/*.{${IMAGE_EXTENSIONS.join(',')}}`], folder);
-  return found.map((path) => fileInput(join(folder, path), path));
+/** The images in a folder and in those below it, and the folders that may not be read. */
+function walk(folder: string): Input[] {
+  const found: Input[] = [];
+  const visit = (below: string) => {
+    const path = join(folder, below);
+    let entries: Dirent[];
+    try {
+      entries = readdirSync(path, { withFileTypes: true });
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const reason = code === 'EACCES' ? 'permission denied' : message;
+      found.push(problemInput(path, 'processing_failed', `cannot be read: ${reason}`));
+      return;
+    }
+    for (const entry of entries) {
+      const { name } = entry;
+      if (name.startsWith('.')) continue;
+      const kept = join(below, name);
+      if (entry.isDirectory()) visit(kept);
+      else if (isImageName(name) && isFile(entry, join(path, name))) {
+        found.push(fileInput(join(folder, kept), kept));
+      }
+    }
+  };
+  visit('');
+  return found.sort((left, right) => byCodePoint(left.filename, right.filename));
+}
+
+function isImageName(name: string): boolean {
+  return IMAGE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase());
+}
+
+/** A link counts as what it leads to, but not as a folder, for that could be one that holds it. */
+function isFile(entry: Dirent, path: string): boolean {
+  return entry.isFile() || (entry.isSymbolicLink() && (statOf(path)?.isFile() ?? true));
 }
 
 /** The part of a pattern before its first special character, as a folder. */
@@ -97,10 +148,12 @@ function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-function statOf(path: string): Stats | undefined {
+/** Null where there is nothing, undefined where that cannot be told. */
+function statOf(path: string): Stats | null | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null;
     // A name too long or a folder that we may not enter: opening it will say so.
     return undefined;
   }
@@ -118,23 +171,28 @@ async function expand(
   };
   // A file whose name holds special characters is itself before it is a pattern.
   const stat = statOf(argument);
-  const answered = stat ? undefined : answer?.(argument);
+  const answered = stat === null ? answer?.(argument) : undefined;
   if (answered) return [{ ...fileInput(argument, argument), answer: answered }];
   if (stat?.isDirectory()) {
-    if (recursive) return fresh(argument, await walk(argument));
+    if (recursive) return fresh(argument, walk(argument));
     return [problemInput(argument, 'is_directory', 'a folder; --recursive takes the images in it')];
   }
   if (!stat && PATTERN.test(argument)) {
-    const base = baseOf(argument);
-    const found = await glob([argument], '.');
-    if (found.length === 0) return [problemInput(argument, 'not_found', 'no file matches')];
-    const kept = (path: string) => (recursive ? relative(base, path) : basename(path));
-    return fresh(
-      base,
-      found.map((path) => fileInput(path, kept(path))),
-    );
+    const base = resolve(baseOf(argument));
+    const found = await glob(argument, base);
+    const kept = (path: string) =>
+      recursive && isInside(base, resolve(path)) ? relative(base, path) : basename(path);
+    if (found.length > 0) {
+      return fresh(
+        base,
+        found.map((path) => fileInput(path, kept(path))),
+      );
+    }
+    if (stat === null) return [problemInput(argument, 'not_found', 'no file matches')];
   }
-  if (!stat) return [problemInput(argument, 'not_found', 'no such file')];
+  if (stat === null && !argument.includes('\ufffd')) {
+    return [problemInput(argument, 'not_found', 'no such file')];
+  }
   return [fileInput(argument, basename(argument))];
 }
 

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { imageCommand } from './image-command.ts';
-import { say } from './terminal.ts';
+import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
 /** Exit codes: the work was done, something in it failed, the command line made no sense, ^C. */
@@ -21,10 +21,11 @@ export function buildProgram(finish: (exitCode: number) => void): Command {
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .showHelpAfterError('(--help tells more)')
     .configureOutput({
+      writeErr: (text) => sayLines(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),
     })
-    .showHelpAfterError('(--help tells more)')
     .exitOverride()
     .enablePositionalOptions();
   for (const operation of OPERATIONS) {
@@ -39,11 +40,11 @@ export function buildProgram(finish: (exitCode: number) => void): Command {
  * @param argv as in process.argv
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader that has seen enough (`| head`) closes the pipe: that is its right, not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.done);
-    throw error;
-  });
+  // Whoever prints is told of its error; without these listeners it would end the process as well.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  // Until the end is reached: a process that runs out of events has not done its work.
+  process.exitCode = EXIT.failed;
   let exitCode: number = EXIT.done;
   const program = buildProgram((code) => {
     exitCode = code;
@@ -64,7 +65,13 @@ function report(error: unknown): number {
     say(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }
+  // A reader that has seen enough (`| head`) closes the pipe: that is its right, not an error.
+  if (isReaderGone(error)) return EXIT.done;
+  if (error instanceof Error && 'syscall' in error && error.syscall === 'write') {
+    say(`oriel: standard output cannot be written: ${error.message}`);
+    return EXIT.failed;
+  }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  say(`oriel: this is a defect of Oriel, please report it: ${reason}`);
+  sayLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);
   return EXIT.failed;
 }

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { Failure } from '../failure.ts';
 import { formatOfExtension, type OutputFormat, outputExtension } from '../images/formats.ts';
 import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';
-import { existsFailure } from './writer.ts';
 
 export interface NamingFlags {
   /** A folder, or with one input a file; beside the inputs where not given. */
@@ -32,8 +32,15 @@ function checkTemplate(template: string): void {
       throw usageFailure(`--name: expected ${known}, received ${text}`);
     }
   }
+  const stray = /[{}]/.exec(template.replace(PLACEHOLDER, ''))?.[0];
+  if (stray !== undefined) {
+    throw usageFailure(`--name: expected braces in pairs, received a ${stray} alone`);
+  }
   if (/[/\\]/.test(template)) {
     throw usageFailure('--name: expected a file name, received a path; --out names the folder');
+  }
+  if (template === '.' || template === '..') {
+    throw usageFailure(`--name: expected a file name, received ${template}`);
   }
 }
 
@@ -43,10 +50,25 @@ function identity(path: string): string {
   return folds ? resolve(path).normalize('NFC').toLowerCase() : resolve(path);
 }
 
-/** The output format that `--out photo.webp` asks for. */
+/** The output format that `--out photo.webp` asks for; null where that is no file's name. */
 export function formatOfPath(path: string | undefined): OutputFormat | null {
-  return path === undefined ? null : formatOfExtension(extname(path).slice(1));
+  return path !== undefined && namesFile(path) ? formatOfExtension(extname(path).slice(1)) : null;
 }
+
+/** Whether `--out` names the one output: by an image's ending, unless a folder has that name. */
+function namesFile(out: string | undefined): out is string {
+  if (out === undefined || /[/\\]$/.test(out)) return false;
+  if (formatOfExtension(extname(out).slice(1)) === null) return false;
+  try {
+    return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
+  } catch {
+    // Nothing that we may look at; writing it will say why.
+    return true;
+  }
+}
+
+const ADVICE =
+  "--recursive keeps folders apart below --out, and --name '{name}-{index}.{ext}' numbers the files";
 
 /** The path of each output, known before the work where the template allows, and claimed once. */
 export class OutputNames {
@@ -54,57 +76,74 @@ export class OutputNames {
   readonly #folder: string | undefined;
   /** Set where `--out` names the one output itself. */
   readonly #file: string | undefined;
+  /** Which file each input is. */
+  readonly #inputs = new Map<string, string>();
   /** Which input has which output. */
   readonly #owners = new Map<string, string>();
 
-  /** @throws Failure with code `usage` for a template that makes no sense */
+  /** @throws Failure with code `usage` for a template or an `--out` that makes no sense */
   constructor({ out, name = '{name}.{ext}' }: NamingFlags, inputs: readonly Input[]) {
     checkTemplate(name);
     this.#template = name;
-    const isFile =
-      inputs.length === 1 &&
-      formatOfPath(out) !== null &&
-      statSync(out!, { throwIfNoEntry: false })?.isDirectory() !== true;
+    const isFile = namesFile(out);
+    if (isFile && inputs.length > 1) {
+      throw usageFailure(
+        `--out ${out}: expected a folder for ${inputs.length} images, received the name of one; ${out}/ is a folder`,
+      );
+    }
     this.#file = isFile ? out : undefined;
     this.#folder = out;
+    for (const { filename, source } of inputs) {
+      if ('path' in source) this.#inputs.set(identity(source.path), filename);
+    }
   }
 
   /**
-   * Claims an output before any work.
+   * The path of an output, as far as it is known before any work.
    *
    * @param index from 0
    * @param format the format asked for, if any
    * @returns null where the template needs what only the decoded image tells
-   * @throws Failure with code `usage` where another input has this output
    */
   predict(input: Input, index: number, format: OutputFormat | undefined): string | null {
-    const path = this.#path(input, index, format ? { format } : {});
-    if (path === null) return null;
-    const owner = this.#claim(path, input);
-    if (owner !== null) {
-      throw usageFailure(
-        `${owner} and ${input.filename} would both be written to ${path}; --recursive keeps folders apart below --out, and --name '{name}-{index}.{ext}' numbers the files`,
-      );
-    }
-    return path;
+    return this.#path(input, index, format ? { format } : {});
+  }
+
+  /**
+   * Claims a predicted path for an input.
+   *
+   * @throws Failure with code `usage` where another input has it as its output, or is it
+   */
+  claim(path: string, input: Input): void {
+    const conflict = this.#conflict(path, input);
+    if (conflict !== null) throw usageFailure(`${conflict}; ${ADVICE}`);
   }
 
   /**
    * The path of an output that is ready to be written.
    *
-   * @throws Failure with code `output_exists` where another input of this batch has it
+   * @throws Failure with code `output_exists` where another input of this batch has it, or is it
    */
   resolve(input: Input, index: number, facts: OutputFacts): string {
     const path = this.#path(input, index, facts)!;
-    if (this.#claim(path, input) !== null) throw existsFailure(path);
+    const conflict = this.#conflict(path, input);
+    if (conflict !== null) {
+      throw new Failure('invalid_request', conflict, { code: 'output_exists' });
+    }
     return path;
   }
 
-  /** The input that holds the path already, or null when it is now this one's. */
-  #claim(path: string, { filename }: Input): string | null {
+  /** Why an input may not have a path as its output, or null when it is now its own. */
+  #conflict(path: string, { filename }: Input): string | null {
     const key = identity(path);
     const owner = this.#owners.get(key);
-    if (owner !== undefined && owner !== filename) return owner;
+    if (owner !== undefined && owner !== filename) {
+      return `${owner} and ${filename} would both be written to ${path}`;
+    }
+    const replaced = this.#inputs.get(key);
+    if (replaced !== undefined && replaced !== filename) {
+      return `${filename} would be written over ${replaced}, which is an input too`;
+    }
     this.#owners.set(key, filename);
     return null;
   }

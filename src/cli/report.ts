@@ -2,7 +2,15 @@ import type { BatchResult, BatchSummary, FileRecord, Tally } from '../operations
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type Cell, Table } from './table.ts';
-import { colourDepth, humanBytes, humanChange, print, say, swatch } from './terminal.ts';
+import {
+  colourDepth,
+  humanBytes,
+  humanChange,
+  isReaderGone,
+  print,
+  say,
+  swatch,
+} from './terminal.ts';
 
 /** What a command says of each file and at the end. */
 export interface Report {
@@ -15,18 +23,29 @@ export interface Report {
 
 type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
 
+/**
+ * JSON on one line. Where it lands on a terminal, no name in it may command that: the controls that
+ * JSON itself lets pass stand as escapes too.
+ */
+function json(value: object): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** One document of the shape of interface part 2.8, written as the records come. */
 export function jsonReport(head: Head): Report {
   let first = true;
   return {
     async add(record) {
-      const lead = first ? `${JSON.stringify(head).slice(0, -1)},"results":[\n` : ',\n';
+      const lead = first ? `${json(head).slice(0, -1)},"results":[\n` : ',\n';
       first = false;
-      await print(lead + JSON.stringify(record));
+      await print(lead + json(record));
     },
     async finish(summary) {
-      const lead = first ? `${JSON.stringify(head).slice(0, -1)},"results":[` : '\n';
-      await print(`${lead}],"summary":${JSON.stringify(summary)}}\n`);
+      const lead = first ? `${json(head).slice(0, -1)},"results":[` : '\n';
+      await print(`${lead}],"summary":${json(summary)}}\n`);
     },
   };
 }
@@ -40,7 +59,9 @@ export function jsonReport(head: Head): Report {
 export function linesReport(ordered: boolean): Report {
   let printed = Promise.resolve();
   const line = (record: FileRecord) => {
-    printed = printed.then(() => print(`${JSON.stringify(record)}\n`));
+    printed = printed.then(() => print(`${json(record)}\n`));
+    // Nobody waits for a line that is printed as its file finishes; whoever adds the next will see.
+    printed.catch(() => {});
     return printed;
   };
   return {
@@ -51,11 +72,30 @@ export function linesReport(ordered: boolean): Report {
   };
 }
 
+/** The same report for work that goes on when nobody reads of it any more. */
+export function dispensable(report: Report): Report {
+  let unread = false;
+  const unlessUnread = async (print: () => Promise<void>) => {
+    if (unread) return;
+    try {
+      await print();
+    } catch (error) {
+      if (!isReaderGone(error)) throw error;
+      unread = true;
+    }
+  };
+  return {
+    ...report,
+    add: (record) => unlessUnread(() => report.add(record)),
+    finish: (summary) => unlessUnread(() => report.finish(summary)),
+  };
+}
+
 /** Failures alone, for people, on standard error. */
 export function failuresReport(): Report {
   return {
     async add({ inputFilename, error }) {
-      if (error) say(`oriel: ${printable(inputFilename)}: ${error.message} (${error.code})`);
+      if (error) say(`oriel: ${inputFilename}: ${error.message} (${error.code})`);
     },
     async finish() {},
   };
@@ -74,8 +114,8 @@ function dataCell(value: unknown, depth: number): Cell {
     return text(shown.join('  '));
   }
   if (value === undefined || value === null) return text('-');
-  if (typeof value === 'object') return text(Object.values(value).join(' '));
-  return text(printable(String(value)));
+  const plain = typeof value === 'object' ? Object.values(value).join(' ') : String(value);
+  return text(printable(plain));
 }
 
 function titleCell(column: string): Cell {
@@ -90,9 +130,12 @@ export function tableReport({ gives, columns = [] }: Operation): Report {
   let titled = false;
 
   const cells = (record: FileRecord): Cell[] => {
-    const { error, warnings = [], data, size = 0, originalSize } = record;
+    const { status, error, warnings = [], data, size = 0, originalSize } = record;
     const name = text(printable(record.inputFilename));
-    if (error) return [name, text(`${record.status}: ${error.message} (${error.code})`)];
+    const output = text(printable(record.outputFilename ?? '-'));
+    if (error) return [name, text(printable(`${status}: ${error.message} (${error.code})`))];
+    if (status === 'skipped') return [name, output, text('skipped: exists already')];
+    if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
       return [
         name,
@@ -101,7 +144,7 @@ export function tableReport({ gives, columns = [] }: Operation): Report {
     }
     return [
       name,
-      text(printable(record.outputFilename ?? '')),
+      output,
       text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
       text(humanBytes(originalSize)),
       text(humanBytes(size)),

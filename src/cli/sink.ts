@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../failure.ts';
 import type { OutputImage } from '../images/output.ts';
@@ -84,20 +84,28 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
   const zip = await createZip();
   const written = toStandardOutput
     ? pipeline(zip.stream, process.stdout, { end: false })
-    : writer.write(path, (file) =>
-        pipeline(zip.stream, file.createWriteStream({ autoClose: false })),
-      );
+    : // Not a write stream over the handle: closing the handle would wait for that for ever.
+      writer.write(path, (file) => writeFile(file, zip.stream));
   // Awaited at the end; until then a full disk must show as the failure of the next image.
   const broken = new Promise<never>((_, reject) => {
     written.catch(reject);
   });
   broken.catch(() => {});
+  const orBroken = async <Value>(step: Promise<Value>): Promise<Value> => {
+    try {
+      return await Promise.race([step, broken]);
+    } catch (error) {
+      // Where nothing takes the archive's bytes it is aborted; the reason to tell is the writing's.
+      await written;
+      throw error;
+    }
+  };
   return {
     async append({ filename }, image) {
-      return { outputFilename: await Promise.race([zip.add(filename, image), broken]) };
+      return { outputFilename: await orBroken(zip.add(filename, image)) };
     },
     async finish(result, parameters) {
-      await Promise.race([zip.finish(result, parameters), broken]);
+      await orBroken(zip.finish(result, parameters));
       await written;
     },
     async abandon() {

@@ -9,7 +9,7 @@ export interface Cell {
 const widthOf = (cell: Cell) => cell.width ?? [...cell.text].length;
 
 /** Rows that are looked at before the first is printed, to find the widths of the columns. */
-const SAMPLE = 200;
+export const HELD_BACK = 200;
 const WIDEST = 60;
 
 /**
@@ -23,7 +23,7 @@ export class Table {
   async add(row: readonly Cell[]): Promise<void> {
     if (this.#widths) return print(this.#line(row));
     this.#sample.push(row);
-    if (this.#sample.length >= SAMPLE) await this.flush();
+    if (this.#sample.length >= HELD_BACK) await this.flush();
   }
 
   /** Prints what was held back. */

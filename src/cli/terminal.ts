@@ -1,19 +1,33 @@
 import { WriteStream } from 'node:tty';
+import { printable } from '../operations/filename.ts';
 
-/** Writes to standard output and waits while a slow reader holds it up. */
+/**
+ * Writes to standard output and waits while a slow reader holds it up.
+ *
+ * @throws the system's error, EPIPE where the reader has gone away (`| head`)
+ */
 export async function print(text: string | Uint8Array): Promise<void> {
-  if (!process.stdout.write(text)) {
-    await new Promise<void>((resolve) => {
-      process.stdout.once('drain', resolve);
-      // A reader that went away (`| head`) will never drain anything.
-      process.stdout.once('close', resolve);
-    });
-  }
+  await new Promise<void>((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
-/** Says something to the person, apart from the data on standard output. */
-export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+/** Whether an error says that nobody reads standard output any more. */
+export function isReaderGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | null)?.code === 'EPIPE';
+}
+
+/**
+ * Says one line to the person, apart from the data on standard output. Names and arguments in it
+ * come from anywhere: what would command the terminal is shown as an escape.
+ */
+export function say(line: string): void {
+  process.stderr.write(`${printable(line)}\n`);
+}
+
+/** Says a text of several lines. */
+export function sayLines(text: string): void {
+  for (const line of text.split('\n')) say(line);
 }
 
 /**

@@ -20,6 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',
   EROFS: 'the file system is read-only',
+  EFBIG: 'the file would be larger than this system allows',
   ENAMETOOLONG: 'the name is too long',
   ENOTDIR: 'part of its path is a file',
   EEXIST: 'part of its path is a file',
@@ -80,10 +81,12 @@ export class Writer {
     this.#temporaries += 1;
     // A short name of its own, since the file's with something added might be too long.
     const temporary = join(folder, `.oriel-${process.pid}-${this.#temporaries}.tmp`);
+    let begun = false;
     try {
       this.#prepare(folder);
       const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
       const file = await open(temporary, 'wx');
+      begun = true;
       try {
         await fill(file);
         if (replaced) {
@@ -97,7 +100,7 @@ export class Writer {
       if (this.#overwrite) await rename(temporary, path);
       else await publish(temporary, path);
     } catch (error) {
-      rmSync(temporary, { force: true });
+      if (begun) rmSync(temporary, { force: true });
       if (error instanceof Failure) throw error;
       const { code = '', message } = error as NodeJS.ErrnoException;
       throw new Failure('unknown', `${path} cannot be written: ${REASONS[code] ?? message}`, {
@@ -124,8 +127,10 @@ async function publish(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path);
   } catch (error) {
-    if (existsSync(path)) throw existsFailure(path);
-    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // A link that leads nowhere exists too, which only the error tells.
+    if (code === 'EEXIST' || existsSync(path)) throw existsFailure(path);
+    if (!NO_LINKS.has(code)) throw error;
     await rename(temporary, path);
     return;
   }

@@ -202,8 +202,10 @@ export interface BatchSummary {
   readonly succeeded: number;
   readonly failed: number;
   readonly originalBytes: number;
-  /** Only where files can be skipped. */
+  /** Only where files were skipped. */
   readonly skipped?: number;
+  /** Only in a dry run. */
+  readonly planned?: number;
   /** Only for operations that give images. */
   readonly outputBytes?: number;
 }
@@ -233,13 +235,14 @@ export class Tally {
 
   /** The `summary` of interface part 2.8. */
   summary(gives: Operation['gives']): BatchSummary {
-    const { total, succeeded, failed, skipped, originalBytes, outputBytes } = this;
+    const { total, succeeded, failed, skipped, planned, originalBytes, outputBytes } = this;
     return {
       total,
       succeeded,
       failed,
       originalBytes,
       ...(skipped > 0 && { skipped }),
+      ...(planned > 0 && { planned }),
       ...(gives === 'image' && { outputBytes }),
     };
   }
