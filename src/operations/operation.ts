@@ -1,5 +1,4 @@
 import type sharp from 'sharp';
-import type { Sharp, SharpOptions } from 'sharp';
 import type * as z from 'zod';
 import { Failure } from '../failure.ts';
 import type { OutputFormat } from './formats.ts';
@@ -42,7 +41,7 @@ export interface Warning {
 
 /** sharp's own function, handed in by the thread that owns it. */
 export type SharpFactory = typeof sharp;
-export type { Sharp, SharpOptions };
+export type { Sharp, SharpOptions } from 'sharp';
 
 /** One input, in memory, with what the thread lends to work on it. */
 export interface OperationInput {
