@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Field, fieldsOf, fromText, type ObjectSchema, parseFields } from '../schema.ts';
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
-export function flagOf(name: string): string {
+function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
@@ -13,6 +13,13 @@ function describe(field: Field): string {
   if (field.default !== undefined && field.default !== false)
     notes.push(`default ${field.default}`);
   return notes.length > 0 ? `${field.description} (${notes.join('; ')})` : field.description;
+}
+
+const fields = new WeakMap<Option, Field>();
+
+/** The property that a flag was derived from; undefined for commander's own flags. */
+export function fieldOf(option: Option): Field | undefined {
+  return fields.get(option);
 }
 
 /** Adds a flag for every property of a schema, under a heading of its own in the help. */
@@ -26,6 +33,7 @@ export function addFlags(command: Command, schema: ObjectSchema, heading: string
       describe(field),
     );
     option.helpGroup(heading);
+    fields.set(option, field);
     if (field.kind !== 'boolean') option.argParser((text: string) => fromText(field, text));
     command.addOption(option);
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import { completionCommand } from './completion-command.ts';
 import { imageCommand } from './image-command.ts';
 import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
@@ -15,7 +16,7 @@ function version(): string {
 }
 
 /** The whole command line as a tree of commands. */
-export function buildProgram(finish: (exitCode: number) => void): Command {
+function buildProgram(finish: (exitCode: number) => void): Command {
   const program = new Command('oriel')
     .description('Batch image work on every core.')
     .version(version(), '-V, --version', 'print the version')
@@ -31,6 +32,7 @@ export function buildProgram(finish: (exitCode: number) => void): Command {
   for (const operation of OPERATIONS) {
     program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
   }
+  program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
 }
 

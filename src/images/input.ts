@@ -1,10 +1,9 @@
 import type sharp from 'sharp';
-import type { Sharp, SharpOptions } from 'sharp';
 import type { Limits } from './limits.ts';
 
 /** sharp's own function, handed in by the thread that owns it. */
 export type SharpFactory = typeof sharp;
-export type { Sharp, SharpOptions };
+export type { Sharp, SharpOptions } from 'sharp';
 
 /** One input, in memory, with what the thread lends to work on it. */
 export interface ImageInput {

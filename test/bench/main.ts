@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
+import { reportText } from './report.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
-import { reportText } from './table.ts';
 
 const suites: Record<string, Suite> = { images };
 

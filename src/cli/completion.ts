@@ -1,0 +1,304 @@
+import type { Argument, Command, Option } from 'commander';
+import { fieldOf } from './flags.ts';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** What may stand where a value is wanted: one of `choices`, else a file's path, else anything. */
+interface Value {
+  readonly name: string;
+  readonly choices: readonly string[];
+  readonly files: boolean;
+}
+
+interface Flag {
+  /** As typed, dashes included. */
+  readonly names: readonly string[];
+  readonly summary: string;
+  /** Undefined for a switch. */
+  readonly value: Value | undefined;
+}
+
+interface Node {
+  /** The words that lead to the command: `oriel convert`. */
+  readonly path: string;
+  readonly name: string;
+  readonly summary: string;
+  readonly children: readonly Node[];
+  readonly flags: readonly Flag[];
+  /** What its arguments are; undefined where it takes none. */
+  readonly operand: Value | undefined;
+}
+
+function readFlag(option: Option): Flag {
+  const field = fieldOf(option);
+  const choices = field?.choices ?? option.argChoices ?? [];
+  const numeric = field?.kind === 'integer' || field?.kind === 'number';
+  return {
+    names: [option.short, option.long].filter((name) => name !== undefined),
+    summary: field?.description ?? option.description,
+    value: option.isBoolean()
+      ? undefined
+      : { name: option.attributeName(), choices, files: choices.length === 0 && !numeric },
+  };
+}
+
+function readOperand(argument: Argument | undefined): Value | undefined {
+  if (argument === undefined) return undefined;
+  const choices = argument.argChoices ?? [];
+  return { name: argument.name(), choices, files: choices.length === 0 };
+}
+
+/** Reads what a person may type out of the tree that parses it, as its help would show it. */
+function readCommand(command: Command, above = ''): Node {
+  const help = command.createHelp();
+  const path = `${above}${command.name()}`;
+  const commands = help.visibleCommands(command);
+  const children = commands.map((child): Node => {
+    // Commander makes its help command anew at every look, without a parent to tell it by.
+    if (child.parent !== null) return readCommand(child, `${path} `);
+    const names = command.commands.map((sibling) => sibling.name());
+    return {
+      path: `${path} ${child.name()}`,
+      name: child.name(),
+      summary: child.description(),
+      children: [],
+      flags: [],
+      operand: { name: 'command', choices: names, files: false },
+    };
+  });
+  return {
+    path,
+    name: command.name(),
+    summary: command.description(),
+    children,
+    flags: help.visibleOptions(command).map(readFlag),
+    operand: readOperand(command.registeredArguments[0]),
+  };
+}
+
+function flatten(node: Node): Node[] {
+  return [node, ...node.children.flatMap(flatten)];
+}
+
+/** A word that every one of the three shells takes literally. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function words(texts: readonly string[]): string {
+  return texts.map(quote).join(' ');
+}
+
+type Case = readonly [key: string, action: string];
+
+/** The branches of a bash `case`; keys that share an action share a branch. */
+function bashCases(cases: readonly Case[], indent: string): string {
+  const keys = new Map<string, string[]>();
+  for (const [key, action] of cases) keys.set(action, [...(keys.get(action) ?? []), quote(key)]);
+  return [...keys]
+    .map(([action, names]) => `${indent}${names.join(' | ')}) ${action} ;;`)
+    .join('\n');
+}
+
+function bashValue({ choices, files }: Value): string {
+  return files ? 'files=yes' : `replies=(${words(choices)})`;
+}
+
+function bashOperand({ children, operand }: Node): string {
+  if (children.length > 0) return `replies=(${words(children.map(({ name }) => name))})`;
+  return operand ? bashValue(operand) : ':';
+}
+
+function bash(root: Node): string {
+  const nodes = flatten(root);
+  const paths = nodes.slice(1).map(({ path }): Case => [path, 'command+=" $flag"']);
+  const values = nodes.flatMap(({ path, flags }) =>
+    flags.flatMap(({ names, value }) =>
+      value ? names.map((name): Case => [`${path} ${name}`, bashValue(value)]) : [],
+    ),
+  );
+  const flags = nodes.map(
+    (node): Case => [node.path, `replies=(${words(node.flags.flatMap(({ names }) => names))})`],
+  );
+  const operands = nodes.map((node): Case => [node.path, bashOperand(node)]);
+  return `# Completes oriel's command line in bash. Load it with: eval "$(oriel completion bash)"
+_oriel() {
+  local command=${quote(root.path)} flag='' prefix='' lead='' files=no ended=no joint=no index word
+  local -a typed=() replies=()
+  # Bash breaks words at "=" and ":" as well, and completes the last piece only.
+  for ((index = 0; index <= COMP_CWORD; index++)); do
+    word=\${COMP_WORDS[index]}
+    if [[ $word =~ ^[:=]+$ ]]; then
+      typed[\${#typed[@]} - 1]+=$word joint=yes
+      lead=\${typed[\${#typed[@]} - 1]}
+    elif [[ $joint == yes ]]; then
+      typed[\${#typed[@]} - 1]+=$word joint=no
+    else
+      typed+=("$word") lead=''
+    fi
+  done
+  word=\${typed[\${#typed[@]} - 1]}
+  for ((index = 1; index < \${#typed[@]} - 1; index++)); do
+    flag=\${typed[index]}
+    [[ $flag == -- ]] && ended=yes
+    case "$command $flag" in
+${bashCases(paths, '      ')}
+    esac
+  done
+  if [[ $ended == yes ]]; then
+    flag=''
+  elif [[ $word == --*=* ]]; then
+    flag=\${word%%=*} prefix=\${word%%=*}=
+  fi
+  case "$command $flag" in
+${bashCases(values, '    ')}
+    *)
+      if [[ $ended == no && $word == -* ]]; then
+        case $command in
+${bashCases(flags, '          ')}
+        esac
+      else
+        case $command in
+${bashCases(operands, '          ')}
+        esac
+      fi
+      ;;
+  esac
+  COMPREPLY=()
+  for flag in "\${replies[@]}"; do
+    flag=$prefix$flag
+    [[ $flag == "$word"* ]] && COMPREPLY+=("\${flag:\${#lead}}")
+  done
+  # Where there is no reply bash falls back on file names, unless it is recent and told not to.
+  [[ $files == yes ]] || compopt +o bashdefault +o default 2> /dev/null
+  return 0
+}
+complete -o bashdefault -o default -F _oriel oriel
+`;
+}
+
+/** A summary within the brackets or after the colon of a zsh specification. */
+function zshText(text: string): string {
+  return text.replace(/[\\[\]:]/g, '\\$&');
+}
+
+function zshAction({ choices, files }: Value): string {
+  if (files) return '_files';
+  return choices.length > 0 ? `(${choices.map((choice) => zshText(choice)).join(' ')})` : ' ';
+}
+
+function zshFlag({ names, summary, value }: Flag): string[] {
+  return names.map((name) => {
+    // Listing a flag's other names keeps zsh from offering them once one is given.
+    const others = names.length > 1 ? `(${names.join(' ')})` : '';
+    if (!value) return quote(`${others}${name}[${zshText(summary)}]`);
+    const joint = name.startsWith('--') ? '=' : '+';
+    const action = `${zshText(value.name)}:${zshAction(value)}`;
+    return quote(`${others}${name}${joint}[${zshText(summary)}]:${action}`);
+  });
+}
+
+function zshFunction(node: Node): string {
+  const name = `_${node.path.replace(/[^A-Za-z0-9]/g, '_')}`;
+  const flags = node.flags.flatMap(zshFlag);
+  if (node.children.length === 0) {
+    const operand = node.operand
+      ? [quote(`*:${zshText(node.operand.name)}:${zshAction(node.operand)}`)]
+      : [];
+    return `${name}() {\n  _arguments -s -S ${[...flags, ...operand].join(' \\\n    ')}\n}`;
+  }
+  const list = node.children.map((child) => quote(`${zshText(child.name)}:${child.summary}`));
+  const calls = node.children.map(
+    (child) => `        ${quote(child.name)}) _${child.path.replace(/[^A-Za-z0-9]/g, '_')} ;;`,
+  );
+  return `${name}() {
+  local curcontext=$curcontext state state_descr line
+  local -A opt_args
+  local -a commands=(
+    ${list.join('\n    ')}
+  )
+  _arguments -C -s -S ${[...flags, "'1: :->command'", "'*:: :->words'"].join(' \\\n    ')} && return 0
+  case $state in
+    command) _describe -t commands command commands ;;
+    words)
+      case $words[1] in
+${calls.join('\n')}
+      esac
+      ;;
+  esac
+}`;
+}
+
+function zsh(root: Node): string {
+  // As a file named _oriel on fpath, zsh runs all of this as the completing function itself.
+  return `#compdef oriel
+# Completes oriel's command line in zsh. Load it with: source <(oriel completion zsh)
+${flatten(root).map(zshFunction).join('\n')}
+if [[ \${funcstack[1]} == _oriel ]]; then
+  _oriel "$@"
+else
+  compdef _oriel oriel
+fi
+`;
+}
+
+/** Within single quotes fish reads a backslash before a quote or another backslash. */
+function fishQuote(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
+function fishValue({ choices, files }: Value): string {
+  if (files) return '-r -F';
+  return choices.length > 0 ? `-x -a ${fishQuote(choices.join(' '))}` : '-x';
+}
+
+function fishLines(node: Node): string[] {
+  const at = `complete -c oriel -n ${fishQuote(`__oriel_at ${node.path}`)}`;
+  const flags = node.flags.map(({ names, summary, value }) => {
+    const spellings = names.map((name) =>
+      name.startsWith('--') ? `-l ${fishQuote(name.slice(2))}` : `-s ${fishQuote(name.slice(1))}`,
+    );
+    const taken = value ? ` ${fishValue(value)}` : '';
+    return `${at} ${spellings.join(' ')}${taken} -d ${fishQuote(summary)}`;
+  });
+  const children = node.children.map(
+    ({ name, summary }) => `${at} -a ${fishQuote(name)} -d ${fishQuote(summary)}`,
+  );
+  const { operand } = node;
+  if (children.length > 0 || !operand) return [...children, ...flags];
+  const operands = operand.files ? `${at} -F` : `${at} -a ${fishQuote(operand.choices.join(' '))}`;
+  return [operands, ...flags];
+}
+
+function fish(root: Node): string {
+  const nodes = flatten(root);
+  const paths = nodes.slice(1).map(({ path }) => fishQuote(path));
+  return `# Completes oriel's command line in fish. Load it with: oriel completion fish | source
+function __oriel_command
+    set -l command ${fishQuote(root.path)}
+    for word in (commandline -opc)[2..]
+        switch "$command $word"
+            case ${paths.join(' ')}
+                set command "$command $word"
+        end
+    end
+    echo $command
+end
+function __oriel_at
+    test (__oriel_command) = "$argv"
+end
+complete -c oriel -f
+${nodes.flatMap(fishLines).join('\n')}
+`;
+}
+
+const WRITERS: Readonly<Record<Shell, (root: Node) => string>> = { bash, zsh, fish };
+
+/**
+ * A script that teaches a shell to complete the command line: commands, flags, the choices of a
+ * flag's value, and files elsewhere. It holds all it needs, so that a press of the tab key does not
+ * have to start Oriel.
+ */
+export function completionScript(program: Command, shell: Shell): string {
+  return WRITERS[shell](readCommand(program));
+}

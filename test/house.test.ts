@@ -1,0 +1,231 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { parseAst } from 'vitest/node';
+import { ROOT } from './oriel.ts';
+
+/** From the top down. A file imports from its own room and from rooms on lower floors. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['bin'],
+  ['cli'],
+  ['app'],
+  ['http'],
+  ['text', 'media', 'workers'],
+  ['operations', 'config'],
+  ['images'],
+  ['store', 'upstream', 'schema'],
+  ['failure'],
+];
+
+/** The one place that imports a library. A folder's name ends with a slash, a scope's too. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  sharp: ['workers/'],
+  piscina: ['src/operations/pool.ts', 'workers/'],
+  archiver: ['src/operations/zip.ts'],
+  commander: ['src/cli/'],
+  tinyglobby: ['src/cli/'],
+  'cli-progress': ['src/cli/'],
+  fastify: ['src/http/'],
+  '@fastify/': ['src/http/'],
+  undici: ['src/upstream.ts'],
+  lowdb: ['src/store/lowdb.ts'],
+  // Threads have one door and one who opens it.
+  '#workers/': ['src/operations/pool.ts'],
+};
+
+/** Libraries whose types are spoken everywhere although their code is loaded in one place. */
+const SPOKEN = ['sharp', '#workers/'];
+
+/** Libraries without an owner: options are declared where they are used. */
+const ANYWHERE = ['valibot'];
+
+/** Whose job it is to import a file by a name that only running code knows. */
+const COMPUTED = 'src/operations/pool.ts';
+
+interface Import {
+  /** Null where it is computed. */
+  readonly specifier: string | null;
+  readonly line: number;
+  readonly typeOnly: boolean;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [key: string]: unknown;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof (value as Node | null)?.type === 'string';
+}
+
+function text(node: unknown): string | null {
+  return isNode(node) && typeof node['value'] === 'string' ? node['value'] : null;
+}
+
+function owned(specifier: string): string | undefined {
+  return Object.keys(OWNERS).find((name) =>
+    name.endsWith('/')
+      ? specifier.startsWith(name)
+      : specifier === name || specifier.startsWith(`${name}/`),
+  );
+}
+
+/** Every module that a file names: statements, `import()`, `require()` and types alike. */
+function importsOf(source: string): Import[] {
+  const found: Import[] = [];
+  const add = (node: Node, specifier: string | null, typeOnly: boolean) => {
+    found.push({ specifier, typeOnly, line: source.slice(0, node.start).split('\n').length });
+  };
+  const visit = (node: Node) => {
+    if (node.type === 'ImportDeclaration' || node.type === 'ImportExpression') {
+      add(node, text(node['source']), node['importKind'] === 'type');
+    } else if (node.type.startsWith('Export') && node['source']) {
+      add(node, text(node['source']), node['exportKind'] === 'type');
+    } else if (node.type === 'TSImportType') {
+      add(node, text(node['source']), true);
+    } else if (node.type === 'TSExternalModuleReference') {
+      add(node, text(node['expression']), false);
+    } else if (node.type === 'CallExpression') {
+      // A require made by createRequire goes by any name, so that a library's name gives it away.
+      const specifier = text((node['arguments'] as unknown[])[0]);
+      const required = isNode(node['callee']) && node['callee']['name'] === 'require';
+      if (specifier !== null && (required || owned(specifier))) add(node, specifier, false);
+    }
+    for (const value of Object.values(node)) {
+      for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child);
+    }
+  };
+  visit(parseAst(source, { lang: 'ts' }) as unknown as Node);
+  return found;
+}
+
+function room(path: string): string | undefined {
+  const [folder = '', entry = ''] = path.split('/');
+  return folder === 'src' ? entry.replace(/\.ts$/, '') : folder;
+}
+
+function floor(path: string): number {
+  return FLOORS.findIndex((rooms) => rooms.includes(room(path) ?? ''));
+}
+
+/** What is wrong with one import of one file, or null. */
+function fault(file: string, { specifier, typeOnly }: Import): string | null {
+  if (specifier === null) {
+    return file === COMPUTED ? null : `only ${COMPUTED} imports what it computes`;
+  }
+  const library = owned(specifier);
+  if (library !== undefined) {
+    const owners = OWNERS[library]!;
+    if (typeOnly && SPOKEN.includes(library)) return null;
+    return owners.some((owner) => (owner.endsWith('/') ? file.startsWith(owner) : file === owner))
+      ? null
+      : `${specifier} belongs to ${owners.join(', ')}`;
+  }
+  if (!specifier.startsWith('.') || specifier.endsWith('/package.json')) return null;
+  const target = join(dirname(file), specifier);
+  if (room(target) === room(file)) return null;
+  if (room(target) === 'workers') return `${specifier} is reached as #workers/`;
+  if (floor(target) === -1) return `${specifier} is in no room`;
+  return floor(target) > floor(file) ? null : `${specifier} is not below`;
+}
+
+function faults(file: string, source: string): string[] {
+  if (floor(file) === -1) return [`${file}: in no room`];
+  return importsOf(source).flatMap((found) => {
+    const wrong = fault(file, found);
+    return wrong === null ? [] : [`${file}:${found.line}: ${wrong}`];
+  });
+}
+
+const files = ['bin', 'src', 'workers'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length)),
+);
+
+describe('the walls', () => {
+  test.each(files)('stand in %s', (file) => {
+    expect(faults(file, readFileSync(join(ROOT, file), 'utf8'))).toEqual([]);
+  });
+
+  it.each([
+    ['an import of an upper floor', 'src/operations/x.ts', "import { a } from '../cli/a.ts';"],
+    ['a type of an upper floor', 'src/schema.ts', "import type { A } from './config.ts';"],
+    ['a type named in passing', 'src/schema.ts', "type A = import('./config.ts').A;"],
+    ['a room beside it', 'src/text/x.ts', "import { a } from '../media/a.ts';"],
+    ['a re-export', 'src/store/x.ts', "export { a } from '../operations/a.ts';"],
+    ['a re-export of all', 'src/store/x.ts', "export * from '../operations/a.ts';"],
+    ['a lazy import', 'src/http/x.ts', "const a = await import('../cli/a.ts');"],
+    ['a lazy import from a deep folder', 'src/media/providers/x.ts', "import('../../app.ts');"],
+    ['a require', 'src/http/x.cts', "const a = require('../cli/a.js');"],
+    ['an import equals', 'src/http/x.cts', "import a = require('../cli/a.js');"],
+    ['a computed import', 'src/cli/x.ts', 'await import(name);'],
+    ['a path into the threads', 'src/http/x.ts', "import '../../workers/image.ts';"],
+    ['a thread that another than the pool opens', 'src/http/x.ts', "import '#workers/image.js';"],
+    ['a test', 'src/cli/x.ts', "import { oriel } from '../../test/oriel.ts';"],
+    ['a file in no room', 'src/utils.ts', ''],
+    ['sharp outside threads', 'src/operations/x.ts', "import sharp from 'sharp';"],
+    ['sharp by a type that stays', 'src/cli/x.ts', "import { type Sharp } from 'sharp';"],
+    ['sharp by a lazy import', 'src/cli/x.ts', "const { default: sharp } = await import('sharp');"],
+    ['sharp by require', 'src/cli/x.ts', "const sharp = createRequire(import.meta.url)('sharp');"],
+    ['sharp by a require renamed', 'src/cli/x.ts', "load('sharp');"],
+    ['a part of a library', 'src/store/x.ts', "import { JSONFile } from 'lowdb/node';"],
+    ['a part of a scope', 'src/app.ts', "import multipart from '@fastify/multipart';"],
+    ['a type of an owned library', 'src/app.ts', "import type { Command } from 'commander';"],
+  ])('do not let through %s', (_, file, source) => {
+    expect(faults(file, `\n${source}`)).toEqual([expect.stringMatching(/^src\/[^:]+(:2)?: /)]);
+  });
+
+  it.each([
+    ['bin/x.cts', "import('../src/cli/main.js'); require('../../package.json');"],
+    ['src/cli/x.ts', "import { Command } from 'commander'; import '../failure.ts';"],
+    ['src/cli/x.ts', "import { a } from './a.ts'; import { b } from '../app.ts';"],
+    [
+      'src/operations/x.ts',
+      "import type { Sharp } from 'sharp'; import { join } from 'node:path';",
+    ],
+    [
+      'src/media/x.ts',
+      "import { a } from '../operations/a.ts'; import { b } from '../store/b.ts';",
+    ],
+    ['src/media/providers/x.ts', "import { a } from '../sizes.ts'; import '../../upstream.ts';"],
+    ['src/operations/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
+    ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
+  ])('let through what %s may import: %s', (file, source) => {
+    expect(faults(file, source)).toEqual([]);
+  });
+
+  it('leave no library without a decision on its owner', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const undecided = Object.keys(manifest.dependencies).filter(
+      (name) => owned(name) === undefined && !ANYWHERE.includes(name),
+    );
+    expect(undecided).toEqual([]);
+  });
+});
+
+const FOLDERS = ['bin', 'config', 'src', 'test', 'workers'];
+const DOCUMENTS = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md'];
+const TOOLS = /^(package(-lock)?|tsconfig(\.\w+)?|biome|knip)\.json$|^vitest\.config\.ts$/;
+
+/** Turns a line of .gitignore into an expression; ours are plain names and `*` within one. */
+function ignores(line: string): RegExp {
+  const name = line.trim().replace(/\/$/, '');
+  return new RegExp(`^${name.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`);
+}
+
+test('the top of the tree holds the rooms, the documents and what tools need', () => {
+  const ignored = readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n').map(ignores);
+  const strangers = readdirSync(ROOT).filter(
+    (name) =>
+      !name.startsWith('.') &&
+      !FOLDERS.includes(name) &&
+      !DOCUMENTS.includes(name) &&
+      !TOOLS.test(name) &&
+      !ignored.some((pattern) => pattern.test(name)),
+  );
+  expect(strangers).toEqual([]);
+});
