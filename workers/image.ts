@@ -97,10 +97,9 @@ function fileError(error: unknown): FileError {
   if (error instanceof Failure && error.code !== null) {
     return { code: error.code as FileErrorCode, message: error.message };
   }
-  return {
-    code: 'processing_failed',
-    message: error instanceof Error ? error.message : String(error),
-  };
+  // Decoders and encoders may say much; their first line is what they failed of.
+  const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return { code: 'processing_failed', message };
 }
 
 /** Runs one job in this thread, whichever thread that is. Never rejects. */

@@ -84,16 +84,26 @@ export function decodingFailure(error: unknown, format: InputFormat): Failure {
     const codec = format === 'heic' ? 'HEIC images (HEVC)' : 'images of this compression';
     return fileFailure('unsupported_format', `${codec} cannot be decoded`, error);
   }
-  const line = text.split('\n', 1)[0]!.trim();
+  const [first = '', second = ''] = text.split('\n');
+  const name = format.toUpperCase();
+  // A decoder's warning, of which sharp says only in the next line what it was; and PNG's encoder,
+  // which blames its target, a memory buffer, when it was the reading that failed.
+  if (/^Warning treated as error|unable to write to target/.test(first)) {
+    const reason = second === '' ? '' : `: ${second.trim()}`;
+    return fileFailure('corrupt_image', `this ${name} image is damaged${reason}`, error);
+  }
+  const line = first.replace(/^Input buffer has corrupt header: ?/, '').trim();
+  if (line === '') {
+    return fileFailure('corrupt_image', `the header of this ${name} image is damaged`, error);
+  }
   if (/not supported for multi-page/i.test(line)) {
     return fileFailure('animation_unsupported', `${line}; --animated first takes one frame`, error);
   }
   if (/exceeds pixel limit/i.test(line)) return fileFailure('image_too_large', line, error);
-  const name = format.toUpperCase();
   if (/unsupported image format/i.test(line)) {
     return fileFailure('corrupt_image', `the header of this ${name} image is damaged`, error);
   }
-  return DECODER_COMPLAINT.test(line)
+  return DECODER_COMPLAINT.test(first)
     ? fileFailure('corrupt_image', `this ${name} image is damaged: ${line}`, error)
     : fileFailure('processing_failed', line, error);
 }
