@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { colour, isGrey, parseColour } from './colour.ts';
+import { colour, isGrey, onWhite, parseColour } from './colour.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import { decodingFailure } from './header.ts';
@@ -171,11 +171,16 @@ export async function encode(
   const { header } = picture;
   const traits = FORMATS[to];
   const background = parseColour(options.background);
-  let pipeline = image;
-  if (!traits.alpha) pipeline = pipeline.flatten({ background });
-  const grey = header.grey && traits.grey && isGrey(background);
-  if (header.deep && traits.deep) pipeline = pipeline.toColourspace(grey ? 'grey16' : 'rgb16');
-  else if (grey) pipeline = pipeline.toColourspace('b-w');
+  let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
+  const deep = header.deep && traits.deep;
+  const grey = header.grey && isGrey(background);
+  // sharp draws a background in the colours of the input: on grey that is its luminance, and with
+  // sixteen bits white is 255 x 256, which eight bits would then round to something less.
+  if (deep !== header.deep || grey !== header.grey) {
+    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : 'srgb');
+  }
+  if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
+  else if (deep) pipeline = pipeline.toColourspace('rgb16');
   pipeline = keepMetadata(pipeline, header, options.metadata);
   try {
     const { data, info } = await writeAs(pipeline, to, picture, options).toUint8Array();
