@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { colour, parseColour } from './colour.ts';
+import { colour, onWhite, parseColour } from './colour.ts';
 import { checkOutputSize, encode, encodingFields, format, sameFormat } from './encoding.ts';
 import { FORMATS } from './formats.ts';
 import { readHeader } from './header.ts';
-import { defineOperation, type OperationInput, type Sharp } from './operation.ts';
-import { mapFrames, openPicture, type Picture } from './picture.ts';
+import { defineOperation, type Sharp } from './operation.ts';
+import { addAlpha, mapFrames, openPicture } from './picture.ts';
 
 const options = z
   .strictObject({
@@ -39,16 +39,6 @@ function turnedSize({ width, height }: { width: number; height: number }, angle:
   };
 }
 
-/** Pixels as they are, for a step that must see the result of the one before it. */
-async function settled({ sharp }: OperationInput, image: Sharp, deep: boolean): Promise<Sharp> {
-  const { data, info } = await image
-    .raw({ depth: deep ? 'ushort' : 'uchar' })
-    .toBuffer({ resolveWithObject: true });
-  const pixels = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
-  const { width, height, channels } = info;
-  return sharp(pixels, { limitInputPixels: false, raw: { width, height, channels } });
-}
-
 export const rotate = defineOperation({
   name: 'rotate',
   summary: 'Rotate and mirror images',
@@ -59,26 +49,27 @@ export const rotate = defineOperation({
     const header = await readHeader(input);
     const to = given.format ?? sameFormat(header);
     const angle = (((given.angle ?? 0) % 360) + 360) % 360;
-    checkOutputSize(input, turnedSize(header, angle), header.pages);
-    const background = given.background ?? (FORMATS[to].alpha ? 'transparent' : 'white');
-    const fill = parseColour(background);
-    const picture = await openPicture(input, header, to, given.animated);
+    const { alpha } = FORMATS[to];
+    const background = given.background ?? (alpha ? 'transparent' : 'white');
+    const fill = alpha ? parseColour(background) : onWhite(parseColour(background));
+    const picture = await openPicture(input, header, to, given);
+    checkOutputSize(input, turnedSize(header, angle), picture.frames);
 
+    // sharp mirrors before it turns. Turning and then mirroring once is the same as mirroring and
+    // then turning the other way.
+    const degrees = given.flip === given.flop ? angle : (360 - angle) % 360;
     const turn = (frame: Sharp) => {
-      if (angle === 0) return frame;
-      const opaque = angle % 90 === 0 || fill.alpha === 1;
-      return (opaque ? frame : frame.ensureAlpha()).rotate(angle, { background: fill });
+      const mirrored = frame.flip(given.flip).flop(given.flop);
+      if (degrees === 0) return mirrored;
+      const showsCorners = degrees % 90 !== 0 && fill.alpha < 1;
+      return (showsCorners ? addAlpha(mirrored, header, header) : mirrored).rotate(degrees, {
+        background: fill,
+      });
     };
-    const mirror = (frame: Sharp) => frame.flip(given.flip).flop(given.flop);
-    const mirrors = given.flip || given.flop;
-    return encode(input, picture, await turned(input, picture), to, { ...given, background });
-
-    async function turned(from: OperationInput, { image, frames }: Picture): Promise<Sharp> {
-      if (frames > 1 && angle % 180 !== 0)
-        return mirror(await mapFrames(from, image, header, turn));
-      // In one pipeline sharp mirrors before it turns by an arbitrary angle.
-      if (mirrors && angle % 90 !== 0) return mirror(await settled(from, turn(image), header.deep));
-      return mirror(turn(image));
-    }
+    const turned =
+      picture.frames > 1
+        ? await mapFrames(input, picture.image, header, turn)
+        : turn(picture.image);
+    return encode(input, picture, turned, to, { ...given, background });
   },
 });
