@@ -1,5 +1,6 @@
 import type { OutputFormat } from './formats.ts';
 import { FORMATS } from './formats.ts';
+import { isTruncatedGif } from './gif.ts';
 import { decodingFailure, type Header } from './header.ts';
 import type { MetadataPolicy } from './keep.ts';
 import {
@@ -59,6 +60,9 @@ export async function openPicture(
     ? FORMATS[format].animation
     : header.format === 'tiff' && format === 'tiff' && (await pagesOfOneSize(input));
   if (holds) {
+    if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
+      throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
+    }
     const all = toSrgb(load(input, { pages: -1 }), header);
     const image = header.oriented ? await mapFrames(input, all, header, upright(header)) : all;
     return { image, header, frames: header.pages, warnings: [] };
