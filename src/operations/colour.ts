@@ -60,6 +60,11 @@ export function onWhite({ r, g, b, alpha }: Colour): Colour {
   return { r: blend(r), g: blend(g), b: blend(b), alpha: 1 };
 }
 
+/** A colour with its channels scaled by its opacity, as resampling takes it. */
+export function premultiplied({ r, g, b, alpha }: Colour): Colour {
+  return { r: r * alpha, g: g * alpha, b: b * alpha, alpha };
+}
+
 export function isGrey({ r, g, b }: Colour): boolean {
   return r === g && g === b;
 }

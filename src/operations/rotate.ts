@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { colour, onWhite, parseColour } from './colour.ts';
+import { colour, onWhite, parseColour, premultiplied } from './colour.ts';
 import { checkOutputSize, encode, encodingFields, format, sameFormat } from './encoding.ts';
 import { FORMATS } from './formats.ts';
 import { readHeader } from './header.ts';
@@ -63,7 +63,8 @@ export const rotate = defineOperation({
       if (degrees === 0) return mirrored;
       const showsCorners = degrees % 90 !== 0 && fill.alpha < 1;
       return (showsCorners ? addAlpha(mirrored, header, header) : mirrored).rotate(degrees, {
-        background: fill,
+        // libvips premultiplies the picture before it resamples, but not the background.
+        background: premultiplied(fill),
       });
     };
     const turned =
