@@ -55,6 +55,17 @@ export function parseColour(text: string): Colour {
   };
 }
 
+/** What a colour looks like on white paper: what it becomes where nothing can be seen through. */
+export function onWhite({ r, g, b, alpha }: Colour): Colour {
+  const blend = (channel: number) => Math.round(channel * alpha + 255 * (1 - alpha));
+  return { r: blend(r), g: blend(g), b: blend(b), alpha: 1 };
+}
+
+/** A colour with its channels scaled by its opacity, as resampling takes it. */
+export function premultiplied({ r, g, b, alpha }: Colour): Colour {
+  return { r: r * alpha, g: g * alpha, b: b * alpha, alpha };
+}
+
 export function isGrey({ r, g, b }: Colour): boolean {
   return r === g && g === b;
 }

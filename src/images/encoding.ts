@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
-import { colourField, isGrey, parseColour } from './colour.ts';
+import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
@@ -171,12 +171,17 @@ export async function encode(
   const { header } = picture;
   const traits = FORMATS[to];
   const background = parseColour(options.background);
-  let pipeline = image;
-  if (!traits.alpha) pipeline = pipeline.flatten({ background });
-  const grey = header.grey && traits.grey && isGrey(background);
+  let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
   pipeline = await keepMetadata(input, pipeline, header, options.metadata);
-  if (header.deep && traits.deep) pipeline = pipeline.toColourspace(grey ? 'grey16' : 'rgb16');
-  else if (grey) pipeline = pipeline.toColourspace('b-w');
+  const deep = header.deep && traits.deep;
+  const grey = header.grey && isGrey(background);
+  // sharp draws a background in the colours of the input: on grey that is its luminance, and with
+  // sixteen bits white is 255 x 256, which eight bits would then round to something less.
+  if (deep !== header.deep || grey !== header.grey) {
+    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : 'srgb');
+  }
+  if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
+  else if (deep) pipeline = pipeline.toColourspace('rgb16');
   const { data, info } = await writeAs(pipeline, to, picture, options).toUint8Array();
   const pages = picture.frames > 1 ? await countPages(input, data) : 1;
   return {

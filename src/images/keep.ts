@@ -1,7 +1,7 @@
 import { readExif } from './exif/exif.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
-import { pixelsOf } from './picture.ts';
+import { bare } from './pixels.ts';
 
 export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
 
@@ -44,9 +44,9 @@ async function keepCopyright(input: ImageInput, image: Sharp, header: Header): P
   );
   if (texts.length === 0) return image;
   // The thumbnail inside EXIF, which shows the whole original, outlives every other way to drop it.
-  const bare = await pixelsOf(input, image, header.deep);
+  const pixels = await bare(input, image, header);
   // EXIF is ASCII and TIFF files get none, so XMP says the same in UTF-8.
-  return bare.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
+  return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
 }
 
 const XML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

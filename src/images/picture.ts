@@ -1,9 +1,11 @@
 import { fileFailure } from './file-error.ts';
-import type { OutputFormat } from './formats.ts';
-import { FORMATS } from './formats.ts';
+import { FORMATS, type OutputFormat } from './formats.ts';
+import { isTruncatedGif } from './gif.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp, SharpOptions } from './input.ts';
+import type { MetadataPolicy } from './keep.ts';
 import type { Warning } from './output.ts';
+import { mapFrames } from './pixels.ts';
 
 /** An input opened for one output: oriented, with as many of its frames as the output can hold. */
 export interface Picture {
@@ -33,40 +35,48 @@ async function pagesOfOneSize(input: ImageInput): Promise<boolean> {
 /**
  * Opens an input for an output format.
  *
- * @param animated `auto` keeps every frame where the format can and says where it cannot, `all`
- *   refuses to lose any, `first` takes one
- * @throws Failure animation_unsupported
+ * @param options.animated `auto` keeps every frame where the format can and says where it cannot,
+ *   `all` refuses to lose any, `first` takes one
+ * @throws Failure with a file error code
  */
 export async function openPicture(
   input: ImageInput,
   header: Header,
   format: OutputFormat,
-  animated: Animated,
+  { animated, metadata }: { readonly animated: Animated; readonly metadata: MetadataPolicy },
 ): Promise<Picture> {
-  const one = (warnings: readonly Warning[] = []): Picture => ({
-    image: load(input).autoOrient(),
-    header,
-    frames: 1,
-    warnings,
-  });
+  const one = (warnings: readonly Warning[] = []): Picture => {
+    const image = load(input).autoOrient();
+    const tagged = metadata === 'icc' || metadata === 'all';
+    return { image: tagged ? image : toSrgb(image, header), header, frames: 1, warnings };
+  };
   if (header.pages === 1 || animated === 'first') return one();
 
   const holds = header.animated
     ? FORMATS[format].animation
     : header.format === 'tiff' && format === 'tiff' && (await pagesOfOneSize(input));
   if (holds) {
-    const all = load(input, { pages: -1 });
-    const image = header.oriented
-      ? await mapFrames(input, all, header, (frame) => frame, {
-          orientation: header.metadata.orientation!,
-        })
-      : all;
+    if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
+      throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
+    }
+    const all = toSrgb(load(input, { pages: -1 }), header);
+    const image = header.oriented ? await mapFrames(input, all, header, upright(header)) : all;
     return { image, header, frames: header.pages, warnings: [] };
   }
   const noun = header.animated ? 'frames' : 'pages';
   const message = `only the first of ${header.pages} ${noun} is kept in ${format.toUpperCase()}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
   return one([{ code: header.animated ? 'animation_lost' : 'pages_lost', message }]);
+}
+
+/**
+ * sharp converts colours of eight bits to sRGB by itself, but those of sixteen to Display P3
+ * (0.35.5), which without its profile would be shown too pale.
+ */
+function toSrgb(image: Sharp, { deep, grey, metadata }: Header): Sharp {
+  return deep && !grey && metadata.hasProfile
+    ? image.withIccProfile('srgb', { attach: false })
+    : image;
 }
 
 /** EXIF orientations as a quarter turn clockwise after an optional mirror (EXIF 2.32, 4.6.4 A). */
@@ -80,67 +90,8 @@ const ORIENTATION: Readonly<Record<number, readonly [mirror: boolean, degrees: n
   8: [false, 270],
 };
 
-/**
- * Applies a change to each frame by itself: libvips holds an animation as one tall image, which
- * cannot be turned as a whole without mixing its frames. The frames come out as raw pixels, so
- * that what follows sees one tall image again.
- */
-export async function mapFrames(
-  { sharp }: ImageInput,
-  image: Sharp,
-  header: Header,
-  change: (frame: Sharp) => Sharp,
-  { orientation = 1 }: { orientation?: number } = {},
-): Promise<Sharp> {
-  const tall = await image
-    .toColourspace('srgb')
-    .ensureAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const { width, channels } = tall.info;
-  const height = tall.info.height / header.pages;
-  const frameBytes = width * height * channels;
-  const [mirror, degrees] = ORIENTATION[orientation] ?? [false, 0];
-  const frames: Buffer[] = [];
-  let size = { width, height };
-  for (let page = 0; page < header.pages; page += 1) {
-    const pixels = tall.data.subarray(page * frameBytes, (page + 1) * frameBytes);
-    let frame = sharp(pixels, { raw: { width, height, channels } });
-    if (orientation > 1) {
-      const upright = await frame.flop(mirror).raw().toBuffer({ resolveWithObject: true });
-      frame = sharp(upright.data, { raw: { width, height, channels } }).rotate(degrees);
-    }
-    const { data, info } = await change(frame)
-      .ensureAlpha()
-      .raw()
-      .toBuffer({ resolveWithObject: true });
-    size = info;
-    frames.push(data);
-  }
-  return sharp(Buffer.concat(frames), {
-    limitInputPixels: false,
-    raw: {
-      width: size.width,
-      height: size.height * header.pages,
-      channels: 4,
-      pageHeight: size.height,
-    },
-  });
-}
-
-/**
- * What a pipeline gives as the start of a new one, for a step that must see the result of the one
- * before it, or must know nothing of the input's metadata.
- *
- * @param deep keeps sixteen bits a channel
- */
-export async function pixelsOf({ sharp }: ImageInput, image: Sharp, deep: boolean): Promise<Sharp> {
-  const raw = deep ? image.toColourspace('rgb16').raw({ depth: 'ushort' }) : image.raw();
-  const { data, info } = await raw.toBuffer({ resolveWithObject: true });
-  const pixels = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
-  const { width, height, channels, pageHeight } = info;
-  return sharp(pixels, {
-    limitInputPixels: false,
-    raw: { width, height, channels, ...(pageHeight && { pageHeight }) },
-  });
+/** Turns a frame as EXIF says; sharp, too, mirrors before it turns. */
+function upright({ metadata }: Header): (frame: Sharp) => Sharp {
+  const [mirror, degrees] = ORIENTATION[metadata.orientation ?? 1] ?? [false, 0];
+  return (frame) => frame.flop(mirror).rotate(degrees);
 }

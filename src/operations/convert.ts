@@ -26,7 +26,7 @@ export const convert = defineOperation({
   async run(input, options) {
     const header = await readHeader(input);
     checkOutputSize(input, header);
-    const picture = await openPicture(input, header, options.format, options.animated);
+    const picture = await openPicture(input, header, options.format, options);
     return encode(input, picture, picture.image, options.format, options);
   },
 });

@@ -41,7 +41,7 @@ export const crop = defineOperation({
     checkOutputSize(input, { width, height });
     const own = sameFormat(header);
     const to = options.format ?? CROP_FORMATS.find((candidate) => candidate === own) ?? 'png';
-    const picture = await openPicture(input, header, to, options.animated);
+    const picture = await openPicture(input, header, to, options);
     return encode(input, picture, picture.image.extract({ left, top, width, height }), to, options);
   },
 });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseColour } from '../images/colour.ts';
+import { onWhite, parseColour } from '../images/colour.ts';
 import {
   checkOutputSize,
   encode,
@@ -7,10 +7,12 @@ import {
   formatField,
   sameFormat,
 } from '../images/encoding.ts';
+import { fileFailure } from '../images/file-error.ts';
 import { FORMATS } from '../images/formats.ts';
-import { readHeader } from '../images/header.ts';
+import { type Header, readHeader } from '../images/header.ts';
 import type { Sharp } from '../images/input.ts';
 import { openPicture } from '../images/picture.ts';
+import { addAlpha, mapFrames } from '../images/pixels.ts';
 import { field, integer, number, rule } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -132,7 +134,7 @@ function anchor(position: ResizeOptions['position']): { x: number; y: number } {
   return { x, y };
 }
 
-function place(image: Sharp, from: Size, to: ResizeOptions, alpha: boolean): Sharp {
+function place(image: Sharp, from: Header, to: ResizeOptions, alpha: boolean): Sharp {
   const { scaled, final } = resizedSize(from, to);
   const { kernel, position } = to;
   if (to.fit === 'cover') {
@@ -149,13 +151,14 @@ function place(image: Sharp, from: Size, to: ResizeOptions, alpha: boolean): Sha
   const { x, y } = anchor(position);
   const left = Math.round((final.width - scaled.width) * x);
   const top = Math.round((final.height - scaled.height) * y);
-  const background = parseColour(to.background);
-  return resized.extend({
+  const given = parseColour(to.background);
+  const background = alpha ? given : onWhite(given);
+  return (background.alpha < 1 ? addAlpha(resized, from, scaled) : resized).extend({
     left,
     top,
     right: final.width - scaled.width - left,
     bottom: final.height - scaled.height - top,
-    background: alpha ? background : { ...background, alpha: 1 },
+    background,
   });
 }
 
@@ -173,14 +176,18 @@ export const resize = defineOperation({
     const header = await readHeader(input);
     const to = given.format ?? sameFormat(header);
     const { final } = resizedSize(header, given);
-    checkOutputSize(input, final, header.pages);
-    const picture = await openPicture(input, header, to, given.animated);
-    return encode(
-      input,
-      picture,
-      place(picture.image, header, given, FORMATS[to].alpha),
-      to,
-      given,
-    );
+    const picture = await openPicture(input, header, to, given);
+    const { image, frames } = picture;
+    checkOutputSize(input, final, frames);
+    if (frames > 1 && (given.position === 'attention' || given.position === 'entropy')) {
+      throw fileFailure(
+        'animation_unsupported',
+        `position ${given.position} would cut each of the ${frames} frames elsewhere; animated "first" takes one`,
+      );
+    }
+    const resized = (frame: Sharp) => place(frame, header, given, FORMATS[to].alpha);
+    // All at once, the resampling would mix the edges of neighbouring frames.
+    const result = frames > 1 ? await mapFrames(input, image, header, resized) : resized(image);
+    return encode(input, picture, result, to, given);
   },
 });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { colourField, parseColour } from '../images/colour.ts';
+import { colourField, onWhite, parseColour, premultiplied } from '../images/colour.ts';
 import {
   checkOutputSize,
   encode,
@@ -9,8 +9,9 @@ import {
 } from '../images/encoding.ts';
 import { FORMATS } from '../images/formats.ts';
 import { readHeader } from '../images/header.ts';
-import type { ImageInput, Sharp } from '../images/input.ts';
-import { mapFrames, openPicture, type Picture, pixelsOf } from '../images/picture.ts';
+import type { Sharp } from '../images/input.ts';
+import { openPicture } from '../images/picture.ts';
+import { addAlpha, mapFrames } from '../images/pixels.ts';
 import { field, number, rule } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -52,27 +53,28 @@ export const rotate = defineOperation({
     const header = await readHeader(input);
     const to = given.format ?? sameFormat(header);
     const angle = (((given.angle ?? 0) % 360) + 360) % 360;
-    checkOutputSize(input, turnedSize(header, angle), header.pages);
-    const background = given.background ?? (FORMATS[to].alpha ? 'transparent' : 'white');
-    const fill = parseColour(background);
-    const picture = await openPicture(input, header, to, given.animated);
+    const { alpha } = FORMATS[to];
+    const background = given.background ?? (alpha ? 'transparent' : 'white');
+    const fill = alpha ? parseColour(background) : onWhite(parseColour(background));
+    const picture = await openPicture(input, header, to, given);
+    checkOutputSize(input, turnedSize(header, angle), picture.frames);
 
+    // sharp mirrors before it turns. Turning and then mirroring once is the same as mirroring and
+    // then turning the other way.
+    const degrees = given.flip === given.flop ? angle : (360 - angle) % 360;
     const turn = (frame: Sharp) => {
-      if (angle === 0) return frame;
-      const opaque = angle % 90 === 0 || fill.alpha === 1;
-      return (opaque ? frame : frame.ensureAlpha()).rotate(angle, { background: fill });
+      const mirrored = frame.flip(given.flip).flop(given.flop);
+      if (degrees === 0) return mirrored;
+      const showsCorners = degrees % 90 !== 0 && fill.alpha < 1;
+      return (showsCorners ? addAlpha(mirrored, header, header) : mirrored).rotate(degrees, {
+        // libvips premultiplies the picture before it resamples, but not the background.
+        background: premultiplied(fill),
+      });
     };
-    const mirror = (frame: Sharp) => frame.flip(given.flip).flop(given.flop);
-    const mirrors = given.flip || given.flop;
-    return encode(input, picture, await turned(input, picture), to, { ...given, background });
-
-    async function turned(from: ImageInput, { image, frames }: Picture): Promise<Sharp> {
-      if (frames > 1 && angle % 180 !== 0)
-        return mirror(await mapFrames(from, image, header, turn));
-      // In one pipeline sharp mirrors before it turns by an arbitrary angle.
-      if (mirrors && angle % 90 !== 0)
-        return mirror(await pixelsOf(from, turn(image), header.deep));
-      return mirror(turn(image));
-    }
+    const turned =
+      picture.frames > 1
+        ? await mapFrames(input, picture.image, header, turn)
+        : turn(picture.image);
+    return encode(input, picture, turned, to, { ...given, background });
   },
 });

@@ -1,0 +1,95 @@
+import type { Header } from './header.ts';
+import type { ImageInput, Sharp } from './input.ts';
+
+/** Decoded samples, interleaved: of eight bits, or of sixteen where the image has more than eight. */
+interface Pixels {
+  readonly data: Uint8Array | Uint16Array;
+  readonly width: number;
+  /** Of all frames, one below the other. */
+  readonly height: number;
+  readonly channels: 1 | 2 | 3 | 4;
+  /** Height of one frame, where there are several. */
+  readonly pageHeight?: number | undefined;
+}
+
+/** What a pipeline gives. */
+async function read(image: Sharp, { deep }: Header): Promise<Pixels> {
+  const { data, info } = await image
+    .toColourspace(deep ? 'rgb16' : 'srgb')
+    .raw({ depth: deep ? 'ushort' : 'uchar' })
+    .toBuffer({ resolveWithObject: true });
+  const samples = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
+  const { width, height, channels, pageHeight } = info;
+  return { data: samples, width, height, channels: channels as Pixels['channels'], pageHeight };
+}
+
+/** A pipeline that begins with pixels. */
+function start({ sharp }: ImageInput, { data, pageHeight, ...raw }: Pixels): Sharp {
+  return sharp(data, {
+    limitInputPixels: false,
+    raw: { ...raw, ...(pageHeight !== undefined && { pageHeight }) },
+  });
+}
+
+/** What a pipeline gives as the start of a new one, which knows nothing of the input's metadata. */
+export async function bare(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
+  return start(input, await read(image, header));
+}
+
+/**
+ * Applies a change to each frame by itself: libvips holds an animation as one tall image, which
+ * cannot be turned or resampled as a whole without mixing its frames. The frames come out as raw
+ * pixels, so that what follows sees one tall image again.
+ */
+export async function mapFrames(
+  input: ImageInput,
+  image: Sharp,
+  header: Header,
+  change: (frame: Sharp) => Sharp,
+): Promise<Sharp> {
+  const { data, width, height: tall, channels } = await read(image, header);
+  const height = tall / header.pages;
+  const length = width * height * channels;
+  const frames: Pixels[] = [];
+  for (let page = 0; page < header.pages; page += 1) {
+    const frame = {
+      data: data.subarray(page * length, (page + 1) * length),
+      width,
+      height,
+      channels,
+    };
+    frames.push(await read(change(start(input, frame)), header));
+  }
+  const first = frames[0]!;
+  return start(input, {
+    ...first,
+    data: joined(frames),
+    height: first.height * frames.length,
+    pageHeight: first.height,
+  });
+}
+
+function joined(frames: readonly Pixels[]): Uint8Array | Uint16Array {
+  const { data: first } = frames[0]!;
+  const length = first.length * frames.length;
+  const all = first instanceof Uint16Array ? new Uint16Array(length) : new Uint8Array(length);
+  for (const [page, { data }] of frames.entries()) all.set(data, page * first.length);
+  return all;
+}
+
+/**
+ * Gives an opaque picture of more than eight bits an alpha channel before sharp does so, which
+ * takes 255 x 256 for full opacity where that is 65535 (sharp 0.35.5, ApplyAlpha).
+ *
+ * @param size of the pipeline's pixels at the time when its background is drawn
+ */
+export function addAlpha(
+  image: Sharp,
+  header: Header,
+  { width, height }: { readonly width: number; readonly height: number },
+): Sharp {
+  if (!header.deep || header.hasAlpha) return image;
+  const opacity = new Uint16Array(width * height).fill(0xffff);
+  // sharp takes any typed array here; its types know of bytes alone.
+  return image.joinChannel(opacity as unknown as Buffer, { raw: { width, height, channels: 1 } });
+}

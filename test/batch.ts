@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BatchResult, FileRecord } from '../src/operations/batch.ts';
+import { oriel, type Run } from './oriel.ts';
+import { decode, type Pixels } from './pixels.ts';
+
+/** One run of an image command over files, as its JSON document and its outputs tell it. */
+export interface Batch {
+  readonly code: number | null;
+  readonly stderr: string;
+  readonly result: BatchResult;
+  /** What became of the file of this name. */
+  record(name: string): FileRecord;
+  /** The output of the file of this name. */
+  bytes(name: string): Buffer;
+  pixels(name: string): Promise<Pixels>;
+  /** The codes of the file's warnings. */
+  warnings(name: string): string[];
+}
+
+/** Commands that report rather than write files. */
+const GIVE_DATA = new Set(['hash', 'metadata', 'palette', 'size-map']);
+
+export type Files = Readonly<Record<string, Uint8Array>>;
+
+/** Runs the binary over all the files at once, in a folder that is gone afterwards. */
+export async function runBatch(args: readonly string[], files: Files): Promise<Batch> {
+  const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  try {
+    const inputs = join(folder, 'in');
+    mkdirSync(inputs);
+    for (const [name, bytes] of Object.entries(files)) writeFileSync(join(inputs, name), bytes);
+    const out = GIVE_DATA.has(args[0]!) ? [] : ['--out', join(folder, 'out')];
+    const run = await oriel([...args, ...out, '--json', '--files-from', '-'], {
+      cwd: inputs,
+      input: Object.keys(files).join('\n'),
+    });
+    if (run.out === '') throw new Error(`oriel ${args.join(' ')} said only: ${run.stderr}`);
+    return readBatch(run);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function readBatch({ code, stderr, out }: Run): Batch {
+  const result = JSON.parse(out) as BatchResult;
+  const records = new Map(result.results.map((record) => [record.inputFilename, record]));
+  const outputs = new Map(
+    result.results.flatMap(({ inputFilename, outputFilename }) =>
+      outputFilename === undefined ? [] : [[inputFilename, readFileSync(outputFilename)]],
+    ),
+  );
+  const record = (name: string) => {
+    const found = records.get(name);
+    if (!found) throw new Error(`no record of ${name} in ${out}`);
+    return found;
+  };
+  const bytes = (name: string) => {
+    const output = outputs.get(name);
+    const { error } = record(name);
+    if (!output) throw new Error(`${name} has no output: ${error?.code}: ${error?.message}`);
+    return output;
+  };
+  return {
+    code,
+    stderr,
+    result,
+    record,
+    bytes,
+    pixels: (name) => decode(bytes(name)),
+    warnings: (name) => (record(name).warnings ?? []).map((warning) => warning.code),
+  };
+}
+
+/** Runs the binary over one file that must succeed, and decodes its output. */
+export async function runOne(
+  args: readonly string[],
+  bytes: Uint8Array,
+  name = 'image.png',
+): Promise<Pixels & { readonly warnings: string[]; readonly bytes: Buffer }> {
+  const batch = await runBatch(args, { [name]: bytes });
+  return {
+    ...(await batch.pixels(name)),
+    warnings: batch.warnings(name),
+    bytes: batch.bytes(name),
+  };
+}
