@@ -3,7 +3,6 @@
  * Nothing is thrown across it: what goes wrong with a file is that file's result.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnosis.ts';
@@ -12,21 +11,24 @@ import type { SharpFactory } from '../src/images/input.ts';
 import type { Limits } from '../src/images/limits.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
 import { findOperation } from '../src/operations/registry.ts';
+import { type OpenSource, openSource } from './source.ts';
 
 /** Loaders that read from memory. By path libvips would parse options out of a file's name. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'].map(
   (name) => `VipsForeignLoad${name}Buffer`,
 );
 
+/** CommonJS takes half the time of an ES module to load (sharp: 27 against 50 ms). */
+const require = createRequire(import.meta.url);
+
 let loaded: SharpFactory | undefined;
 
 /**
- * sharp, fenced to the formats that Oriel reads. Loaded at its first use, and as CommonJS because
- * that takes half the time of its ES module (27 against 50 ms), which one small file would notice.
+ * sharp, fenced to the formats that Oriel reads. Loaded at its first use, since hashing needs none.
  */
 function loadSharp(): SharpFactory {
   if (loaded) return loaded;
-  const sharp = createRequire(import.meta.url)('sharp') as SharpFactory;
+  const sharp = require('sharp') as SharpFactory;
   // A file is the unit of parallel work, so more threads within one only add memory and switching.
   sharp.concurrency(1);
   sharp.cache(false);
@@ -43,65 +45,18 @@ function allowSvg({ svg }: Limits): void {
   else sharp.block({ operation });
 }
 
-const READ_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a directory',
-  ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'too many symbolic links',
-};
-
-/**
- * Reads a whole regular file. Size and kind are asked of the open file, so that a file swapped
- * meanwhile cannot slip past the limit, and without blocking, since opening a pipe would wait.
- */
-function readInput(path: string, limits: Limits): Uint8Array {
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    const stat = fstatSync(descriptor);
-    if (!stat.isFile())
-      throw fileFailure('processing_failed', 'cannot be read: not a regular file');
-    checkFileSize(stat.size, limits);
-    const bytes = new Uint8Array(stat.size);
-    let length = 0;
-    while (length < bytes.length) {
-      const count = readSync(descriptor, bytes, length, bytes.length - length, null);
-      if (count === 0) break;
-      length += count;
-    }
-    return length === bytes.length ? bytes : bytes.subarray(0, length);
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    throw fileFailure(
-      'processing_failed',
-      `cannot be read: ${READ_FAILURES[code] ?? message}`,
-      error,
-    );
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
-}
-
 function checkFileSize(size: number, { fileBytes }: Limits): void {
-  if (size > fileBytes) {
-    const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1));
-    throw fileFailure(
-      'file_too_large',
-      `${megabytes(size)} MB (${size} bytes), more than the limit of ${megabytes(fileBytes)} MB`,
-    );
-  }
+  if (size <= fileBytes) return;
+  const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1));
+  throw fileFailure(
+    'file_too_large',
+    `${megabytes(size)} MB (${size} bytes), more than the limit of ${megabytes(fileBytes)} MB`,
+  );
 }
 
 /** Runs one job in this thread, whichever thread that is. Never rejects. */
-export async function perform({
-  operation: name,
-  options,
-  source,
-  limits,
-}: Job): Promise<JobResult> {
+export async function perform(job: Job): Promise<JobResult> {
+  const { limits } = job;
   const input = {
     bytes: new Uint8Array() as Uint8Array,
     limits,
@@ -110,16 +65,18 @@ export async function perform({
       return loadSharp();
     },
   };
+  let source: OpenSource | undefined;
   try {
-    const operation = findOperation(name);
-    if (!operation) throw new Failure('unknown', `no operation is called ${name}`);
-    input.bytes = 'path' in source ? readInput(source.path, limits) : source.bytes;
-    checkFileSize(input.bytes.byteLength, limits);
-    const { image, data, warnings = [] } = await operation.run(input, options as never);
+    const operation = findOperation(job.operation);
+    if (!operation) throw new Failure('unknown', `no operation is called ${job.operation}`);
+    source = openSource(job.source);
+    checkFileSize(source.size, limits);
+    input.bytes = source.read();
+    const { image, data, warnings = [] } = await operation.run(input, job.options as never);
     const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
     return {
       ok: true,
-      originalSize: input.bytes.byteLength,
+      originalSize: source.size,
       warnings,
       ...(image && sha256 && { image: { ...image, sha256 } }),
       ...(data && { data }),
@@ -127,8 +84,9 @@ export async function perform({
   } catch (error) {
     const { code, message } = await diagnose(error, input);
     const known = (code ?? 'processing_failed') as FileErrorCode;
-    const originalSize = input.bytes.byteLength;
-    return { ok: false, originalSize, error: { code: known, message } };
+    return { ok: false, originalSize: source?.size ?? 0, error: { code: known, message } };
+  } finally {
+    source?.close();
   }
 }
 
@@ -137,7 +95,7 @@ export default async function run(job: Job): Promise<JobResult> {
   const result = await perform(job);
   if (!result.ok || !result.image) return result;
   // Not at the top: the main thread uses this file too, and has nowhere to move anything to.
-  const { move, transferableSymbol, valueSymbol } = await import('piscina');
+  const { move, transferableSymbol, valueSymbol } = require('piscina') as typeof import('piscina');
   const { buffer } = result.image.bytes;
   return move({ [transferableSymbol]: [buffer], [valueSymbol]: result } as never) as never;
 }

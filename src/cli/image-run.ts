@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { type BatchResult, type FileRecord, runBatch, Tally } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -70,10 +71,26 @@ async function chooseSink(
   return names ? fileSink(names, writer, outputs) : standardOutputSink();
 }
 
-async function choosePool(planned: readonly Planned[], { run }: Choices): Promise<ImagePool> {
-  const files = planned.filter(({ verdict }) => verdict === undefined).length;
-  if (files <= 1) return inlinePool();
-  return startPool({ threads: Math.min(run.jobs ?? availableParallelism(), files) });
+/** CPU milliseconds of work for which starting threads pays: loading a decoder takes each 60. */
+const WORTH_THREADS = 2000;
+
+async function choosePool(
+  { cost }: Operation,
+  planned: readonly Planned[],
+  { run }: Choices,
+): Promise<ImagePool> {
+  const files = planned.filter(({ verdict }) => verdict === undefined);
+  const atOnce = Math.max(1, Math.min(run.jobs ?? availableParallelism(), files.length));
+  let work = 0;
+  for (const { source } of files) {
+    const size =
+      'path' in source
+        ? (statSync(source.path, { throwIfNoEntry: false })?.size ?? 0)
+        : source.bytes.byteLength;
+    work += (size / 1e6) * cost;
+    if (work > WORTH_THREADS) return startPool({ threads: atOnce });
+  }
+  return inlinePool(atOnce);
 }
 
 function chooseReport(operation: Operation, { run, outputs }: Choices, head: Head): Report {
@@ -95,7 +112,7 @@ async function runPlanned(
   const head: Head = { requestId: randomUUID(), operation: operation.name, status: 'completed' };
   const chosen = chooseReport(operation, choices, head);
   const report = sink.deliver || sink.append ? dispensable(chosen) : chosen;
-  const pool = await choosePool(planned, choices);
+  const pool = await choosePool(operation, planned, choices);
   // On one terminal, lines that are printed as they come would run into the bar.
   const streams = run.json || run.jsonl || planned.length >= HELD_BACK;
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);

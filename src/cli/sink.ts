@@ -1,6 +1,13 @@
-import { existsSync, statSync } from 'node:fs';
-import { type FileHandle, writeFile } from 'node:fs/promises';
+import {
+  createWriteStream,
+  existsSync,
+  futimesSync,
+  statSync,
+  writeFile,
+  writeFileSync,
+} from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
 import type { OutputImage } from '../images/output.ts';
 import type { BatchResult, FileRecord } from '../operations/batch.ts';
@@ -25,6 +32,9 @@ export interface Sink {
   readonly abandon?: () => Promise<void>;
 }
 
+/** Bytes that reach the page cache sooner than a thread could be found to write them. */
+const WRITTEN_AT_ONCE = 1024 * 1024;
+
 /** A file for each image. */
 export function fileSink(
   names: OutputNames,
@@ -35,9 +45,13 @@ export function fileSink(
     async deliver(input, index, image) {
       const path = names.resolve(input, index, image);
       try {
-        await writer.write(path, async (file) => {
-          await file.writeFile(image.bytes);
-          if (keepMtime) await copyTimes(input, file);
+        await writer.write(path, (descriptor) => {
+          const times = () => (keepMtime ? copyTimes(input, descriptor) : undefined);
+          if (image.bytes.byteLength > WRITTEN_AT_ONCE) {
+            return promisify(writeFile)(descriptor, image.bytes).then(times);
+          }
+          writeFileSync(descriptor, image.bytes);
+          return times();
         });
       } catch (error) {
         const exists = error instanceof Failure && error.code === 'output_exists';
@@ -50,10 +64,10 @@ export function fileSink(
   };
 }
 
-async function copyTimes({ source }: Input, file: FileHandle): Promise<void> {
+function copyTimes({ source }: Input, descriptor: number): undefined {
   if (!('path' in source)) return;
   const { atime, mtime } = statSync(source.path);
-  await file.utimes(atime, mtime);
+  futimesSync(descriptor, atime, mtime);
 }
 
 /** One image on standard output. */
@@ -84,8 +98,9 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
   const zip = await createZip();
   const written = toStandardOutput
     ? pipeline(zip.stream, process.stdout, { end: false })
-    : // Not a write stream over the handle: closing the handle would wait for that for ever.
-      writer.write(path, (file) => writeFile(file, zip.stream));
+    : writer.write(path, (descriptor) =>
+        pipeline(zip.stream, createWriteStream(path, { fd: descriptor, autoClose: false })),
+      );
   // Awaited at the end; until then a full disk must show as the failure of the next image.
   const broken = new Promise<never>((_, reject) => {
     written.catch(reject);

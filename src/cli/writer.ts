@@ -1,6 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
 
 const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;
@@ -40,7 +53,14 @@ export interface WriterOptions {
   readonly overwrite: boolean;
 }
 
-/** Writes files that appear whole or not at all, and never over another unless told so. */
+/** Writes the content of a file that is open for it. */
+export type Fill = (descriptor: number) => undefined | Promise<void>;
+
+/**
+ * Writes files that appear whole or not at all, and never over another unless told so. The steps
+ * around the content are taken synchronously: each is a few microseconds of the file system's work,
+ * where a turn through libuv's threads, which are busy decoding, would cost ten times that.
+ */
 export class Writer {
   readonly #overwrite: boolean;
   readonly #prepared = new Set<string>();
@@ -57,7 +77,7 @@ export class Writer {
    * @param fill writes the content
    * @throws Failure with code `output_exists` or `write_failed`
    */
-  async write(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
+  async write(path: string, fill: Fill): Promise<void> {
     const writing = this.#write(path, fill);
     const settled = writing.then(
       () => {},
@@ -76,7 +96,7 @@ export class Writer {
     await Promise.all(this.#underWay);
   }
 
-  async #write(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
+  async #write(path: string, fill: Fill): Promise<void> {
     const folder = dirname(path);
     this.#temporaries += 1;
     // A short name of its own, since the file's with something added might be too long.
@@ -85,20 +105,20 @@ export class Writer {
     try {
       this.#prepare(folder);
       const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
-      const file = await open(temporary, 'wx');
+      const descriptor = openSync(temporary, 'wx');
       begun = true;
       try {
-        await fill(file);
+        await fill(descriptor);
         if (replaced) {
-          await file.chmod(replaced.mode);
+          fchmodSync(descriptor, replaced.mode);
           // What is replaced is gone afterwards: the new bytes must outlast a power cut before.
-          await file.sync();
+          await promisify(fsync)(descriptor);
         }
       } finally {
-        await file.close();
+        closeSync(descriptor);
       }
-      if (this.#overwrite) await rename(temporary, path);
-      else await publish(temporary, path);
+      if (this.#overwrite) renameSync(temporary, path);
+      else publish(temporary, path);
     } catch (error) {
       if (begun) rmSync(temporary, { force: true });
       if (error instanceof Failure) throw error;
@@ -123,16 +143,16 @@ export class Writer {
 }
 
 /** Gives a file its name unless that is taken: a link fails where a rename would replace. */
-async function publish(temporary: string, path: string): Promise<void> {
+function publish(temporary: string, path: string): void {
   try {
-    await link(temporary, path);
+    linkSync(temporary, path);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     // A link that leads nowhere exists too, which only the error tells.
     if (code === 'EEXIST' || existsSync(path)) throw existsFailure(path);
     if (!NO_LINKS.has(code)) throw error;
-    await rename(temporary, path);
+    renameSync(temporary, path);
     return;
   }
-  await unlink(temporary);
+  unlinkSync(temporary);
 }

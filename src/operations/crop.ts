@@ -12,6 +12,7 @@ export const crop = defineOperation({
   name: 'crop',
   summary: 'Cut the same rectangle out of every image',
   gives: 'image',
+  cost: 40,
   options: v.strictObject({
     left: field(integer(0), 'pixels from the left edge of the image as seen'),
     top: field(integer(0), 'pixels from the top edge of the image as seen'),

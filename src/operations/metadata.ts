@@ -8,6 +8,7 @@ export const metadata = defineOperation({
   name: 'metadata',
   summary: 'Tell what images are: format, size, colours, EXIF',
   gives: 'data',
+  cost: 0.1,
   options: v.strictObject({
     exif: v.optional(
       field(v.picklist(['none', 'basic', 'full']), 'how much of EXIF to tell'),

@@ -79,15 +79,17 @@ export async function startPool({
 }
 
 /**
- * Performs jobs on the calling thread. sharp's own work runs on libuv's threads in any case, so
- * for a file or two, starting threads with a decoder each would cost more than it gives.
+ * Performs jobs on the calling thread, several at once. sharp's own work runs on libuv's threads in
+ * any case, so for a little work, starting threads with a decoder each would cost more than it gives.
+ *
+ * @param size jobs at once
  */
-export async function inlinePool(): Promise<ImagePool> {
+export async function inlinePool(size: number): Promise<ImagePool> {
   const file = pathToFileURL(workerFile()).href;
   const { perform } = (await import(file)) as typeof import('#workers/image.js');
   const underWay = new Set<Promise<JobResult>>();
   return {
-    size: 1,
+    size,
     async run(job) {
       const performed = perform(job);
       underWay.add(performed);

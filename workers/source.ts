@@ -1,0 +1,100 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { Failure } from '../src/failure.ts';
+import { fileFailure } from '../src/images/file-error.ts';
+import type { Source } from '../src/operations/job.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a directory',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'too many symbolic links',
+};
+
+function readFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return fileFailure('processing_failed', `cannot be read: ${REASONS[code] ?? message}`, error);
+}
+
+/** A job's input, open. */
+export interface OpenSource {
+  /** Bytes. */
+  readonly size: number;
+  /** All of it. A file's bytes are lent: once it is closed another file's will overwrite them. */
+  read(): Uint8Array;
+  close(): void;
+}
+
+/** @throws Failure processing_failed, saying why it cannot be read */
+export function openSource(source: Source): OpenSource {
+  if ('path' in source) return openFile(source.path);
+  const { bytes } = source;
+  return { size: bytes.byteLength, read: () => bytes, close() {} };
+}
+
+/** Buffers that no job reads into at present, the largest first. */
+const idle: Uint8Array[] = [];
+const MOST_IDLE = 4;
+
+/** Left to the garbage collector, the memory of dozens of files would pile up before it is freed. */
+function borrow(size: number): Uint8Array {
+  const found = idle.findIndex((buffer) => buffer.byteLength >= size);
+  // Powers of two, so that few are ever made.
+  if (found < 0) return new Uint8Array(2 ** Math.max(18, Math.ceil(Math.log2(size))));
+  return idle.splice(found, 1)[0]!;
+}
+
+function giveBack(buffer: Uint8Array): void {
+  idle.push(buffer);
+  idle.sort((one, other) => other.byteLength - one.byteLength);
+  idle.length = Math.min(idle.length, MOST_IDLE);
+}
+
+/**
+ * Size and kind are asked of the open file, so that one swapped meanwhile cannot slip past a limit,
+ * and without blocking, since opening a pipe would wait for its writer.
+ */
+function openFile(path: string): OpenSource {
+  let descriptor: number | undefined;
+  let buffer: Uint8Array | undefined;
+  const close = () => {
+    if (descriptor !== undefined) closeSync(descriptor);
+    if (buffer) giveBack(buffer);
+    descriptor = undefined;
+    buffer = undefined;
+  };
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) {
+      throw fileFailure('processing_failed', 'cannot be read: not a regular file');
+    }
+    const read = (from: number) => {
+      buffer = borrow(stat.size);
+      let length = 0;
+      while (length < stat.size) {
+        const count = readSync(from, buffer, length, stat.size - length, null);
+        if (count === 0) break;
+        length += count;
+      }
+      return buffer.subarray(0, length);
+    };
+    const opened = descriptor;
+    return {
+      size: stat.size,
+      read() {
+        try {
+          return read(opened);
+        } catch (error) {
+          throw readFailure(error);
+        }
+      },
+      close,
+    };
+  } catch (error) {
+    close();
+    throw readFailure(error);
+  }
+}
