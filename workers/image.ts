@@ -7,43 +7,14 @@ import { createRequire } from 'node:module';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnosis.ts';
 import { type FileErrorCode, fileFailure } from '../src/images/file-error.ts';
-import type { SharpFactory } from '../src/images/input.ts';
 import type { Limits } from '../src/images/limits.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
 import { findOperation } from '../src/operations/registry.ts';
+import { loadDecoder } from './decoder.ts';
 import { type OpenSource, openSource } from './source.ts';
 
-/** Loaders that read from memory. By path libvips would parse options out of a file's name. */
-const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'].map(
-  (name) => `VipsForeignLoad${name}Buffer`,
-);
-
-/** CommonJS takes half the time of an ES module to load (sharp: 27 against 50 ms). */
+/** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);
-
-let loaded: SharpFactory | undefined;
-
-/**
- * sharp, fenced to the formats that Oriel reads. Loaded at its first use, since hashing needs none.
- */
-function loadSharp(): SharpFactory {
-  if (loaded) return loaded;
-  const sharp = require('sharp') as SharpFactory;
-  // A file is the unit of parallel work, so more threads within one only add memory and switching.
-  sharp.concurrency(1);
-  sharp.cache(false);
-  sharp.block({ operation: ['VipsForeignLoad'] });
-  sharp.unblock({ operation: LOADERS });
-  loaded = sharp;
-  return sharp;
-}
-
-function allowSvg({ svg }: Limits): void {
-  const sharp = loadSharp();
-  const operation = ['VipsForeignLoadSvgBuffer'];
-  if (svg) sharp.unblock({ operation });
-  else sharp.block({ operation });
-}
 
 function checkFileSize(size: number, { fileBytes }: Limits): void {
   if (size <= fileBytes) return;
@@ -61,8 +32,7 @@ export async function perform(job: Job): Promise<JobResult> {
     bytes: new Uint8Array() as Uint8Array,
     limits,
     get sharp() {
-      allowSvg(limits);
-      return loadSharp();
+      return loadDecoder(limits);
     },
   };
   let source: OpenSource | undefined;

@@ -83,14 +83,20 @@ async function choosePool(
   const atOnce = Math.max(1, Math.min(run.jobs ?? availableParallelism(), files.length));
   let work = 0;
   for (const { source } of files) {
-    const size =
-      'path' in source
-        ? (statSync(source.path, { throwIfNoEntry: false })?.size ?? 0)
-        : source.bytes.byteLength;
-    work += (size / 1e6) * cost;
+    work += (sizeOf(source) / 1e6) * cost;
     if (work > WORTH_THREADS) return startPool({ threads: atOnce });
   }
   return inlinePool(atOnce);
+}
+
+/** Bytes; 0 where they cannot be told, which the thread that reads them will report. */
+function sizeOf(source: Planned['source']): number {
+  if (!('path' in source)) return source.bytes.byteLength;
+  try {
+    return statSync(source.path).size;
+  } catch {
+    return 0;
+  }
 }
 
 function chooseReport(operation: Operation, { run, outputs }: Choices, head: Head): Report {

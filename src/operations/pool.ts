@@ -36,6 +36,9 @@ function workerFile(): string {
   return createRequire(import.meta.url).resolve('#workers/image.js');
 }
 
+/** Memory in which the threads of all pools agree on which of them does what is done once. */
+const workerData = { fence: new SharedArrayBuffer(4) };
+
 /** Starts a thread for each core; they stay until the pool is closed. */
 export async function startPool({
   threads = availableParallelism(),
@@ -44,6 +47,7 @@ export async function startPool({
   const { Piscina } = await import('piscina');
   const piscina = new Piscina({
     filename: worker,
+    workerData,
     // With a minimum of all, Piscina starts the successor of a thread that died or was given up
     // at once, while native code may still hold on to the old one.
     minThreads: threads,
