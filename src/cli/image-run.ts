@@ -44,6 +44,7 @@ export async function runImageCommand(
     recursive: choices.inputs.recursive,
     filesFrom: choices.inputs.filesFrom,
     exclude: outputs.out,
+    fileBytes: choices.limits.fileBytes,
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
   if (inputs.length === 0) {

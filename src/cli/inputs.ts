@@ -1,4 +1,5 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { IMAGE_EXTENSIONS } from '../images/formats.ts';
 import { usageFailure } from './usage.ts';
@@ -23,6 +24,8 @@ export interface InputFlags {
   readonly filesFrom?: string | undefined;
   /** A folder whose content is never input: the one that outputs go to. */
   readonly exclude?: string | undefined;
+  /** Bytes above which an image on standard input is too large, so that no more need be read. */
+  readonly fileBytes?: number | undefined;
   /** Answers an argument that names no file, or undefined. */
   readonly answer?: (argument: string) => object | undefined;
 }
@@ -36,18 +39,34 @@ function byCodePoint(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-function readAll(descriptorOrPath: number | string, what: string): Buffer {
+/**
+ * Reads standard input, whatever that is. Not by its descriptor: a pipe that does not block has
+ * nothing to give while the program before it is still at work.
+ *
+ * @param enough bytes after which the rest is not worth reading
+ */
+async function readStandardInput(enough = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > enough) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+async function reading<Content>(what: string, content: () => Promise<Content>): Promise<Content> {
   try {
-    return readFileSync(descriptorOrPath);
+    return await content();
   } catch (error) {
     throw usageFailure(`${what} cannot be read: ${(error as Error).message}`);
   }
 }
 
-function listedPaths(filesFrom: string): string[] {
-  const content = readAll(
-    filesFrom === STANDARD_INPUT ? 0 : filesFrom,
-    `--files-from ${filesFrom}`,
+async function listedPaths(filesFrom: string): Promise<string[]> {
+  const content = await reading(`--files-from ${filesFrom}`, () =>
+    filesFrom === STANDARD_INPUT ? readStandardInput() : readFile(filesFrom),
   );
   // Editors on Windows mark UTF-8 with a byte order mark.
   const text = content.toString('utf8').replace(/^\ufeff/, '');
@@ -202,21 +221,22 @@ async function expand(
  * @throws Failure with code `usage` where the arguments make no sense together
  */
 export async function findInputs(given: readonly string[], flags: InputFlags): Promise<Input[]> {
-  const fromList = flags.filesFrom === undefined ? [] : listedPaths(flags.filesFrom);
+  const { filesFrom, fileBytes } = flags;
   if (given.includes(STANDARD_INPUT)) {
-    if (given.length > 1 || fromList.length > 0)
+    if (given.length > 1 || filesFrom !== undefined)
       throw usageFailure('- stands for one image and goes alone');
     if (process.stdin.isTTY)
       throw usageFailure('- reads an image from standard input, which is a terminal');
-    const bytes = readAll(0, 'standard input');
+    const bytes = await reading('standard input', () => readStandardInput(fileBytes));
     // Copied out, since the bytes are moved to a thread and a Buffer may share its memory.
     return [{ filename: STANDARD_INPUT, source: { bytes: new Uint8Array(bytes) }, kept: 'stdin' }];
   }
-  if (given.length === 0 && flags.filesFrom === undefined) {
+  if (given.length === 0 && filesFrom === undefined) {
     throw usageFailure(
       'no input: name files, folders with --recursive, quoted patterns, or - for standard input',
     );
   }
+  const fromList = filesFrom === undefined ? [] : await listedPaths(filesFrom);
   const inputs = new Map<string, Input>();
   for (const argument of [...given, ...fromList]) {
     for (const input of await expand(argument, flags)) {

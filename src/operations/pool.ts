@@ -54,6 +54,9 @@ export async function startPool({
     maxThreads: threads,
     // Waiting on a lock between jobs would keep a thread from noticing anything else.
     atomics: 'disabled',
+    // Piscina would load the file by require(), and Node 20 aborts the whole process where a thread
+    // is ended meanwhile (v8::Module::IsGraphAsync); it falls back to import(), which bears that.
+    execArgv: ['--no-experimental-require-module'],
   });
   // A thread that dies between jobs is replaced; there is no job whose result could say so.
   piscina.on('error', () => {});

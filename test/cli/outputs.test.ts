@@ -1,0 +1,434 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { handOver, oriel, shell, temporaryFolder } from '../oriel.ts';
+import { linesOf, outcomes } from './document.ts';
+import { contentBelow, filesBelow, temporariesBelow } from './folder.ts';
+import { photograph, writePhotographs } from './photographs.ts';
+
+/** A folder with images, in which no run may leave anything unfinished. */
+async function folderWith(...names: string[]): Promise<string> {
+  const folder = temporaryFolder();
+  onTestFinished(() => expect(temporariesBelow(folder)).toEqual([]));
+  await writePhotographs(folder, names);
+  return folder;
+}
+
+async function formatOf(path: string): Promise<string> {
+  return (await sharp(path).metadata()).format;
+}
+
+/** Runs a command that must be refused before any work, and gives what it said. */
+async function refused(args: readonly string[], cwd: string): Promise<string> {
+  const before = contentBelow(cwd);
+  const { status, out, stderr } = await oriel(args, { cwd });
+  expect({ status, out }).toEqual({ status: 2, out: '' });
+  expect(contentBelow(cwd)).toEqual(before);
+  expect(stderr).toMatch(/^oriel: .+\n$/);
+  return stderr;
+}
+
+describe('outputs', () => {
+  it('go beside their inputs', async () => {
+    const cwd = await folderWith('a.jpg', 'sub/b.JPG', 'sub/c.tar.jpeg');
+    const run = await oriel(['convert', '--format', 'webp', 'a.jpg', 'sub/*', '--jsonl'], { cwd });
+    expect(run.status).toBe(0);
+    expect(linesOf(run).map(({ outputFilename }) => outputFilename)).toEqual([
+      'a.webp',
+      'sub/b.webp',
+      'sub/c.tar.webp',
+    ]);
+    expect(await formatOf(join(cwd, 'sub/b.webp'))).toBe('webp');
+  });
+
+  it('go below --out, which is made, whichever way it is written', async () => {
+    const cwd = await folderWith('a.jpg', 'sub/b.jpg');
+    const convert = ['convert', '--format', 'png', 'a.jpg', 'sub/b.jpg', '-q'];
+    for (const out of ['new/deep', './sub/../slash/', join(cwd, 'absolute')]) {
+      expect(await oriel([...convert, '--out', out], { cwd })).toMatchObject({ status: 0 });
+    }
+    expect(filesBelow(cwd).filter((name) => name.endsWith('.png'))).toEqual([
+      'absolute/a.png',
+      'absolute/b.png',
+      'new/deep/a.png',
+      'new/deep/b.png',
+      'slash/a.png',
+      'slash/b.png',
+    ]);
+  });
+
+  it('keep the ending of an input that has their format already', async () => {
+    const cwd = await folderWith('a.JPG', 'b.jpeg', 'c.png');
+    await oriel(['convert', '--format', 'jpeg', '-r', '.', '--out', 'out', '-q'], { cwd });
+    expect(filesBelow(join(cwd, 'out'))).toEqual(['a.JPG', 'b.jpeg', 'c.jpg']);
+  });
+});
+
+describe('--out with the name of a file', () => {
+  it.each([
+    ['x.jpg', 'jpeg'],
+    ['x.JPEG', 'jpeg'],
+    ['x.png', 'png'],
+    ['x.webp', 'webp'],
+    ['x.gif', 'gif'],
+    ['deep/er/x.tif', 'tiff'],
+  ])('%s takes its format', async (out, format) => {
+    const cwd = await folderWith('a.jpg');
+    const run = await oriel(['convert', 'a.jpg', '--out', out, '-q'], { cwd });
+    expect(run).toMatchObject({ status: 0, out: '', stderr: '' });
+    expect(await formatOf(join(cwd, out))).toBe(format);
+  });
+
+  it('gives every operation that writes images its format', async () => {
+    const cwd = await folderWith('a.jpg');
+    const run = await oriel(['rotate', '--angle', '90', 'a.jpg', '--out', 'x.png', '-q'], { cwd });
+    expect(run.status).toBe(0);
+    expect(await sharp(join(cwd, 'x.png')).metadata()).toMatchObject({ format: 'png', width: 32 });
+  });
+
+  it('agrees with --format or is refused', async () => {
+    const cwd = await folderWith('a.jpg');
+    const convert = ['convert', 'a.jpg', '--out', 'x.webp', '-q', '--format'];
+    expect(await refused([...convert, 'png'], cwd)).toBe(
+      'oriel: --format: expected webp as the name x.webp says, received png\n',
+    );
+    expect(await oriel([...convert, 'webp'], { cwd })).toMatchObject({ status: 0 });
+  });
+
+  it('is a folder where one has that name, or a slash says so', async () => {
+    const cwd = await folderWith('a.jpg');
+    mkdirSync(join(cwd, 'album.png'));
+    for (const out of ['album.png', 'album.gif/']) {
+      await oriel(['convert', '--format', 'webp', 'a.jpg', '--out', out, '-q'], { cwd });
+      expect(filesBelow(join(cwd, out))).toEqual(['a.webp']);
+    }
+  });
+
+  it('is refused for several images', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    expect(await refused(['convert', 'a.jpg', 'b.jpg', '--out', 'x.webp'], cwd)).toContain(
+      '--out x.webp: expected a folder for 2 images',
+    );
+  });
+});
+
+describe('--name', () => {
+  it('fills in every placeholder', async () => {
+    const cwd = await folderWith('in/a.b.jpg', 'in/c.png');
+    const template = '{index}_{name}_{width}x{height}_{format}.{ext}';
+    const args = ['resize', '--width', '24', '-r', 'in', '--out', 'out', '--name', template, '-q'];
+    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(filesBelow(join(cwd, 'out'))).toEqual(['1_a.b_24x16_jpeg.jpg', '2_c_24x16_png.png']);
+  });
+
+  it('names what is not there only once the image is known', async () => {
+    const cwd = await folderWith('no ending', '.jpg');
+    const args = ['rotate', '--flop', 'no ending', '.jpg', '--name', '{name}-2.{ext}', '--jsonl'];
+    const run = await oriel(args, { cwd });
+    expect(outcomes(linesOf(run))).toEqual([
+      ['no ending', 'no ending-2.jpg'],
+      ['.jpg', '.jpg-2.jpg'],
+    ]);
+  });
+
+  it('may be plain', async () => {
+    const cwd = await folderWith('a.jpg');
+    await oriel(['convert', '--format', 'png', 'a.jpg', '--name', 'plain name', '-q'], { cwd });
+    expect(await formatOf(join(cwd, 'plain name'))).toBe('png');
+  });
+
+  it.each([
+    ['{name}{size}', 'expected {name} {ext} {width} {height} {index} {format}, received {size}'],
+    ['{}', 'received {}'],
+    ['{NAME}', 'received {NAME}'],
+    ['{name', 'expected braces in pairs'],
+    ['name}', 'expected braces in pairs'],
+    ['../{name}', 'expected a file name, received a path'],
+    ['a\\b', 'expected a file name, received a path'],
+    ['..', 'expected a file name'],
+    ['.', 'expected a file name'],
+    ['', 'received ""'],
+  ])('%j is refused', async (template, message) => {
+    const cwd = await folderWith('a.jpg');
+    const args = ['convert', '--format', 'png', 'a.jpg', '--overwrite', '--name', template];
+    expect(await refused(args, cwd)).toContain(message);
+  });
+});
+
+describe('collisions', () => {
+  it.each([
+    ['of one folder', ['a.jpg', 'a.png']],
+    ['of several folders', ['a.jpg', 'sub/a.jpg', '--out', 'out']],
+    ['by template', ['a.jpg', 'sub/b.jpg', '--out', 'out', '--name', 'x.{ext}']],
+    ['in a dry run', ['a.jpg', 'a.png', '--dry-run']],
+    ['that would be overwritten', ['a.jpg', 'a.png', '--overwrite']],
+  ])('%s are refused before any work', async (_, args) => {
+    const cwd = await folderWith('a.jpg', 'a.png', 'sub/a.jpg', 'sub/b.jpg');
+    const message = await refused(['convert', '--format', 'webp', ...args], cwd);
+    expect(message).toMatch(
+      /^oriel: a\.jpg and \S+ would both be written to \S+\.webp; .*\{index\}/,
+    );
+  });
+
+  it('with another input are refused, since it might not be read yet', async () => {
+    const cwd = await folderWith('1.jpg', '11.jpg', '111.jpg');
+    const args = ['rotate', '--angle', '90', '1.jpg', '11.jpg', '--name', '{name}1.{ext}'];
+    expect(await refused([...args, '--overwrite'], cwd)).toContain(
+      '1.jpg would be written over 11.jpg, which is an input too',
+    );
+  });
+
+  it('that only the finished images tell leave one of them whole', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
+    const args = ['resize', '--width', '24', '-r', '.', '--out', 'out', '--name', '{width}.{ext}'];
+    for (const flags of [[], ['--overwrite']]) {
+      const run = await oriel([...args, ...flags, '--jsonl'], { cwd });
+      expect(run.status).toBe(1);
+      const records = linesOf(run);
+      const done = records.filter(({ status }) => status === 'succeeded');
+      const failed = records.filter(({ status }) => status === 'failed');
+      expect(done).toMatchObject([{ outputFilename: 'out/24.jpg' }]);
+      expect(failed).toHaveLength(2);
+      for (const { error } of failed) {
+        expect(error).toMatchObject({
+          code: 'output_exists',
+          message: expect.stringMatching(/^\w\.jpg and \w\.jpg would both be written to out\/24/),
+        });
+      }
+      expect(filesBelow(join(cwd, 'out'))).toEqual(['24.jpg']);
+      expect(await sharp(join(cwd, 'out/24.jpg')).metadata()).toMatchObject({ width: 24 });
+    }
+  });
+
+  it('are none where what exists stays', async () => {
+    const cwd = await folderWith('a.jpg', 'sub/b.png');
+    const args = ['convert', '--format', 'webp', '-r', '.', '--skip-existing', '-q'];
+    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    const after = contentBelow(cwd);
+    // Now a.jpg and a.webp both stand for a.webp.
+    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(contentBelow(cwd)).toEqual(after);
+  });
+});
+
+describe('what exists', () => {
+  it('stays untouched, and fails its input alone', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
+    writeFileSync(join(cwd, 'a.webp'), 'precious');
+    mkdirSync(join(cwd, 'b.webp'));
+    const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', 'c.jpg'];
+    const run = await oriel([...args, '--jsonl'], { cwd });
+    expect(run.status).toBe(1);
+    expect(outcomes(linesOf(run))).toEqual([
+      ['a.jpg', 'output_exists'],
+      ['b.jpg', 'output_exists'],
+      ['c.jpg', 'c.webp'],
+    ]);
+    expect(readFileSync(join(cwd, 'a.webp'), 'utf8')).toBe('precious');
+  });
+
+  it('stays untouched where only the finished image tells its name', async () => {
+    const cwd = await folderWith('a.jpg');
+    writeFileSync(join(cwd, 'a-48.webp'), 'precious');
+    const args = ['convert', '--format', 'webp', 'a.jpg', '--name', '{name}-{width}.{ext}'];
+    const failed = await oriel([...args, '--jsonl'], { cwd });
+    const skipped = await oriel([...args, '--jsonl', '--skip-existing'], { cwd });
+    expect([failed, skipped].map(({ status }) => status)).toEqual([1, 0]);
+    expect(linesOf(failed)).toMatchObject([{ status: 'failed', error: { code: 'output_exists' } }]);
+    expect(linesOf(skipped)).toMatchObject([{ status: 'skipped', outputFilename: 'a-48.webp' }]);
+    expect(readFileSync(join(cwd, 'a-48.webp'), 'utf8')).toBe('precious');
+  });
+
+  it('counts though it is a link that leads nowhere', async () => {
+    const cwd = await folderWith('a.jpg');
+    symlinkSync('nowhere', join(cwd, 'a.webp'));
+    const run = await oriel(['convert', '--format', 'webp', 'a.jpg', '--jsonl'], { cwd });
+    expect(linesOf(run)).toMatchObject([{ error: { code: 'output_exists' } }]);
+    expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
+  });
+
+  it('is replaced with --overwrite, in place too, and keeps its mode', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    chmodSync(join(cwd, 'a.jpg'), 0o640);
+    writeFileSync(join(cwd, 'b.webp'), 'old', { mode: 0o604 });
+    const rotate = ['rotate', '--angle', '90', 'a.jpg', '--overwrite', '-q'];
+    expect(await oriel(rotate, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    const convert = ['convert', '--format', 'webp', 'b.jpg', '--overwrite', '-q'];
+    expect(await oriel(convert, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await sharp(join(cwd, 'a.jpg')).metadata()).toMatchObject({ width: 32, height: 48 });
+    expect(await formatOf(join(cwd, 'b.webp'))).toBe('webp');
+    const mode = (name: string) => statSync(join(cwd, name)).mode & 0o777;
+    expect([mode('a.jpg'), mode('b.webp')]).toEqual([0o640, 0o604]);
+  });
+
+  it('stays when the image that should replace it cannot be made or written', async () => {
+    const cwd = await folderWith('a.jpg');
+    const broken = (await photograph('jpeg')).subarray(0, 200);
+    writeFileSync(join(cwd, 'broken.jpg'), broken);
+    const rotate = ['rotate', '--angle', '90', '--overwrite', '--jsonl'];
+    const failed = await oriel([...rotate, 'broken.jpg', 'a.jpg'], { cwd });
+    expect(outcomes(linesOf(failed))).toEqual([
+      ['broken.jpg', 'corrupt_image'],
+      ['a.jpg', 'a.jpg'],
+    ]);
+    expect(readFileSync(join(cwd, 'broken.jpg'))).toEqual(broken);
+    mkdirSync(join(cwd, 'a.png'));
+    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--overwrite', '--jsonl'], {
+      cwd,
+    });
+    expect(linesOf(run)).toMatchObject([{ error: { code: 'write_failed' } }]);
+  });
+
+  it('is left out with --skip-existing', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    writeFileSync(join(cwd, 'a.webp'), 'precious');
+    const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', '--skip-existing'];
+    const run = await oriel([...args, '--jsonl'], { cwd });
+    expect(run.status).toBe(0);
+    expect(linesOf(run)).toMatchObject([
+      { status: 'skipped', outputFilename: 'a.webp' },
+      { status: 'succeeded', outputFilename: 'b.webp' },
+    ]);
+    expect(readFileSync(join(cwd, 'a.webp'), 'utf8')).toBe('precious');
+  });
+});
+
+describe('--keep-mtime', () => {
+  it('gives outputs the time of their inputs, in place too', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    const then = new Date('2001-02-03T04:05:06Z');
+    for (const name of ['a.jpg', 'b.jpg']) utimesSync(join(cwd, name), then, then);
+    await oriel(['convert', '--format', 'webp', 'a.jpg', '--keep-mtime', '-q'], { cwd });
+    await oriel(['rotate', '--flip', 'a.jpg', '--overwrite', '--keep-mtime', '-q'], { cwd });
+    await oriel(['convert', '--format', 'webp', 'b.jpg', '-q'], { cwd });
+    const time = (name: string) => statSync(join(cwd, name)).mtime;
+    expect(time('a.webp')).toEqual(then);
+    expect(time('a.jpg')).toEqual(then);
+    expect(time('b.webp')).not.toEqual(then);
+  });
+});
+
+describe('an output that cannot be written', () => {
+  it('fails by itself where a file stands in place of a folder', async () => {
+    const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg', 'in/sub/c.jpg', 'out/sub');
+    const run = await oriel(
+      ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--jsonl'],
+      { cwd },
+    );
+    expect(run).toMatchObject({ status: 1 });
+    expect(outcomes(linesOf(run))).toEqual([
+      ['in/a.jpg', 'out/a.webp'],
+      ['in/sub/b.jpg', 'write_failed'],
+      ['in/sub/c.jpg', 'write_failed'],
+    ]);
+    for (const out of ['out/sub', 'out/sub/deeper']) {
+      const whole = await oriel(['convert', '--format', 'webp', 'in/a.jpg', '--out', out, '-q'], {
+        cwd,
+      });
+      expect(whole.stderr).toBe(
+        `oriel: in/a.jpg: ${out}/a.webp cannot be written: part of its path is a file (write_failed)\n`,
+      );
+    }
+  });
+
+  it('fails by itself where its name would be too long', async () => {
+    const long = `${'x'.repeat(251)}.jpg`;
+    const cwd = await folderWith(long, 'a.jpg');
+    const run = await oriel(['convert', '--format', 'webp', long, 'a.jpg', '--jsonl'], { cwd });
+    expect(run.status).toBe(1);
+    const [first, second] = linesOf(run);
+    expect(first).toMatchObject({ error: { code: 'write_failed' } });
+    expect(first?.error?.message).toContain('the name is too long');
+    expect(second).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('fails by itself in a folder that may not be written to', async ({ skip }) => {
+    const cwd = await folderWith('open/a.jpg', 'closed/b.jpg');
+    handOver(cwd);
+    handOver(join(cwd, 'open'));
+    chmodSync(join(cwd, 'closed'), 0o555);
+    const options = { cwd, unprivileged: true };
+    const able = await oriel(['--version'], options).catch(() => null);
+    if (able?.status !== 0) skip('an unprivileged user cannot run this checkout');
+    const convert = ['convert', '--format', 'webp', '--jsonl'];
+    const run = await oriel([...convert, 'closed/b.jpg', 'open/a.jpg'], options);
+    expect(outcomes(linesOf(run))).toEqual([
+      ['closed/b.jpg', 'write_failed'],
+      ['open/a.jpg', 'open/a.webp'],
+    ]);
+    expect(linesOf(run)[0]?.error?.message).toBe(
+      'closed/b.webp cannot be written: permission denied',
+    );
+    const below = await oriel([...convert, 'open/a.jpg', '--out', 'closed/new'], options);
+    expect(outcomes(linesOf(below))).toEqual([['open/a.jpg', 'write_failed']]);
+    expect(filesBelow(join(cwd, 'closed'))).toEqual(['b.jpg']);
+  });
+
+  it('fails by itself where the system sets a bound to files', async () => {
+    const cwd = await folderWith('small.jpg');
+    writeFileSync(join(cwd, 'large.png'), await photograph('png', { width: 300, height: 300 }));
+    const line = 'ulimit -f 100; oriel convert --format png -r . --out out --jsonl';
+    const run = await shell(line, { cwd });
+    expect(run.status).toBe(1);
+    expect(outcomes(linesOf(run))).toEqual([
+      ['large.png', 'write_failed'],
+      ['small.jpg', 'out/small.png'],
+    ]);
+    expect(filesBelow(join(cwd, 'out'))).toEqual(['small.png']);
+  });
+
+  it('fails by itself on a full disk, where a ZIP fails as a whole', async ({ skip }) => {
+    const cwd = await folderWith('small.jpg');
+    writeFileSync(join(cwd, 'large.png'), await photograph('png', { width: 300, height: 300 }));
+    mkdirSync(join(cwd, 'disk'));
+    // A file system of its own, which goes away with the process.
+    const onFullDisk = (line: string) =>
+      shell(
+        `unshare --map-root-user --mount sh -c "oriel() { \\"\\$NODE\\" \\"\\$BINARY\\" \\"\\$@\\"; }
+          mount -t tmpfs -o size=64k none disk || exit 99; ${line}; echo \\$?; ls -A disk"`,
+        { cwd },
+      );
+    if ((await onFullDisk(':')).out !== '0\n')
+      skip('no file system of our own can be mounted here');
+    const files = await onFullDisk('oriel convert --format png -r . --out disk -q');
+    expect(files.stderr).toBe(
+      'oriel: large.png: disk/large.png cannot be written: no space left on the device (write_failed)\n',
+    );
+    expect(files.out).toBe('1\nsmall.png\n');
+    const zip = await onFullDisk('oriel convert --format png -r . --zip disk/all.zip -q');
+    expect(zip.stderr).toBe('oriel: disk/all.zip cannot be written: no space left on the device\n');
+    expect(zip.out).toBe('1\n');
+  });
+});
+
+describe('what a killed run left', () => {
+  it('is swept by the next one that writes there, while a living one keeps its own', async () => {
+    const cwd = temporaryFolder();
+    await writePhotographs(cwd, ['a.jpg', 'sub/b.jpg', 'other/c.jpg']);
+    const dead = spawnSync('true').pid;
+    const living = process.pid;
+    const names = [`.oriel-${dead}-1.tmp`, `.oriel-${living}-7.tmp`, '.oriel-x-1.tmp', '.oriel'];
+    for (const folder of ['', 'sub', 'other']) {
+      for (const name of names) writeFileSync(join(cwd, folder, name), 'unfinished');
+    }
+    const run = await oriel(['convert', '--format', 'webp', 'a.jpg', 'sub/b.jpg', '-q'], { cwd });
+    expect(run).toMatchObject({ status: 0, stderr: '' });
+    const left = (folder: string) =>
+      filesBelow(join(cwd, folder)).filter((name) => /^\.oriel/.test(name));
+    const kept = ['.oriel', `.oriel-${living}-7.tmp`, '.oriel-x-1.tmp'].sort();
+    expect(left('')).toEqual(kept);
+    expect(left('sub')).toEqual(kept);
+    expect(left('other')).toEqual([...names].sort());
+  });
+});

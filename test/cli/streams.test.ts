@@ -1,0 +1,325 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import type { BatchResult } from '../../src/operations/batch.ts';
+import { oriel, shell, temporaryFolder } from '../oriel.ts';
+import { type Entry, readArchive } from './archive.ts';
+import { documentOf, linesOf } from './document.ts';
+import { filesBelow } from './folder.ts';
+import { photograph, writePhotographs } from './photographs.ts';
+
+async function folderWith(...names: string[]): Promise<string> {
+  const folder = temporaryFolder();
+  await writePhotographs(folder, names);
+  return folder;
+}
+
+describe('an image on standard input', () => {
+  it('goes to standard output', async () => {
+    const input = await photograph('jpeg');
+    const run = await oriel(['convert', '--format', 'webp', '-'], { input });
+    expect(run.status).toBe(0);
+    expect(await sharp(run.stdout).metadata()).toMatchObject({ format: 'webp', width: 48 });
+    expect(run.stderr).toMatch(/^1 of 1 file done: .+\n$/);
+  });
+
+  it('goes through a whole pipeline, each part of which waits for the one before', async () => {
+    const cwd = await folderWith('a.jpg');
+    const line = `cat a.jpg | oriel rotate --angle 90 - -q | oriel resize --width 16 - -q |
+      oriel convert --format png - -q >b.png`;
+    expect(await shell(line, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await sharp(join(cwd, 'b.png')).metadata()).toMatchObject({
+      format: 'png',
+      width: 16,
+      height: 24,
+    });
+  });
+
+  it('goes where --out and --zip say', async () => {
+    const cwd = temporaryFolder();
+    const input = await photograph('jpeg');
+    for (const args of [
+      ['convert', '-', '--out', 'named.png'],
+      ['convert', '--format', 'png', '-', '--out', 'folder'],
+      ['convert', '--format', 'png', '-', '--zip', 'all.zip'],
+    ]) {
+      expect(await oriel([...args, '-q'], { cwd, input })).toMatchObject({ status: 0, out: '' });
+    }
+    expect(filesBelow(cwd)).toEqual(['all.zip', 'folder/stdin.png', 'named.png']);
+  });
+
+  it('has its report where the operation gives no image', async () => {
+    const input = await photograph('jpeg');
+    const sha256 = createHash('sha256').update(input).digest('hex');
+    const table = await oriel(['hash', '-'], { input });
+    expect(table.out).toContain(sha256);
+    const document = await oriel(['hash', '--json', '-'], { input });
+    expect(documentOf(document).results).toMatchObject([{ inputFilename: '-', data: { sha256 } }]);
+    const lines = await oriel(['hash', '--jsonl', '-'], { input });
+    expect(linesOf(lines)).toMatchObject([{ data: { sha256 } }]);
+  });
+
+  it.each([
+    ['is empty', '', 'the file is empty (empty_file)'],
+    ['is none', 'no image', 'not an image of a known format (unsupported_format)'],
+  ])('that %s leaves standard output empty', async (_, input, message) => {
+    expect(await oriel(['convert', '--format', 'webp', '-', '-q'], { input })).toMatchObject({
+      status: 1,
+      out: '',
+      stderr: `oriel: -: ${message}\n`,
+    });
+  });
+
+  it('that is cut short leaves standard output empty', async () => {
+    const whole = await photograph('jpeg');
+    const run = await oriel(['convert', '--format', 'webp', '-'], {
+      input: whole.subarray(0, whole.length / 2),
+    });
+    expect(run).toMatchObject({ status: 1, out: '' });
+    expect(run.stderr).toContain('(corrupt_image)');
+  });
+
+  it('is not read beyond the limit of a file', async () => {
+    const run = await shell('cat /dev/zero | oriel hash --jsonl - --max-file-size 1');
+    expect(linesOf(run)).toMatchObject([{ error: { code: 'file_too_large' } }]);
+  });
+
+  it('goes alone', async () => {
+    const cwd = await folderWith('a.jpg');
+    for (const args of [
+      ['-', 'a.jpg'],
+      ['a.jpg', '-'],
+      ['-', '-'],
+      ['-', '--files-from', 'a.jpg'],
+    ]) {
+      const run = await oriel(['convert', '--format', 'webp', ...args], { cwd });
+      expect(run).toMatchObject({
+        status: 2,
+        out: '',
+        stderr: 'oriel: - stands for one image and goes alone\n',
+      });
+    }
+  });
+});
+
+describe('--out -', () => {
+  it('writes one image to standard output', async () => {
+    const cwd = await folderWith('a.jpg');
+    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--out', '-'], { cwd });
+    expect(run.status).toBe(0);
+    expect(await sharp(run.stdout).metadata()).toMatchObject({ format: 'png' });
+    expect(filesBelow(cwd)).toEqual(['a.jpg']);
+  });
+
+  it('refuses several', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    const run = await oriel(['convert', '--format', 'png', '*.jpg', '--out', '-'], { cwd });
+    expect(run).toMatchObject({
+      status: 2,
+      out: '',
+      stderr: 'oriel: --out -: expected one image, received 2\n',
+    });
+  });
+
+  it.each(['--json', '--jsonl'])('leaves no room for %s', async (flag) => {
+    const cwd = await folderWith('a.jpg');
+    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--out', '-', flag], { cwd });
+    expect(run).toMatchObject({ status: 2, out: '' });
+    expect(run.stderr).toContain('exclude each other');
+  });
+});
+
+describe('a reader that goes away', () => {
+  // Enough for any pipe to be full, so that the end of the reader is felt.
+  const many = Array.from({ length: 3000 }, (_, index) => `missing-${index}.jpg`).join('\n');
+
+  it.each(['', '--json', '--jsonl'])('ends a report %s quietly', async (flag) => {
+    const line = `{ oriel hash --files-from - ${flag}; echo $? >&2; } | head -c 1 >/dev/null`;
+    expect(await shell(line, { input: many })).toMatchObject({ stderr: '0\n' });
+  });
+
+  it.each(['', '--json', '--jsonl'])('does not end the writing of files %s', async (flag) => {
+    const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
+    writeFileSync(join(cwd, 'list'), `${many}\na.jpg\nb.jpg\nc.jpg\n`);
+    const convert = `oriel convert --format png --files-from list --out out ${flag}`;
+    const run = await shell(`{ ${convert}; echo $? >&2; } | head -c 1 >/dev/null`, { cwd });
+    expect(run.stderr).toMatch(/^3 of 3003 files done, 3000 failed.*\n1\n$/);
+    expect(filesBelow(join(cwd, 'out'))).toEqual(['a.png', 'b.png', 'c.png']);
+  });
+
+  it('ends an image or an archive quietly', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'a.png'), await photograph('png', { width: 300, height: 300 }));
+    for (const output of ['--out -', '--zip -']) {
+      const convert = `oriel convert --format png a.png ${output} -q`;
+      const run = await shell(`{ ${convert}; echo $? >&2; } | head -c 1 >/dev/null`, { cwd });
+      expect(run.stderr).toBe('0\n');
+    }
+  });
+
+  it('of complaints changes nothing', async () => {
+    const line = 'oriel hash --files-from - -q 2>&1 >/dev/null | head -c 1 >/dev/null';
+    const status = `{ oriel hash --files-from - -q; echo $? >&3; } 2>&1 >/dev/null | head -c 1 >/dev/null`;
+    expect(await shell(`{ ${status}; } 3>&1`, { input: many })).toMatchObject({ out: '1\n' });
+    expect(await shell(line, { input: many })).toMatchObject({ stderr: '' });
+  });
+
+  it('is not the same as a disk that is full', async ({ skip }) => {
+    if (!existsSync('/dev/full')) skip('there is no /dev/full here');
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    const full =
+      'oriel: standard output cannot be written: ENOSPC: no space left on device, write\n';
+    for (const command of [
+      'hash *.jpg -q --json',
+      'convert --format png a.jpg --out - -q',
+      'convert --format png *.jpg --zip - -q',
+      'convert --format png *.jpg --out out --jsonl -q',
+    ]) {
+      const run = await shell(`oriel ${command} >/dev/full`, { cwd });
+      expect({ command, status: run.status, stderr: run.stderr }).toEqual({
+        command,
+        status: 1,
+        stderr: full,
+      });
+    }
+    // What was begun was finished.
+    for (const name of filesBelow(join(cwd, 'out'))) {
+      expect(await sharp(join(cwd, 'out', name)).metadata()).toMatchObject({ format: 'png' });
+    }
+  });
+});
+
+describe('--zip', () => {
+  /** The entries by name and, apart from them, what the manifest at their end says. */
+  function contentOf(entries: readonly Entry[]) {
+    const manifest = JSON.parse(entries.at(-1)?.bytes.toString() ?? 'null') as BatchResult & {
+      parameters: Record<string, unknown>;
+    };
+    return { names: entries.map(({ name }) => name), manifest };
+  }
+
+  it('gives the images and their manifest, whole, stored and in order', async () => {
+    const cwd = await folderWith('b.jpg', 'a.png');
+    writeFileSync(join(cwd, 'text.jpg'), 'no image');
+    const args = ['convert', '--format', 'webp', '--quality', '70', 'b.jpg', 'text.jpg', 'a.png'];
+    const run = await oriel([...args, '--zip', 'new/all.zip', '--json'], { cwd });
+    expect(run.status).toBe(1);
+    expect(filesBelow(join(cwd, 'new'))).toEqual(['all.zip']);
+
+    const entries = readArchive(readFileSync(join(cwd, 'new/all.zip')));
+    const { names, manifest } = contentOf(entries);
+    expect(names).toEqual(['b.webp', 'a.webp', 'manifest.json']);
+    expect(entries.map(({ method }) => method)).toEqual([0, 0, 0]);
+    for (const { name, bytes } of entries.slice(0, 2)) {
+      expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 48 });
+      expect(manifest.results.find(({ outputFilename }) => outputFilename === name)).toMatchObject({
+        status: 'succeeded',
+        format: 'webp',
+        width: 48,
+        height: 32,
+        size: bytes.length,
+        sha256: createHash('sha256').update(bytes).digest('hex'),
+      });
+    }
+
+    const { parameters, ...result } = manifest;
+    expect(parameters).toMatchObject({ format: 'webp', quality: 70 });
+    expect(result.results.map(({ index, inputFilename }) => [index, inputFilename])).toEqual([
+      [0, 'b.jpg'],
+      [1, 'text.jpg'],
+      [2, 'a.png'],
+    ]);
+    // What the terminal is told is what the archive says, except that an archive is nobody's terminal.
+    expect(documentOf(run)).toEqual(result);
+  });
+
+  it('is the same on standard output', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    const args = ['convert', '--format', 'png', 'a.jpg', 'b.jpg'];
+    const piped = await oriel([...args, '--zip', '-'], { cwd });
+    const filed = await oriel([...args, '--zip', 'all.zip', '-q'], { cwd });
+    expect([piped.status, filed.status]).toEqual([0, 0]);
+    const images = (entries: readonly Entry[]) => entries.slice(0, -1);
+    const [left, right] = [piped.stdout, readFileSync(join(cwd, 'all.zip'))].map(readArchive);
+    expect(images(left!)).toEqual(images(right!));
+    expect(contentOf(left!).manifest.results).toEqual(contentOf(right!).manifest.results);
+  });
+
+  it('names every entry safely and once', async () => {
+    const names = [
+      'a.jpg',
+      'sub/a.jpg',
+      'sub/sub/A.jpg',
+      'manifest.jpg',
+      'con.jpg',
+      '-rf.jpg',
+      'new\nline\u202e.jpg',
+      'Ete\u0301.jpg',
+      `${'x'.repeat(251)}.jpg`,
+    ];
+    const cwd = await folderWith(...names);
+    const run = await oriel(['convert', '--format', 'webp', '--zip', '-', '--', ...names], { cwd });
+    expect(run.status).toBe(0);
+    expect(contentOf(readArchive(run.stdout)).names).toEqual([
+      'a.webp',
+      'a-2.webp',
+      'A-3.webp',
+      'manifest.webp',
+      'con_.webp',
+      'rf.webp',
+      'newline.webp',
+      'Et\u00e9.webp',
+      `${'x'.repeat(250)}.webp`,
+      'manifest.json',
+    ]);
+  });
+
+  it('holds a manifest even where every file failed', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'text.jpg'), 'no image');
+    const run = await oriel(
+      ['convert', '--format', 'webp', 'text.jpg', 'missing.jpg', '--zip', '-', '-q'],
+      { cwd },
+    );
+    expect(run.status).toBe(1);
+    const { names, manifest } = contentOf(readArchive(run.stdout));
+    expect(names).toEqual(['manifest.json']);
+    expect(manifest.results.map(({ error }) => error?.code)).toEqual([
+      'unsupported_format',
+      'not_found',
+    ]);
+  });
+
+  it('does not overwrite unless told so', async () => {
+    const cwd = await folderWith('a.jpg');
+    writeFileSync(join(cwd, 'all.zip'), 'precious');
+    const args = ['convert', '--format', 'webp', 'a.jpg', '--zip', 'all.zip', '-q'];
+    expect(await oriel(args, { cwd })).toMatchObject({
+      status: 1,
+      out: '',
+      stderr: 'oriel: all.zip exists already; --overwrite replaces it\n',
+    });
+    expect(readFileSync(join(cwd, 'all.zip'), 'utf8')).toBe('precious');
+    expect(await oriel([...args, '--overwrite'], { cwd })).toMatchObject({ status: 0 });
+    expect(readArchive(readFileSync(join(cwd, 'all.zip')))).toHaveLength(2);
+    expect(filesBelow(cwd)).toEqual(['a.jpg', 'all.zip']);
+  });
+
+  it('that cannot be written leaves nothing', async () => {
+    const cwd = await folderWith('a.jpg');
+    mkdirSync(join(cwd, 'folder'));
+    const convert = ['convert', '--format', 'webp', 'a.jpg', '--overwrite', '-q', '--zip'];
+    for (const [path, reason] of [
+      ['a.jpg/all.zip', 'part of its path is a file'],
+      ['folder', 'it is a folder'],
+      [`${'x'.repeat(300)}.zip`, 'the name is too long'],
+    ] as const) {
+      const run = await oriel([...convert, path], { cwd });
+      expect(run).toMatchObject({ status: 1, out: '' });
+      expect(run.stderr).toBe(`oriel: ${path} cannot be written: ${reason}\n`);
+    }
+    expect(filesBelow(cwd)).toEqual(['a.jpg']);
+  });
+});
