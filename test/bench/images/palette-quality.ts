@@ -9,7 +9,7 @@ const linear = Float64Array.from({ length: 256 }, (_, value) => {
 });
 
 /** Björn Ottosson, "A perceptual color space for image processing" (2020). */
-export function oklab(red: number, green: number, blue: number): Oklab {
+function oklab(red: number, green: number, blue: number): Oklab {
   const r = linear[red]!;
   const g = linear[green]!;
   const b = linear[blue]!;

@@ -1,0 +1,17 @@
+// Adds up vitest's JSON reports: node count.mjs EXIT_CODE REPORT [EXIT_CODE REPORT]...
+import { existsSync, readFileSync } from 'node:fs';
+
+const count = { passed: 0, failed: 0, skipped: 0 };
+const runs = process.argv.slice(2);
+for (let index = 0; index < runs.length; index += 2) {
+  const [code, file] = runs.slice(index, index + 2);
+  const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = report;
+  count.passed += passed;
+  // A run that ended badly without a failed test, by a fault of lint or outside of any test, or that
+  // ran no test, counts as one failure, so that nothing reads as all well that was not.
+  count.failed += failed === 0 && (code !== '0' || passed === 0) ? 1 : failed;
+  count.skipped += (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0);
+}
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+process.exitCode = count.failed === 0 ? 0 : 1;

@@ -1,0 +1,43 @@
+// Writes the table of operations into the README, from the registry that everything else derives
+// from; with --check it only tells whether it is there. node .ci/docs.mjs [--check] [README]
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const { values, positionals } = parseArgs({
+  options: { check: { type: 'boolean' } },
+  allowPositionals: true,
+});
+const [file = fileURLToPath(new URL('../README.md', import.meta.url))] = positionals;
+
+// A computed name, because a search for unused files would not find what is not built yet.
+const registry = new URL('../dist/src/operations/registry.js', import.meta.url);
+const { OPERATIONS } = await import(registry.href);
+
+const GIVES = { image: 'files', data: 'report' };
+const rows = [
+  ['Command', 'What it does', 'Gives'],
+  ...OPERATIONS.map(({ name, summary, gives }) => [`\`${name}\``, summary, GIVES[gives]]),
+].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')));
+// In columns of even width, as the formatter wants it.
+const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)));
+const [head, ...body] = rows.map((cells) =>
+  cells.map((cell, column) => cell.padEnd(widths[column])),
+);
+const rule = widths.map((width) => '-'.repeat(width));
+const table = [head, rule, ...body].map((cells) => `| ${cells.join(' | ')} |`);
+
+const [start, end] = ['<!-- operations:start -->', '<!-- operations:end -->'];
+const readme = readFileSync(file, 'utf8');
+const from = readme.indexOf(start);
+const to = readme.indexOf(end, from);
+if (from === -1 || to === -1) throw new Error(`${file}: no ${start} with an ${end} after it`);
+
+const before = readme.slice(0, from + start.length);
+const written = `${before}\n\n${table.join('\n')}\n\n${readme.slice(to)}`;
+if (!values.check) {
+  writeFileSync(file, written);
+} else if (written !== readme) {
+  console.error(`${file}: the table of operations is not the registry's; npm run docs writes it`);
+  process.exitCode = 1;
+}

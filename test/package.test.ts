@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { ROOT, temporaryFolder } from './oriel.ts';
+
+test('the packed package holds what it needs, and nothing else', async () => {
+  const folder = temporaryFolder();
+  // Without scripts, because packing would build anew under the feet of tests that run meanwhile.
+  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  const name = execFileSync('npm', pack, { cwd: ROOT, encoding: 'utf8' }).trim();
+  execFileSync('tar', ['-xzf', name], { cwd: folder });
+  const root = join(folder, 'package');
+  const held = ['CHANGELOG.md', 'LICENSE', 'README.md', 'config', 'dist', 'package.json'];
+  expect(held).toEqual(expect.arrayContaining(readdirSync(root)));
+  expect(readdirSync(join(root, 'dist')).sort()).toEqual(['bin', 'src', 'workers']);
+
+  // Its dependencies are what npm would put beside it.
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+  const photograph = { width: 64, height: 48, channels: 3, background: 'black', noise } as const;
+  for (const file of ['1.png', '2.png', '3.png']) {
+    await sharp({ create: photograph }).toFile(join(folder, file));
+  }
+  const binary = join(root, 'dist', 'bin', 'oriel.cjs');
+  const args = ['convert', '--format', 'webp', '--jobs', '2', '1.png', '2.png', '3.png'];
+  execFileSync(process.execPath, [binary, ...args], { cwd: folder, stdio: 'pipe' });
+  expect((await sharp(join(folder, '3.webp')).metadata()).width).toBe(64);
+});
