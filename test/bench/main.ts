@@ -19,6 +19,8 @@ ${Object.entries(suites)
 
 Options:
   --rounds N            counted rounds after the warm-up (default 5)
+  --retries N           do a run again, up to N times, where other processes had more than a tenth of the
+                        machine meanwhile; the least disturbed counts (default 0)
   --only CASE,...       only these cases; a name takes those that continue it along
   --contenders NAME,... only these beside the limit
   --without NAME,...    leave these out
@@ -36,12 +38,9 @@ function readArguments(): { name: string; suite: Suite; settings: Settings; json
   const [name = '', ...rest] = positionals;
   const suite = suites[name];
   if (suite === undefined || rest.length > 0) throw new UsageError('expected one suite');
-  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
-  if (!Number.isInteger(rounds) || rounds < 1) {
-    throw new UsageError(`expected a number of rounds from 1, received ${values.rounds}`);
-  }
   const settings: Settings = {
-    rounds,
+    rounds: wholeNumber('rounds', values.rounds ?? (values.quick ? '2' : '5'), 1),
+    retries: wholeNumber('retries', values.retries ?? '0', 0),
     quick: values.quick,
     only: names(values.only),
     contenders: names(values.contenders),
@@ -60,6 +59,7 @@ function parse() {
       allowPositionals: true,
       options: {
         rounds: { type: 'string' },
+        retries: { type: 'string' },
         only: { type: 'string' },
         contenders: { type: 'string' },
         without: { type: 'string' },
@@ -70,6 +70,12 @@ function parse() {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function wholeNumber(flag: string, value: string, least: number): number {
+  const number = Number(value);
+  if (Number.isInteger(number) && number >= least) return number;
+  throw new UsageError(`expected a whole number from ${least} for --${flag}, received ${value}`);
 }
 
 function names(list: string | undefined): string[] | undefined {

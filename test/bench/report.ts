@@ -12,11 +12,12 @@ export function reportText(name: string, machine: Record<string, string>, report
   parts.push('## Goals');
   parts.push(
     markdown({
-      headings: ['Case', 'Goal', 'Measured', 'Met'],
+      headings: ['Case', 'Goal', 'Measured', 'At best', 'Met'],
       rows: report.goals.map((goal) => [
         goal.case,
         goal.goal,
         goal.measured,
+        goal.atBest,
         goal.met === undefined ? 'not measured' : goal.met ? 'yes' : 'NO',
       ]),
     }),

@@ -4,6 +4,8 @@ import type { Table } from './table.ts';
 export interface Settings {
   /** Counted rounds of Oriel and its limit, after one warm-up. */
   rounds: number;
+  /** How often a run that other processes disturbed is done again. */
+  retries: number;
   /** A small corpus and few rounds, to see that everything runs. */
   quick: boolean;
   /** Ids of the cases to run; `undefined` for all. An id takes those that continue it along. */
@@ -21,6 +23,8 @@ export interface GoalResult {
   case: string;
   goal: string;
   measured: string;
+  /** The same from the best runs alone: how it might look on a quiet machine. */
+  atBest: string;
   /** `undefined` where nothing was measured. */
   met: boolean | undefined;
 }

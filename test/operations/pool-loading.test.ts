@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../src/operations/limits.ts';
+import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
 import { startPool } from '../../src/operations/pool.ts';
 import { temporaryFolder } from '../oriel.ts';
 

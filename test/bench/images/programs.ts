@@ -103,12 +103,18 @@ export class Programs {
   }
 
   sha256sum(inputs: Inputs): Contender {
-    return this.#shared('sha256sum', this.#sha256sum, 'no options', inputs, { args: () => [] });
+    return this.#shared('sha256sum', this.#sha256sum, 'no options', inputs, {
+      args: () => [],
+      prints: true,
+    });
   }
 
   openssl(inputs: Inputs): Contender {
     const options = 'dgst -sha256 -r';
-    return this.#shared('openssl', this.#openssl, options, inputs, { args: () => words(options) });
+    return this.#shared('openssl', this.#openssl, options, inputs, {
+      args: () => words(options),
+      prints: true,
+    });
   }
 
   vipsheader({ files }: Inputs): Contender {
@@ -148,8 +154,11 @@ export class Programs {
     program: Program,
     settings: string,
     { files, list }: Inputs,
-    { args, env = {} }: { args(run: Run): readonly string[]; env?: Record<string, string> },
+    parts: { args(run: Run): readonly string[]; env?: Record<string, string>; prints?: boolean },
   ): Contender {
+    const { args, env = {}, prints = false } = parts;
+    // Processes that print to one file break into each other's lines.
+    const apart = (folder: string) => ['sh', '-c', 'exec "$@" > "$0/$$"', folder];
     const share = Math.ceil(files.length / (cores * 2));
     return {
       name,
@@ -158,7 +167,11 @@ export class Programs {
       absent: missing(program),
       command: (run) => ({
         file: 'xargs',
-        args: ['-0', '-P', `${cores}`, '-n', `${share}`, program.file!, ...args(run)],
+        args: [
+          ...['-0', '-P', `${cores}`, '-n', `${share}`],
+          ...(prints ? apart(run.folder) : []),
+          ...[program.file!, ...args(run)],
+        ],
         stdin: list,
         env,
       }),

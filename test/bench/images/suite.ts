@@ -1,8 +1,7 @@
 import { rmSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { hasGnuTime } from '../measure.ts';
-import { disturbance, median, race, ratios, type Standing, typical } from '../race.ts';
+import { bestRatio, disturbance, median, race, ratios, type Standing, typical } from '../race.ts';
 import {
   chosenCases,
   type GoalResult,
@@ -11,11 +10,12 @@ import {
   type Settings,
   type Suite,
 } from '../suite.ts';
-import { type Bench, cases, type Standings, type Trial } from './cases.ts';
+import { cases } from './cases.ts';
 import { Corpus } from './corpus.ts';
 import { sharpVersions } from './pictures.ts';
 import { Programs } from './programs.ts';
 import { Scripts } from './scripts.ts';
+import type { Bench, Standings, Trial } from './trial.ts';
 
 /** Image work from the command line, whole processes against whole processes. */
 export const images: Suite = {
@@ -43,7 +43,8 @@ async function run(settings: Settings, log: (line: string) => void): Promise<Rep
       const field = trial.contenders.filter(
         ({ name, role }) => role === 'limit' || takesPart(name, settings),
       );
-      standings.set(id, await race(field, rounds, join(runs, id), trial.check, log));
+      const { retries } = settings;
+      standings.set(id, await race(field, { rounds, retries }, join(runs, id), trial.check, log));
     }
   } finally {
     rmSync(runs, { recursive: true, force: true });
@@ -66,13 +67,22 @@ function section(trial: Trial, standings: readonly Standing[]): Section {
   const columns = trial.columns ?? [];
   const limit = standings.find(({ contender }) => contender.role === 'limit')!;
   const memory = hasGnuTime ? 'peak MB' : 'peak MB, sampled';
-  const others = disturbance(standings, availableParallelism());
+  const others = disturbance(standings);
   return {
     title: trial.title,
     text: `${trial.text} Other processes had ${(others * 100).toFixed(0)} % of the machine meanwhile.`,
     table: {
       headings: [
-        ...['contender', 'wall s', 'wall ÷ limit', 'range', 'CPU ÷ limit', memory, 'peak ÷ limit'],
+        ...[
+          'contender',
+          'wall s',
+          'wall ÷ limit',
+          'range',
+          'best ÷ best',
+          'CPU ÷ limit',
+          memory,
+          'peak ÷ limit',
+        ],
         ...columns.map(({ heading }) => heading),
         'ran with',
       ],
@@ -88,11 +98,12 @@ function section(trial: Trial, standings: readonly Standing[]): Section {
                 fixed(typical(standing, 'wall'), 3),
                 fixed(median(walls)),
                 range,
+                fixed(bestRatio(standing, limit, 'wall')),
                 fixed(median(ratios(standing, limit, 'cpu'))),
                 fixed(peak === undefined ? undefined : peak / 1e6, 0),
                 fixed(median(ratios(standing, limit, 'peak'))),
               ]
-            : ['', '', '', '', '', ''];
+            : Array<string>(7).fill('');
         return [
           contender.name,
           ...figures,
@@ -108,13 +119,13 @@ function section(trial: Trial, standings: readonly Standing[]): Section {
 }
 
 function goalResults(id: string, trial: Trial, standings: Standings): GoalResult[] {
-  return trial.goals.map(({ goal, measured, bound, better }) => {
+  return trial.goals.map(({ goal, measured, atBest, bound, better }) => {
     const value = measured(standings);
     // As it is printed, so that the table never contradicts itself.
     const rounded = value === undefined ? undefined : Number(value.toFixed(2));
     const met =
       rounded === undefined ? undefined : better === 'lower' ? rounded <= bound : rounded >= bound;
-    return { case: id, goal, measured: fixed(value), met };
+    return { case: id, goal, measured: fixed(value), atBest: fixed(atBest?.(standings)), met };
   });
 }
 
