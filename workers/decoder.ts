@@ -41,11 +41,17 @@ function load(): SharpFactory {
   return sharp;
 }
 
+let svgIsOpen = false;
+
 /** sharp, fenced to the formats that Oriel reads. Loaded at its first use: hashing needs none. */
 export function loadDecoder({ svg }: Limits): SharpFactory {
   loaded ??= load();
-  const operation = ['VipsForeignLoadSvgBuffer'];
-  if (svg) loaded.unblock({ operation });
-  else loaded.block({ operation });
+  if (svg !== svgIsOpen) {
+    // Only at a change: the switch visits every operation that libvips knows.
+    const operation = ['VipsForeignLoadSvgBuffer'];
+    if (svg) loaded.unblock({ operation });
+    else loaded.block({ operation });
+    svgIsOpen = svg;
+  }
   return loaded;
 }

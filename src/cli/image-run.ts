@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { type BatchResult, type FileRecord, runBatch, Tally } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
-import { type ImagePool, inlinePool, startPool } from '../operations/pool.ts';
+import { type ImagePool, inlinePool, startPool, threadsPay } from '../operations/pool.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
 import { findInputs } from './inputs.ts';
@@ -72,9 +72,6 @@ async function chooseSink(
   return names ? fileSink(names, writer, outputs) : standardOutputSink();
 }
 
-/** CPU milliseconds of work for which starting threads pays: loading a decoder takes each 60. */
-const WORTH_THREADS = 2000;
-
 async function choosePool(
   { cost }: Operation,
   planned: readonly Planned[],
@@ -82,12 +79,9 @@ async function choosePool(
 ): Promise<ImagePool> {
   const files = planned.filter(({ verdict }) => verdict === undefined);
   const atOnce = Math.max(1, Math.min(run.jobs ?? availableParallelism(), files.length));
-  let work = 0;
-  for (const { source } of files) {
-    work += (sizeOf(source) / 1e6) * cost;
-    if (work > WORTH_THREADS) return startPool({ threads: atOnce });
-  }
-  return inlinePool(atOnce);
+  const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
+  const work = { milliseconds: megabytes * cost, files: files.length };
+  return threadsPay(work, atOnce) ? startPool({ threads: atOnce }) : inlinePool(atOnce);
 }
 
 /** Bytes; 0 where they cannot be told, which the thread that reads them will report. */

@@ -116,3 +116,25 @@ export async function inlinePool(size: number): Promise<ImagePool> {
     },
   };
 }
+
+/** CPU milliseconds of work below which loading a decoder into each thread (60 ms) costs too much. */
+const LITTLE_WORK = 2000;
+/** CPU milliseconds of one file beside which passing it to a thread and back (0.5 ms) is nothing. */
+const LARGE_FILE = 10;
+/** CPU milliseconds that the calling thread itself spends on a file, which bounds how many it feeds. */
+const OWN_SHARE = 0.5;
+
+/**
+ * Whether a pool of threads will be faster than the calling thread alone.
+ *
+ * @param work roughly, as the operation's cost tells
+ * @param atOnce files that shall be worked on at once
+ */
+export function threadsPay(
+  work: { readonly milliseconds: number; readonly files: number },
+  atOnce: number,
+): boolean {
+  if (work.milliseconds < LITTLE_WORK) return false;
+  const each = work.milliseconds / work.files;
+  return each > LARGE_FILE || each / atOnce < OWN_SHARE;
+}
