@@ -3,8 +3,10 @@ import {
   existsSync,
   futimesSync,
   statSync,
+  write,
   writeFile,
   writeFileSync,
+  writev,
 } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -83,6 +85,9 @@ export function standardOutputSink(): Sink {
   };
 }
 
+/** A stream that fails closes its file whatever `autoClose` says; the writer's is not its to close. */
+const LENT = { write, writev, close: (_: number, done: () => void) => done() };
+
 /**
  * One ZIP with all images and their manifest.
  *
@@ -98,9 +103,7 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
   const zip = await createZip();
   const written = toStandardOutput
     ? pipeline(zip.stream, process.stdout, { end: false })
-    : writer.write(path, (descriptor) =>
-        pipeline(zip.stream, createWriteStream(path, { fd: descriptor, autoClose: false })),
-      );
+    : writer.write(path, (fd) => pipeline(zip.stream, createWriteStream(path, { fd, fs: LENT })));
   // Awaited at the end; until then a full disk must show as the failure of the next image.
   const broken = new Promise<never>((_, reject) => {
     written.catch(reject);
