@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { resize, resizedSize } from '../../src/operations/resize.ts';
+import { parseFields } from '../../src/schema.ts';
 import { runBatch, runOne } from '../batch.ts';
 import {
   animatedGif,
@@ -98,7 +99,7 @@ describe('the size of the output', () => {
       }
       const flags = ['--width', `${width}`, '--height', `${height}`, '--fit', fit];
       const batch = await runBatch(['resize', ...flags, ...(enlarge ? ['--enlarge'] : [])], files);
-      const options = resize.options.parse({ width, height, fit, enlarge });
+      const options = parseFields(resize.options, { width, height, fit, enlarge });
       for (const name of Object.keys(files)) {
         const [fromWidth, fromHeight] = /(\d+)x(\d+)/.exec(name)!.slice(1).map(Number) as [
           number,
@@ -123,7 +124,7 @@ describe('resizedSize', () => {
   });
   type Given = typeof arguments_ extends fc.Arbitrary<infer Value> ? Value : never;
   const sizes = ({ from, ...to }: Given, fit: string) =>
-    resizedSize(from, resize.options.parse({ ...to, fit }));
+    resizedSize(from, parseFields(resize.options, { ...to, fit }));
   /** Each fit, and what must hold of its output. */
   const holds = (
     fit: string,
