@@ -32,7 +32,9 @@ export async function runBatch(args: readonly string[], files: Files): Promise<B
     mkdirSync(inputs);
     for (const [name, bytes] of Object.entries(files)) writeFileSync(join(inputs, name), bytes);
     const out = GIVE_DATA.has(args[0]!) ? [] : ['--out', join(folder, 'out')];
-    const run = await oriel([...args, ...out, '--json', '--files-from', '-'], {
+    // For a few small files, starting another thread costs more than it gives.
+    const jobs = Object.keys(files).length > 4 ? [] : ['--jobs', '1'];
+    const run = await oriel([...args, ...out, ...jobs, '--json', '--files-from', '-'], {
       cwd: inputs,
       input: Object.keys(files).join('\n'),
     });

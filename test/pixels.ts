@@ -57,16 +57,31 @@ export function expectColour(
   expect(worst, `${where}: is ${actual}, expected ${expected}`).toBeLessThanOrEqual(tolerance);
 }
 
+/** The first few pixels that are not exactly as expected, in words. */
+export function differences(
+  pixels: Pixels,
+  expected: (x: number, y: number) => readonly number[],
+): string[] {
+  const found: string[] = [];
+  for (let y = 0; y < pixels.height; y += 1) {
+    for (let x = 0; x < pixels.width; x += 1) {
+      const [is, should] = [pixels.rgb(x, y).join(), expected(x, y).join()];
+      if (is !== should) found.push(`${x},${y} is ${is}, expected ${should}`);
+      if (found.length > 5) return found;
+    }
+  }
+  return found;
+}
+
 const LETTERS: readonly (readonly [letter: string, red: number, green: number, blue: number])[] = [
   ['R', 255, 0, 0],
   ['G', 0, 255, 0],
   ['B', 0, 0, 255],
   ['W', 255, 255, 255],
   ['K', 0, 0, 0],
-  ['Y', 255, 255, 0],
 ];
 
-/** The nearest of red, green, blue, white, black and yellow, or a dot for what is transparent. */
+/** The nearest of red, green, blue, white and black, or a dot for what is transparent. */
 export function letter(pixels: Pixels, x: number, y: number, page = 0): string {
   const full = pixels.deep ? 65_535 : 255;
   if (pixels.alpha(x, y, page) < full / 2) return '.';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { OutputFormat } from '../images/formats.ts';
+import { extname } from 'node:path';
+import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
 import type { BatchInput, FileRecord } from '../operations/batch.ts';
 import type { Choices } from './image-choices.ts';
 import type { Input } from './inputs.ts';
@@ -16,12 +17,14 @@ export interface Planned extends BatchInput {
  * that exist, and everything in a dry run.
  *
  * @param names null where no files are written
+ * @param writable the formats that the operation writes
  * @throws Failure with code `usage` where two inputs would write one output
  */
 export function plan(
   inputs: readonly Input[],
   names: OutputNames | null,
   { options, outputs, run }: Choices,
+  writable: readonly string[],
 ): Planned[] {
   const format = options['format'] as OutputFormat | undefined;
   return inputs.map((input, index): Planned => {
@@ -34,7 +37,7 @@ export function plan(
     });
     if (problem) return settled({ status: 'failed', error: problem });
     if (answer) return settled({ status: 'succeeded', data: answer });
-    const path = names?.predict(input, index, format) ?? null;
+    const path = names?.predict(input, index, format ?? fallback(filename, writable)) ?? null;
     const known = path === null ? {} : { outputFilename: path };
     if (path !== null && !outputs.overwrite && existsSync(path)) {
       if (outputs.skipExisting) return settled({ status: 'skipped', ...known });
@@ -45,4 +48,10 @@ export function plan(
     if (path !== null) names!.claim(path, input);
     return run.dryRun ? settled({ status: 'planned', ...known }) : { input, filename, source };
   });
+}
+
+/** PNG is written where the operation does not write the format that an input's name tells. */
+function fallback(filename: string, writable: readonly string[]): OutputFormat | undefined {
+  const own = formatOfExtension(extname(filename).slice(1));
+  return own === null || writable.includes(own) ? undefined : 'png';
 }

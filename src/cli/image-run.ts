@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { type BatchResult, type FileRecord, runBatch, Tally } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type ImagePool, inlinePool, startPool, threadsPay } from '../operations/pool.ts';
+import { fieldsOf } from '../schema.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
 import { findInputs } from './inputs.ts';
@@ -57,7 +58,8 @@ export async function runImageCommand(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const planned = plan(inputs, names, choices);
+  const formats = fieldsOf(operation.options).find(({ name }) => name === 'format')?.choices;
+  const planned = plan(inputs, names, choices, formats ?? []);
   return runPlanned(operation, planned, await chooseSink(operation, names, choices), choices);
 }
 
