@@ -45,8 +45,9 @@ export async function sizePerDecibel(files: readonly string[]): Promise<number> 
     const point = { bytes: 0, quality: 0 };
     const measure = async (file: string): Promise<void> => {
       const encoded = await sharp(file).avif({ quality, effort: 3 }).toBuffer();
+      const near = psnr(await pixels(file), await pixels(encoded));
       point.bytes += encoded.length;
-      point.quality += psnr(await pixels(file), await pixels(encoded)) / files.length;
+      point.quality += near / files.length;
     };
     await Promise.all(files.map(measure));
     points.push(point);
