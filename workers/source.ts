@@ -37,12 +37,13 @@ export function openSource(source: Source): OpenSource {
 /** Buffers that no job reads into at present, the largest first. */
 const idle: Uint8Array[] = [];
 const MOST_IDLE = 4;
+const STEP = 512 * 1024;
 
 /** Left to the garbage collector, the memory of dozens of files would pile up before it is freed. */
 function borrow(size: number): Uint8Array {
   const found = idle.findIndex((buffer) => buffer.byteLength >= size);
-  // Powers of two, so that few are ever made.
-  if (found < 0) return new Uint8Array(2 ** Math.max(18, Math.ceil(Math.log2(size))));
+  // In steps, so that files of about one size share a buffer.
+  if (found < 0) return new Uint8Array(Math.ceil((size + 1) / STEP) * STEP);
   return idle.splice(found, 1)[0]!;
 }
 

@@ -83,7 +83,9 @@ async function choosePool(
   const atOnce = Math.max(1, Math.min(run.jobs ?? availableParallelism(), files.length));
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
   const work = { milliseconds: megabytes * cost, files: files.length };
-  return threadsPay(work, atOnce) ? startPool({ threads: atOnce }) : inlinePool(atOnce);
+  if (threadsPay(work, atOnce)) return startPool({ threads: atOnce });
+  // With two more the cores stay busy while this thread passes files on.
+  return inlinePool(run.jobs ?? Math.min(atOnce + 2, Math.max(1, files.length)));
 }
 
 /** Bytes; 0 where they cannot be told, which the thread that reads them will report. */
