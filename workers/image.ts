@@ -60,12 +60,14 @@ export async function perform(job: Job): Promise<JobResult> {
   }
 }
 
-/** What a pool's thread calls: the outputs' bytes are moved to the caller rather than copied. */
+/** What a pool's thread calls: the output's bytes are moved to the caller. */
 export default async function run(job: Job): Promise<JobResult> {
   const result = await perform(job);
   if (!result.ok || !result.image) return result;
+  // sharp's memory cannot leave its thread; memory of our own can.
+  const bytes = new Uint8Array(result.image.bytes);
+  const moved: JobResult = { ...result, image: { ...result.image, bytes } };
   // Not at the top: the main thread uses this file too, and has nowhere to move anything to.
   const { move, transferableSymbol, valueSymbol } = require('piscina') as typeof import('piscina');
-  const { buffer } = result.image.bytes;
-  return move({ [transferableSymbol]: [buffer], [valueSymbol]: result } as never) as never;
+  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: moved } as never) as never;
 }

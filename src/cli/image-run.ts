@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { type BatchResult, type FileRecord, runBatch, Tally } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
-import { type ImagePool, inlinePool, startPool, threadsPay } from '../operations/pool.ts';
+import { type ImagePool, poolFor } from '../operations/pool.ts';
 import { fieldsOf } from '../schema.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -80,12 +79,8 @@ async function choosePool(
   { run }: Choices,
 ): Promise<ImagePool> {
   const files = planned.filter(({ verdict }) => verdict === undefined);
-  const atOnce = Math.max(1, Math.min(run.jobs ?? availableParallelism(), files.length));
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
-  const work = { milliseconds: megabytes * cost, files: files.length };
-  if (threadsPay(work, atOnce)) return startPool({ threads: atOnce });
-  // With two more the cores stay busy while this thread passes files on.
-  return inlinePool(run.jobs ?? Math.min(atOnce + 2, Math.max(1, files.length)));
+  return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
 }
 
 /** Bytes; 0 where they cannot be told, which the thread that reads them will report. */

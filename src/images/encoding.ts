@@ -185,7 +185,10 @@ export async function encode(
   }
   if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
   else if (deep) pipeline = pipeline.toColourspace('rgb16');
-  const { data, info } = await writeAs(pipeline, to, picture, options).toUint8Array();
+  const { data, info } = await writeAs(pipeline, to, picture, options).toBuffer({
+    // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
+    resolveWithObject: true,
+  });
   const pages = picture.frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {

@@ -124,17 +124,25 @@ const LARGE_FILE = 10;
 /** CPU milliseconds that the calling thread itself spends on a file, which bounds how many it feeds. */
 const OWN_SHARE = 0.5;
 
+/** Files beyond the cores that are under way, so that those stay busy while small ones are passed on. */
+const SPARE = 2;
+
 /**
- * Whether a pool of threads will be faster than the calling thread alone.
+ * The pool that will be fastest for a batch: threads, or the calling thread alone.
  *
  * @param work roughly, as the operation's cost tells
- * @param atOnce files that shall be worked on at once
+ * @param jobs files that shall be worked on at once; the processor's cores where not given
  */
-export function threadsPay(
+export async function poolFor(
   work: { readonly milliseconds: number; readonly files: number },
-  atOnce: number,
-): boolean {
-  if (work.milliseconds < LITTLE_WORK) return false;
-  const each = work.milliseconds / work.files;
-  return each > LARGE_FILE || each / atOnce < OWN_SHARE;
+  jobs: number | undefined,
+): Promise<ImagePool> {
+  const files = Math.max(1, work.files);
+  const atOnce = Math.min(jobs ?? availableParallelism(), files);
+  const each = work.milliseconds / files;
+  const large = each > LARGE_FILE;
+  if (work.milliseconds > LITTLE_WORK && (large || each / atOnce < OWN_SHARE)) {
+    return startPool({ threads: atOnce });
+  }
+  return inlinePool(large || jobs !== undefined ? atOnce : Math.min(atOnce + SPARE, files));
 }
