@@ -61,9 +61,15 @@ export async function startPool({
   // A thread that dies between jobs is replaced; there is no job whose result could say so.
   piscina.on('error', () => {});
 
+  // Jobs wait here rather than in Piscina, which does not tell when it starts one.
+  const waiting: (() => void)[] = [];
+  let free = threads;
+
   return {
     size: threads,
     async run(job) {
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
       // Aborting a job under way is how Piscina gives up its thread.
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), job.limits.deadline);
@@ -79,6 +85,9 @@ export async function startPool({
         return failed('worker_crashed', `the thread died while working on this file: ${reason}`);
       } finally {
         clearTimeout(timer);
+        const next = waiting.shift();
+        if (next) next();
+        else free += 1;
       }
     },
     close: () => piscina.destroy(),

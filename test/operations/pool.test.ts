@@ -1,0 +1,204 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { convert } from '../../src/operations/convert.ts';
+import type { Job, JobResult } from '../../src/operations/job.ts';
+import { inlinePool, startPool } from '../../src/operations/pool.ts';
+import { parseFields } from '../../src/schema.ts';
+import { quadrants } from '../fixtures/images.ts';
+import { decode, quarters } from '../pixels.ts';
+
+const fixture = (name: string) =>
+  fileURLToPath(new URL(`../fixtures/workers/${name}.mjs`, import.meta.url));
+
+const LIMITS: Job['limits'] = {
+  fileBytes: 1e6,
+  pixels: 1e6,
+  frames: 10,
+  side: 1000,
+  deadline: 30_000,
+  svg: false,
+};
+
+/** A job for the obedient worker. */
+function job(operation: string, options: object = {}, deadline = LIMITS.deadline): Job {
+  const source = { bytes: new Uint8Array(16) };
+  return { operation, options, source, limits: { ...LIMITS, deadline } };
+}
+
+async function obedient(threads: number) {
+  const pool = await startPool({ threads, worker: fixture('obedient') });
+  onTestFinished(() => pool.close());
+  return pool;
+}
+
+type Pool = Awaited<ReturnType<typeof obedient>>;
+
+/** Passes only while as many threads as the pool says are at work at the same time. */
+async function expectAllThreads(pool: Pool): Promise<void> {
+  const memory = new SharedArrayBuffer(4);
+  const jobs = Array.from({ length: pool.size }, () =>
+    pool.run(job('meet', { memory, count: pool.size })),
+  );
+  for (const result of await Promise.all(jobs)) expect(result).toMatchObject({ ok: true });
+}
+
+const code = (result: JobResult) => (result.ok ? 'ok' : result.error.code);
+
+describe('a pool', () => {
+  test('works on as many jobs at once as it has threads', async () => {
+    const pool = await obedient(3);
+    expect(pool.size).toBe(3);
+    await expectAllThreads(pool);
+  });
+
+  test('moves the bytes of an input rather than copying them', async () => {
+    const pool = await obedient(1);
+    const bytes = new Uint8Array([1, 2, 3]);
+    const result = await pool.run({ ...job('echo'), source: { bytes } });
+    expect(result).toMatchObject({ data: { length: 3 } });
+    expect(bytes.byteLength).toBe(0);
+  });
+
+  test.each([
+    ['reject', 'worker_crashed'],
+    ['exit', 'worker_crashed'],
+    ['uncaught', 'worker_crashed'],
+    ['spin', 'timeout'],
+    ['forget', 'timeout'],
+  ])('outlives a job that does %s: %s', async (act, expected) => {
+    const pool = await obedient(2);
+    // Threads are up before the deadline starts to count.
+    await expectAllThreads(pool);
+    const words = ['a', 'b', 'c', 'd'];
+    const [bad, ...good] = await Promise.all([
+      pool.run(job(act, {}, expected === 'timeout' ? 300 : LIMITS.deadline)),
+      ...words.map((word) => pool.run(job('echo', { word }))),
+    ]);
+    expect(bad).toMatchObject({ ok: false, originalSize: 0, error: { code: expected } });
+    expect(good.map((result) => result.ok && result.data)).toEqual(
+      words.map((echo) => ({ length: 16, echo })),
+    );
+    await expectAllThreads(pool);
+  });
+
+  test('outlives one bad job after the other', async () => {
+    const pool = await obedient(2);
+    const acts = ['exit', 'uncaught', 'reject', 'exit', 'exit', 'uncaught'];
+    const results = await Promise.all(acts.map((act) => pool.run(job(act))));
+    expect(results.map(code)).toEqual(acts.map(() => 'worker_crashed'));
+    await expectAllThreads(pool);
+  });
+
+  test('says how long a job was given', async () => {
+    const pool = await obedient(1);
+    await expectAllThreads(pool);
+    const result = await pool.run(job('forget', {}, 250));
+    expect(result).toMatchObject({ error: { code: 'timeout', message: 'not done within 0.25 s' } });
+  });
+
+  test('starts to count when a thread takes a job up', async () => {
+    const [pool, clock] = [await obedient(1), await obedient(1)];
+    await expectAllThreads(pool);
+    const memory = new SharedArrayBuffer(8);
+    const first = pool.run(job('wait', { memory }));
+    const second = pool.run(job('echo', { word: 'late' }, 200));
+    // Another pool's deadline, as long as the waiting job's, passes meanwhile.
+    expect(code(await clock.run(job('forget', {}, 250)))).toBe('timeout');
+    Atomics.store(new Int32Array(memory), 0, 1);
+    Atomics.notify(new Int32Array(memory), 0);
+    expect(await first).toMatchObject({ data: { waited: true } });
+    expect(await second).toMatchObject({ data: { echo: 'late' } });
+  });
+
+  test('gives up what is under way and what waits when it is closed', async () => {
+    const pool = await startPool({ threads: 1, worker: fixture('obedient') });
+    await expectAllThreads(pool);
+    const memory = new SharedArrayBuffer(8);
+    const results = Promise.all([
+      pool.run(job('wait', { memory })),
+      pool.run(job('echo')),
+      pool.run(job('forget')),
+    ]);
+    await pool.close();
+    expect((await results).map(code)).toEqual([
+      'worker_crashed',
+      'worker_crashed',
+      'worker_crashed',
+    ]);
+  });
+
+  test('leaves no job of a worker that cannot be loaded unanswered', async () => {
+    const pool = await startPool({ threads: 2, worker: fixture('broken') });
+    try {
+      const jobs = [1, 2, 3, 4].map(() => pool.run(job('echo', {}, 400)));
+      for (const result of await Promise.all(jobs)) {
+        expect(['worker_crashed', 'timeout']).toContain(code(result));
+      }
+    } finally {
+      await pool.close();
+    }
+  });
+
+  test('shares a piece of memory with the threads of every other', async () => {
+    const [one, other] = [await obedient(2), await obedient(1)];
+    const first = (await one.run(job('mark'))) as { data: { before: number } };
+    const second = (await other.run(job('mark'))) as { data: { before: number } };
+    const third = (await one.run(job('mark'))) as { data: { before: number } };
+    expect(second.data.before).toBe(first.data.before + 7);
+    expect(third.data.before).toBe(first.data.before + 14);
+  });
+});
+
+describe.each([
+  ['threads', () => startPool({ threads: 2 })],
+  ['the calling thread', () => (inlinePool as (size: number) => ReturnType<typeof inlinePool>)(2)],
+])('real work on %s', (_, start) => {
+  const options = parseFields(convert.options, { format: 'png' });
+
+  test('gives pixels, or a plain error', async () => {
+    const pool = await start();
+    onTestFinished(() => pool.close());
+    const image = await quadrants({ width: 20, height: 20 }).webp().toBuffer();
+    const run = (operation: string, bytes: Uint8Array) =>
+      pool.run({ ...job(operation, options), source: { bytes: new Uint8Array(bytes) } });
+    const [good, bad, unknown] = await Promise.all([
+      run('convert', image),
+      run('convert', image.subarray(0, 40)),
+      run('no-such-operation', image),
+    ]);
+    expect(good).toMatchObject({ ok: true, originalSize: image.length });
+    expect(quarters(await decode((good as { image: { bytes: Uint8Array } }).image.bytes))).toBe(
+      'RGBW',
+    );
+    expect(bad).toMatchObject({ ok: false, originalSize: 40, error: { code: 'corrupt_image' } });
+    expect(unknown.ok).toBe(false);
+  });
+
+  test('reads files, and says why it cannot', async () => {
+    const pool = await start();
+    onTestFinished(() => pool.close());
+    const read = (path: string) =>
+      pool.run({ ...job('hash', { perceptual: 'none' }), source: { path } });
+    const itself = fileURLToPath(import.meta.url);
+    expect(await read(itself)).toMatchObject({ ok: true });
+    const message = (result: JobResult) => (result.ok ? '' : result.error.message);
+    expect(message(await read(`${itself}.missing`))).toBe('cannot be read: no such file');
+    expect(message(await read(fileURLToPath(new URL('.', import.meta.url))))).toMatch(
+      /cannot be read/,
+    );
+  });
+
+  test('past its deadline is reported as late', async () => {
+    const pool = await start();
+    onTestFinished(() => pool.close());
+    const large = await quadrants({ width: 1000, height: 1000 }).png().toBuffer();
+    const slow = parseFields(convert.options, { format: 'avif', effort: 9, quality: 90 });
+    const { limits } = job('convert', {}, 1);
+    const result = await pool.run({
+      ...job('convert', slow),
+      source: { bytes: new Uint8Array(large) },
+      limits,
+    });
+    expect(code(result)).toBe('timeout');
+  });
+});
