@@ -178,11 +178,16 @@ export async function encode(
   else if (grey) pipeline = pipeline.toColourspace('b-w');
   pipeline = keepMetadata(pipeline, header, options.metadata);
   try {
-    const { data, info } = await writeAs(pipeline, to, picture, options).toUint8Array();
-    const pages = picture.frames > 1 ? await countPages(input, data) : 1;
+    const { data, info } = await writeAs(pipeline, to, picture, options).toBuffer({
+      resolveWithObject: true,
+    });
+    // Copied into memory of its own, which can be moved to another thread. Not by toUint8Array():
+    // in sharp 0.35.5 it copies too, and then never frees what it copied (pipeline.cc, line 1468).
+    const bytes = new Uint8Array(data);
+    const pages = picture.frames > 1 ? await countPages(input, bytes) : 1;
     return {
       image: {
-        bytes: data,
+        bytes,
         format: to,
         width: info.width,
         height: info.pageHeight ?? info.height,
