@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Field, fieldsOf, fromText, type ObjectSchema, parseFields } from '../schema.ts';
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
-function flagOf(name: string): string {
+export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 

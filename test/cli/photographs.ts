@@ -31,18 +31,26 @@ export async function photograph(
     .toBuffer();
 }
 
-let whole: { readonly jpeg: Buffer; readonly png: Buffer } | undefined;
+const made = new Map<string, Promise<Buffer>>();
 
 /**
- * Writes images into a folder, each 48x32, JPEG or PNG as its name says and JPEG where it does not.
+ * Writes images into a folder, JPEG or PNG as their names say and JPEG where they do not.
  *
  * @param names paths below the folder; their folders are made
+ * @param options of every image; 48x32 where not given
  */
-export async function writePhotographs(folder: string, names: readonly string[]): Promise<void> {
-  whole ??= { jpeg: await photograph('jpeg'), png: await photograph('png') };
+export async function writePhotographs(
+  folder: string,
+  names: readonly string[],
+  options: PhotographOptions = {},
+): Promise<void> {
   for (const name of names) {
     const path = join(folder, name);
+    const format = /\.png$/i.test(name) ? 'png' : 'jpeg';
+    const key = JSON.stringify([format, options]);
+    const bytes = made.get(key) ?? photograph(format, options);
+    made.set(key, bytes);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, /\.png$/i.test(name) ? whole.png : whole.jpeg);
+    writeFileSync(path, await bytes);
   }
 }

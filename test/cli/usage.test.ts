@@ -1,0 +1,302 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { flagOf } from '../../src/cli/flags.ts';
+import { inputFlags, limitFlags, outputFlags, runFlags } from '../../src/cli/image-flags.ts';
+import { OPERATIONS } from '../../src/operations/registry.ts';
+import { fieldsOf } from '../../src/schema.ts';
+import { oriel, ROOT, type Run, shell, temporaryFolder } from '../oriel.ts';
+import { contentBelow, filesBelow } from './folder.ts';
+import { writePhotographs } from './photographs.ts';
+
+async function folderWith(...names: string[]): Promise<string> {
+  const folder = temporaryFolder();
+  await writePhotographs(folder, names);
+  return folder;
+}
+
+/** Runs several command lines at once in one folder, none of which may leave a trace in it. */
+async function runAll(lines: readonly (readonly string[])[]): Promise<readonly Run[]> {
+  const cwd = await folderWith('a.jpg', 'b.jpg');
+  const before = contentBelow(cwd);
+  const runs = await Promise.all(lines.map((args) => oriel(args, { cwd })));
+  expect(contentBelow(cwd)).toEqual(before);
+  return runs;
+}
+
+const CONVERT = ['convert', '--format', 'webp'];
+const RESIZE = ['resize', '--width', '20'];
+const CROP = ['crop', '--left', '0', '--top', '0', '--width', '9', '--height', '9'];
+
+describe('a value', () => {
+  const integer = (from: number, to: number) => `an integer from ${from} to ${to}`;
+  const formats = 'one of jpeg, png, webp, avif, gif, tiff, jpg, tif';
+  const colour = 'a colour such as #ff8800, #ff880080, white or transparent';
+  const above = 'a number above 0';
+
+  it.each<[flag: string, expected: string, command: string[], refused: string[]]>([
+    ['--format', formats, ['convert'], ['', 'bmp', 'webp,png', '-1']],
+    ['--quality', integer(1, 100), CONVERT, ['0', '101', '-1', '80.5', '1e1', 'high', '', '0x10']],
+    ['--effort', integer(0, 10), CONVERT, ['-1', '11', 'max']],
+    ['--chroma-subsampling', 'one of auto, 4:2:0, 4:4:4', CONVERT, ['420', '4:2:2']],
+    ['--background', colour, CONVERT, ['#ff', 'ff8800', 'hotpink', '#ggg', '']],
+    ['--metadata', 'one of none, copyright, icc, all', CONVERT, ['some']],
+    ['--animated', 'one of auto, first, all', CONVERT, ['true']],
+    ['--files-from', 'a file of paths, or -', CONVERT, ['']],
+    ['--out', 'a folder, a file for one image, or -', CONVERT, ['']],
+    ['--name', '{name} {ext} {width} {height} {index} {format}', CONVERT, ['']],
+    ['--zip', 'a file, or -', CONVERT, ['']],
+    ['--jobs', integer(1, 256), CONVERT, ['0', '257', '-1', '1.5', '99999999999999999999']],
+    ['--max-file-size', above, CONVERT, ['0', '-1', 'all', '1,5']],
+    ['--max-pixels', above, CONVERT, ['0']],
+    ['--max-frames', 'an integer of at least 1', CONVERT, ['0', '2.5']],
+    ['--max-side', integer(1, 65_535), CONVERT, ['0', '65536', '1e9']],
+    ['--timeout', `${above} and at most 86400`, CONVERT, ['0', '86401', '10s']],
+    ['--width', integer(1, 8192), RESIZE, ['0', '8193', '-5', '50%', '100px']],
+    ['--height', integer(1, 8192), RESIZE, ['0', '8193']],
+    ['--percent', 'a number from 1 to 400', ['resize'], ['0.99', '400.5', '50%']],
+    ['--fit', 'one of inside, cover, contain, fill, outside', RESIZE, ['stretch']],
+    ['--position', expect.stringContaining('one of center, north'), RESIZE, ['middle']],
+    ['--kernel', expect.stringContaining('one of lanczos3'), RESIZE, ['gauss']],
+    ['--left', 'an integer of at least 0', CROP, ['-1', '1.5']],
+    ['--top', 'an integer of at least 0', CROP, ['-1']],
+    ['--width', integer(1, 8192), CROP, ['0', '8193']],
+    ['--height', integer(1, 8192), CROP, ['0', '8193']],
+    ['--format', 'one of webp, png, jpeg, jpg', CROP, ['gif']],
+    ['--angle', 'a number from -360 to 360', ['rotate'], ['-361', '360.5', 'left', '']],
+    ['--perceptual', 'one of none, dhash, phash', ['hash'], ['md5']],
+    ['--resolution', 'one of 1K, 2K, 4K', ['size-map'], ['8K', '2k']],
+  ])('of %s that is not %s is refused', async (flag, expected, command, refused) => {
+    const runs = await runAll(refused.map((value) => [...command, `${flag}=${value}`, 'a.jpg']));
+    for (const [index, { status, out, stderr }] of runs.entries()) {
+      expect({ status, out }).toEqual({ status: 2, out: '' });
+      const [, named, wanted, got] =
+        /^oriel: (\S+): expected (.*), received (.*)\n$/.exec(stderr) ?? [];
+      expect([named, wanted]).toEqual([flag, expected]);
+      // Numbers are shown as numbers, anything else in quotes.
+      expect([refused[index], JSON.stringify(refused[index])]).toContain(got);
+    }
+  });
+
+  it('at the very end of a range is taken', async () => {
+    const limits = (...values: string[]) =>
+      ['jobs', 'max-file-size', 'max-pixels', 'max-frames', 'max-side', 'timeout'].map(
+        (name, index) => `--${name}=${values[index]}`,
+      );
+    const runs = await runAll(
+      [
+        [...CONVERT, '--quality', '1', '--effort', '0', '--background', '#FfF'],
+        [...CONVERT, '--quality', '100', '--effort', '10', '--background', '#ff880080'],
+        [...CONVERT, '--background', 'Transparent', ...limits('1', '.001', '1e-3', '1', '1', '.5')],
+        [...CONVERT, ...limits('256', '1e6', '100000', '100000', '65535', '86400')],
+        ['resize', '--width', '1', '--height', '8192'],
+        ['resize', '--width', '8192', '--height', '1'],
+        ['resize', '--percent', '1'],
+        ['resize', '--percent', '400'],
+        ['crop', '--left', '0', '--top', '0', '--width', '1', '--height', '8192'],
+        ['crop', '--left', '99999', '--top', '99999', '--width', '8192', '--height', '1'],
+        ['rotate', '--angle', '-360'],
+        ['rotate', '--angle=+360.0'],
+      ].map((args) => [...args, 'a.jpg', '--dry-run', '--overwrite', '-q']),
+    );
+    for (const { status, stderr } of runs)
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('may be every name of a format', async () => {
+    const names = ['jpeg', 'jpg', 'png', 'webp', 'avif', 'gif', 'tiff', 'tif'];
+    const runs = await runAll(
+      names.map((name) => [
+        'convert',
+        '--format',
+        name,
+        'a.jpg',
+        '--dry-run',
+        '--jsonl',
+        '--overwrite',
+      ]),
+    );
+    const outputs = runs.map(
+      ({ out }) => (JSON.parse(out) as { outputFilename: string }).outputFilename,
+    );
+    expect(outputs).toEqual([
+      'a.jpg',
+      'a.jpg',
+      'a.png',
+      'a.webp',
+      'a.avif',
+      'a.gif',
+      'a.tiff',
+      'a.tiff',
+    ]);
+  });
+});
+
+describe('a command line', () => {
+  it.each<[args: string[], message: string]>([
+    [
+      ['convert', 'a.jpg'],
+      `--format: expected one of jpeg, png, webp, avif, gif, tiff, jpg, tif, received nothing`,
+    ],
+    [['convert', '--format', 'jpeg', '--lossless', 'a.jpg'], '--lossless: JPEG cannot be lossless'],
+    [['resize', 'a.jpg'], '--width: one of width, height and percent is required'],
+    [
+      ['resize', '--width', '9', '--percent', '50', 'a.jpg'],
+      '--percent: goes without width and height',
+    ],
+    [
+      ['resize', '--width', '9', '--position', 'entropy', 'a.jpg'],
+      '--position: entropy goes with fit cover only',
+    ],
+    [
+      ['crop', '--left', '1', '--top', '1', '--width', '9', 'a.jpg'],
+      '--height: expected an integer from 1 to 8192, received nothing',
+    ],
+    [['rotate', 'a.jpg'], '--angle: one of angle, flip and flop is required'],
+    [[...CONVERT, '--json', '--jsonl', 'a.jpg'], '--json and --jsonl exclude each other'],
+    [
+      [...CONVERT, '--overwrite', '--skip-existing', 'a.jpg'],
+      '--overwrite and --skip-existing exclude each other',
+    ],
+    [[...CONVERT, '--zip', 'x.zip', '--out', 'x', 'a.jpg'], '--zip and --out exclude each other'],
+    [[...CONVERT, '--zip', 'x.zip', '--name', 'x', 'a.jpg'], '--zip and --name exclude each other'],
+    [
+      [...CONVERT, '--zip', 'x.zip', '--keep-mtime', 'a.jpg'],
+      '--zip and --keep-mtime exclude each other',
+    ],
+    [[...CONVERT, '--zip', '-', '--json', 'a.jpg'], 'an output on - and --json exclude each other'],
+    [
+      ['size-map', '0x0'],
+      'Expected size to be auto, WIDTHxHEIGHT or a ratio such as 16:9, received "0x0"',
+    ],
+    [['size-map', '16:'], 'received "16:"'],
+    [['convert', '--formt', 'webp', 'a.jpg'], "unknown option '--formt'\n(Did you mean --format?)"],
+    [
+      ['convert', '--no-lossless', 'a.jpg'],
+      "unknown option '--no-lossless'\n(Did you mean --lossless?)",
+    ],
+    [['hash', '--out', 'x', 'a.jpg'], "unknown option '--out'"],
+    [['hash', '-x', 'a.jpg'], "unknown option '-x'"],
+    [['--json', 'hash', 'a.jpg'], "unknown option '--json'"],
+    [['convret', 'a.jpg'], "unknown command 'convret'\n(Did you mean convert?)"],
+    [['convert', '--format'], "option '--format <format>' argument missing"],
+  ])('%j is refused with exit code 2', async (args, message) => {
+    const [run] = await runAll([args]);
+    expect(run).toMatchObject({ status: 2, out: '' });
+    expect(run?.stderr).toMatch(/^oriel: /);
+    expect(run?.stderr).toContain(message);
+  });
+
+  it('may have its flags anywhere, joined, short and repeated', async () => {
+    const cwd = await folderWith('a.jpg', 'sub/b.jpg');
+    for (const args of [
+      ['convert', 'a.jpg', '--out=1', '--format', 'png', '--quiet'],
+      ['convert', '-q', '--format=png', '-o', '2', 'a.jpg'],
+      ['convert', '-qr', '-j1', '-o3', '--format', 'webp', '--format', 'png', '.', '--out', '3'],
+    ]) {
+      expect(await oriel(args, { cwd })).toMatchObject({ status: 0, out: '', stderr: '' });
+    }
+    expect(filesBelow(cwd).filter((name) => /^\d/.test(name))).toEqual([
+      '1/a.png',
+      '2/a.png',
+      '3/1/a.png',
+      '3/2/a.png',
+      '3/a.png',
+      '3/sub/b.png',
+    ]);
+  });
+
+  it('without a command gets the help, as an error', async () => {
+    const bare = await oriel([]);
+    const asked = await oriel(['--help']);
+    expect(bare).toMatchObject({ status: 2, out: '' });
+    expect(asked).toMatchObject({ status: 0, stderr: '' });
+    expect(bare.stderr).toBe(asked.out);
+  });
+
+  it('asks for the version', async () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    for (const args of [['--version'], ['-V'], ['--version', 'hash']]) {
+      expect(await oriel(args)).toMatchObject({ status: 0, out: `${version}\n`, stderr: '' });
+    }
+  });
+});
+
+describe('help', () => {
+  /** Makes loading any native module an error: sharp is one, and slow to load. */
+  function withoutNativeModules(): Record<string, string> {
+    const trap = join(temporaryFolder(), 'trap.cjs');
+    writeFileSync(trap, `process.dlopen = () => { throw new Error('trapped'); };`);
+    return { NODE_OPTIONS: `--require ${trap}` };
+  }
+
+  it('names every command and what it does', async () => {
+    const { out } = await oriel(['--help'], { env: withoutNativeModules() });
+    for (const { name, summary } of OPERATIONS) {
+      expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
+      expect(out.replace(/\s+/g, ' ')).toContain(summary);
+    }
+  });
+
+  it.each(OPERATIONS.map(({ name }) => name))(
+    'of %s lists all its flags, without sharp',
+    async (name) => {
+      const operation = OPERATIONS.find((candidate) => candidate.name === name)!;
+      const schemas = [operation.options, inputFlags, runFlags, limitFlags];
+      if (operation.gives === 'image') schemas.push(outputFlags);
+      const env = withoutNativeModules();
+      const run = await oriel([name, '--help'], { env });
+      expect(run).toMatchObject({ status: 0, stderr: '' });
+      const listed = [...run.out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag);
+      const flags = schemas.flatMap((schema) =>
+        fieldsOf(schema).map((field) => flagOf(field.name)),
+      );
+      expect([...listed].sort()).toEqual([...flags, '--help'].sort());
+      // Each says something, and none of it is undefined.
+      for (const schema of schemas) {
+        for (const { description } of fieldsOf(schema)) expect(description).not.toBe('');
+      }
+      expect(run.out).not.toMatch(/undefined|\[object/);
+      for (const example of operation.examples) expect(run.out).toContain(`  oriel ${example}\n`);
+    },
+  );
+
+  it('comes by every name, and wrong usage loads no sharp either', async () => {
+    const env = withoutNativeModules();
+    const [long, short, command] = await Promise.all(
+      [
+        ['hash', '--help'],
+        ['hash', '-h'],
+        ['help', 'hash'],
+      ].map((args) => oriel(args, { env })),
+    );
+    expect(short?.out).toBe(long?.out);
+    expect(command?.out).toBe(long?.out);
+    expect(await oriel(['convert', 'a.jpg'], { env })).toMatchObject({ status: 2 });
+    // The trap does what it says.
+    const cwd = await folderWith('a.jpg');
+    const trapped = await oriel(['convert', '--format', 'png', 'a.jpg', '-q'], { cwd, env });
+    expect(trapped).toMatchObject({ status: 1 });
+    expect(trapped.stderr).toContain('trapped');
+  });
+});
+
+describe('the examples of the help', () => {
+  const examples = OPERATIONS.flatMap(({ examples }) => examples);
+
+  it.each(examples)('oriel %s', async (example) => {
+    const cwd = temporaryFolder();
+    const size = { width: 320, height: 240 };
+    await writePhotographs(
+      cwd,
+      ['first photo.jpg', 'second.jpg', 'drawing.png', 'sub/d.jpg'],
+      size,
+    );
+    const run = await shell(`oriel ${example}`, { cwd });
+    expect(run.stderr).toMatch(/^(\d+) of \1 files? done/);
+    expect(run.status).toBe(0);
+    expect(run.out).not.toBe('');
+  });
+});
