@@ -10,7 +10,7 @@ const widthOf = (cell: Cell) => cell.width ?? [...cell.text].length;
 
 /** Rows that are looked at before the first is printed, to find the widths of the columns. */
 export const HELD_BACK = 200;
-const WIDEST = 60;
+const WIDEST = 64;
 
 /**
  * Prints rows in aligned columns. The widths are found from the first rows and kept, so that a
