@@ -7,8 +7,9 @@ import { parseFields } from '../../src/schema.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { decode, quarters } from '../pixels.ts';
 
-const fixture = (name: string) =>
-  fileURLToPath(new URL(`../fixtures/workers/${name}.mjs`, import.meta.url));
+/** Threads' files that do as they are told, and that cannot be loaded. */
+const OBEDIENT = fileURLToPath(new URL('../fixtures/workers/obedient.mjs', import.meta.url));
+const BROKEN = fileURLToPath(new URL('../fixtures/workers/broken.mjs', import.meta.url));
 
 const LIMITS: Job['limits'] = {
   fileBytes: 1e6,
@@ -26,7 +27,7 @@ function job(operation: string, options: object = {}, deadline = LIMITS.deadline
 }
 
 async function obedient(threads: number) {
-  const pool = await startPool({ threads, worker: fixture('obedient') });
+  const pool = await startPool({ threads, worker: OBEDIENT });
   onTestFinished(() => pool.close());
   return pool;
 }
@@ -111,7 +112,7 @@ describe('a pool', () => {
   });
 
   test('gives up what is under way and what waits when it is closed', async () => {
-    const pool = await startPool({ threads: 1, worker: fixture('obedient') });
+    const pool = await startPool({ threads: 1, worker: OBEDIENT });
     await expectAllThreads(pool);
     const memory = new SharedArrayBuffer(8);
     const results = Promise.all([
@@ -128,7 +129,7 @@ describe('a pool', () => {
   });
 
   test('leaves no job of a worker that cannot be loaded unanswered', async () => {
-    const pool = await startPool({ threads: 2, worker: fixture('broken') });
+    const pool = await startPool({ threads: 2, worker: BROKEN });
     try {
       const jobs = [1, 2, 3, 4].map(() => pool.run(job('echo', {}, 400)));
       for (const result of await Promise.all(jobs)) {
