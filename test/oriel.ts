@@ -21,8 +21,9 @@ export interface Run {
 
 export interface RunOptions {
   readonly cwd?: string;
-  readonly input?: string | Uint8Array;
-  readonly env?: Readonly<Record<string, string>>;
+  /** What comes on standard input; null leaves it open for the test to write. */
+  readonly input?: string | Uint8Array | null;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Run as somebody whom file permissions bind, even where the tests run as root. */
   readonly unprivileged?: boolean;
 }
@@ -48,10 +49,13 @@ export async function oriel(args: readonly string[], options: RunOptions = {}): 
 
 /** Runs a line of shell in which `oriel` is the built binary. */
 export async function shell(line: string, options: RunOptions = {}): Promise<Run> {
-  const define = `oriel() { "$NODE" "$BINARY" "$@"; }`;
-  const env = { ...options.env, NODE: process.execPath, BINARY };
-  return startProgram('sh', ['-c', `${define}\n${line}`], { ...options, env }).ended;
+  const env = { ...options.env, ...SHELL_ENVIRONMENT };
+  return startProgram('sh', ['-c', `${SHELL_FUNCTION}\n${line}`], { ...options, env }).ended;
 }
+
+/** What makes `oriel` a command in any shell, with SHELL_ENVIRONMENT around it. */
+export const SHELL_FUNCTION = 'oriel() { "$NODE" "$BINARY" "$@"; }';
+export const SHELL_ENVIRONMENT = { NODE: process.execPath, BINARY };
 
 /** Starts any program with its output collected. */
 export function startProgram(
@@ -71,7 +75,7 @@ export function startProgram(
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   child.stdin.on('error', () => {});
-  child.stdin.end(input);
+  if (input !== null) child.stdin.end(input);
   const ended = new Promise<Run>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {

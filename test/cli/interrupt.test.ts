@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import type { FileRecord } from '../../src/operations/batch.ts';
+import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
+import { linesOf, outcomes } from './document.ts';
+import { contentBelow, filesBelow, temporariesBelow } from './folder.ts';
+import { photograph, writePhotographs } from './photographs.ts';
+
+/** Waits until a run with `--jsonl` has printed so many lines; false where it ended before. */
+async function printed({ child, ended }: Running, lines: number): Promise<boolean> {
+  const reached = new Promise<true>((resolve) => {
+    let count = 0;
+    child.stdout?.on('data', (chunk: Buffer) => {
+      count += chunk.filter((byte) => byte === 0x0a).length;
+      if (count >= lines) resolve(true);
+    });
+  });
+  return Promise.race([reached, ended.then(() => false)]);
+}
+
+/** A folder of images that take an encoder a good while each. */
+async function slowFolder(count: number): Promise<string> {
+  const folder = temporaryFolder();
+  for (let seed = 0; seed < count; seed += 1) {
+    const bytes = await photograph('png', { width: 96, height: 64, seed });
+    writeFileSync(join(folder, `${seed}.png`), bytes);
+  }
+  return folder;
+}
+
+const SLOWLY = ['convert', '--format', 'avif', '--effort', '9', '--jobs', '2', '--jsonl'];
+
+describe.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s', (signal, status) => {
+  it('ends a batch with whole files and nothing else', async () => {
+    const cwd = await slowFolder(8);
+    const running = start([...SLOWLY, '-r', '.', '--out', 'out'], { cwd });
+    expect(await printed(running, 2)).toBe(true);
+    running.child.kill(signal);
+    const run = await running.ended;
+    expect(run.status).toBe(status);
+    expect(run.stderr).toMatch(/^oriel: interrupted after [2-7] of 8 files\n$/);
+
+    const written = filesBelow(join(cwd, 'out'));
+    expect(temporariesBelow(cwd)).toEqual([]);
+    expect(written.length).toBeGreaterThanOrEqual(2);
+    expect(written.length).toBeLessThan(8);
+    for (const name of written) {
+      const { info } = await sharp(join(cwd, 'out', name))
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      expect(info).toMatchObject({ width: 96, height: 64 });
+    }
+    // Whatever was reported is there as reported.
+    for (const { outputFilename, sha256 } of linesOf(run)) {
+      const bytes = readFileSync(join(cwd, outputFilename!));
+      expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
+    }
+  });
+});
+
+describe('SIGINT', () => {
+  it('twice is no worse than once', async () => {
+    const cwd = await slowFolder(4);
+    const running = start([...SLOWLY, '-r', '.', '--out', 'out'], { cwd });
+    expect(await printed(running, 1)).toBe(true);
+    running.child.kill('SIGINT');
+    running.child.kill('SIGINT');
+    expect((await running.ended).status).toBe(130);
+    expect(temporariesBelow(cwd)).toEqual([]);
+  });
+
+  it('leaves no archive that is not whole', async () => {
+    const cwd = await slowFolder(4);
+    const running = start([...SLOWLY, '-r', '.', '--zip', 'all.zip'], { cwd });
+    expect(await printed(running, 1)).toBe(true);
+    expect(temporariesBelow(cwd)).toHaveLength(1);
+    running.child.kill('SIGINT');
+    expect((await running.ended).status).toBe(130);
+    expect(filesBelow(cwd)).toEqual(['0.png', '1.png', '2.png', '3.png']);
+  });
+});
+
+describe('SIGKILL at any moment', () => {
+  it('leaves whole files or hidden ones, and the next run sweeps and completes', async () => {
+    const cwd = temporaryFolder();
+    const names = Array.from({ length: 120 }, (_, index) => `in/${index}.jpg`);
+    await writePhotographs(cwd, names, { width: 160, height: 120 });
+    const convert = ['convert', '--format', 'png', '-r', 'in', '--jobs', '2', '--jsonl'];
+    await oriel([...convert, '--out', 'undisturbed'], { cwd });
+    const undisturbed = contentBelow(join(cwd, 'undisturbed'));
+    expect(undisturbed.size).toBe(120);
+
+    const round = [...convert, '--out', 'out', '--skip-existing'];
+    let killed = 0;
+    for (let lines = 1; lines <= 10; lines += 1) {
+      const before = existsSync(join(cwd, 'out')) ? filesBelow(join(cwd, 'out')) : [];
+      const skipped = before.filter((name) => name.endsWith('.png')).length;
+      const running = start(round, { cwd });
+      if (await printed(running, skipped + lines)) killed += 1;
+      running.child.kill('SIGKILL');
+      await running.ended;
+      for (const [name, content] of contentBelow(join(cwd, 'out'))) {
+        if (name.startsWith('.')) expect(name).toMatch(/^\.oriel-\d+-\d+\.tmp$/);
+        else expect([name, content === undisturbed.get(name)]).toEqual([name, true]);
+      }
+    }
+    expect(killed).toBe(10);
+
+    const last = await oriel(round, { cwd });
+    expect(last.status).toBe(0);
+    const statuses = new Set(linesOf(last).map(({ status }: FileRecord) => status));
+    expect([...statuses].sort()).toEqual(['skipped', 'succeeded']);
+    expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
+  });
+});
+
+describe('--fail-fast', () => {
+  it('starts nothing after a failure', async () => {
+    const cwd = temporaryFolder();
+    await writePhotographs(cwd, ['a.jpg', 'c.jpg', 'd.jpg', 'e.jpg']);
+    writeFileSync(join(cwd, 'b.jpg'), 'no image');
+    const args = ['convert', '--format', 'webp', '*.jpg', '--out', 'out', '--jobs', '1'];
+    const run = await oriel([...args, '--fail-fast', '--jsonl'], { cwd });
+    expect(run.status).toBe(1);
+    expect(outcomes(linesOf(run))).toEqual([
+      ['a.jpg', 'out/a.webp'],
+      ['b.jpg', 'unsupported_format'],
+    ]);
+    expect(run.stderr).toMatch(/^1 of 5 files done, 1 failed, 3 not started: /);
+    expect(filesBelow(join(cwd, 'out'))).toEqual(['a.webp']);
+  });
+
+  it('finishes what is under way', async () => {
+    const cwd = await slowFolder(3);
+    const files = ['missing.jpg', '0.png', '1.png', '2.png'];
+    const run = await oriel([...SLOWLY, ...files, '--out', 'out', '--fail-fast'], { cwd });
+    expect(run.status).toBe(1);
+    const records = linesOf(run);
+    expect(records[0]).toMatchObject({ error: { code: 'not_found' } });
+    expect(filesBelow(join(cwd, 'out'))).toEqual(
+      records.slice(1).map(({ index }) => `${index - 1}.avif`),
+    );
+    expect(records).toHaveLength(2);
+  });
+});

@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findOperation } from '../../src/operations/registry.ts';
+import {
+  type Run,
+  type Running,
+  type RunOptions,
+  SHELL_ENVIRONMENT,
+  SHELL_FUNCTION,
+  startProgram,
+  temporaryFolder,
+} from '../oriel.ts';
+import { filesBelow } from './folder.ts';
+import { photograph, writePhotographs } from './photographs.ts';
+
+/** util-linux's script runs a command in a terminal of its own; others of that name do not. */
+const SCRIPT = spawnSync('script', ['--version']).stdout?.toString().includes('util-linux');
+
+const ESCAPE = '\u001b';
+const HIDE_CURSOR = `${ESCAPE}[?25l`;
+const SHOW_CURSOR = `${ESCAPE}[?25h`;
+
+/** Starts a line of bash in a terminal. What both its outputs show there is `out`. */
+function startInTerminal(line: string, options: RunOptions = {}): Running {
+  const environment = { TERM: 'xterm-256color', ...options.env, ...SHELL_ENVIRONMENT };
+  const command = `bash -c '${`${SHELL_FUNCTION}; ${line}`.replaceAll("'", `'\\''`)}'`;
+  return startProgram('script', ['-qefc', command, '/dev/null'], { ...options, env: environment });
+}
+
+async function inTerminal(line: string, options: RunOptions = {}): Promise<Run> {
+  return startInTerminal(line, options).ended;
+}
+
+async function folderWith(count: number): Promise<string> {
+  const folder = temporaryFolder();
+  await writePhotographs(
+    folder,
+    Array.from({ length: count }, (_, index) => `${index}.jpg`),
+  );
+  return folder;
+}
+
+// Without such a program there is no terminal to be had, and vitest says that these were skipped.
+describe.runIf(SCRIPT)('on a terminal (needs script of util-linux)', () => {
+  it('a bar is shown while a batch runs, and taken away before the table', async () => {
+    const cwd = await folderWith(12);
+    const { out, status } = await inTerminal('oriel convert --format png *.jpg', { cwd });
+    expect(status).toBe(0);
+    expect(out).toContain('0% | 0 of 12 | ');
+    expect(out).toContain('100% | 12 of 12 | ');
+    expect(out.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(out.lastIndexOf(HIDE_CURSOR));
+    const [bar, shown] = out.split(/\u001b\[2K(?!.*\u001b\[2K)/s);
+    expect(bar).toContain('░');
+    expect(shown).not.toMatch(/[\u001b░█]/);
+    expect(shown?.trimEnd().split('\r\n')).toEqual([
+      expect.stringMatching(/^FILE +OUTPUT/),
+      ...Array.from({ length: 12 }, () => expect.stringMatching(/^\d+\.jpg +\d+\.png +48x32/)),
+      expect.stringMatching(/^12 of 12 files done: /),
+    ]);
+  });
+
+  it.each([
+    ['one file', 'oriel convert --format png 0.jpg'],
+    ['--quiet', 'oriel convert --format png *.jpg --quiet'],
+    ['lines that come as files finish', 'oriel hash --jsonl *.jpg'],
+    ['a document', 'oriel hash --json *.jpg'],
+    ['help', 'oriel convert --help'],
+    ['wrong usage', '! oriel convert *.jpg'],
+  ])('no bar is shown for %s', async (_, line) => {
+    const cwd = await folderWith(3);
+    const { out, status } = await inTerminal(line, { cwd });
+    expect(status).toBe(0);
+    expect(out).not.toContain(ESCAPE);
+  });
+
+  it('a bar is shown where the lines go elsewhere', async () => {
+    const cwd = await folderWith(3);
+    const { out } = await inTerminal('oriel hash --jsonl *.jpg >lines', { cwd });
+    expect(out).toContain('100% | 3 of 3 | ');
+    expect(filesBelow(cwd)).toContain('lines');
+  });
+
+  it('an image is neither read from it nor written to it', async () => {
+    const cwd = await folderWith(1);
+    const lines = [
+      'oriel convert --format png 0.jpg --out -',
+      'oriel convert --format png 0.jpg --zip -',
+      'oriel convert --format png -',
+    ];
+    for (const line of lines) {
+      const { out, status } = await inTerminal(line, { cwd });
+      expect(status).toBe(2);
+      expect(out).toMatch(/^oriel: .*, (received|which is) a terminal\r\n$/);
+    }
+    expect(filesBelow(cwd)).toEqual(['0.jpg']);
+  });
+
+  it('^C gives the cursor back, and ends the loop around the command too', async () => {
+    const cwd = temporaryFolder();
+    for (const seed of [0, 1, 2, 3]) {
+      const bytes = await photograph('png', { width: 96, height: 64, seed });
+      writeFileSync(join(cwd, `${seed}.png`), bytes);
+    }
+    const convert = 'oriel convert --format avif --effort 9 --jobs 2 -r . --out "out$n"';
+    const running = startInTerminal(`for n in 1 2 3; do ${convert}; done`, { cwd, input: null });
+    const { child } = running;
+    let seen = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      const begun = seen.includes('1 of 4');
+      seen += chunk;
+      if (!begun && seen.includes('1 of 4')) child.stdin?.write('\u0003');
+    });
+    const { out, status } = await running.ended;
+    expect(status).toBe(130);
+    expect(out.match(/oriel: interrupted after \d of 4 files/g)).toHaveLength(1);
+    expect(out.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(out.lastIndexOf(HIDE_CURSOR));
+    expect(filesBelow(cwd).some((name) => /^out[23]/.test(name))).toBe(false);
+  });
+
+  describe.runIf(findOperation('palette'))('colours', () => {
+    const show = async (env: Record<string, string | undefined>, line = 'oriel palette 0.jpg') =>
+      (await inTerminal(line, { cwd: await folderWith(1), env })).out;
+    const SWATCH_24 = /\u001b\[48;2;(\d+;){2}\d+m {2}\u001b\[0m #[\da-f]{6}/;
+    const SWATCH_8 = /\u001b\[48;5;\d+m {2}\u001b\[0m #[\da-f]{6}/;
+
+    it('are shown as far as the terminal can, and not at all where nobody wants them', async () => {
+      expect(await show({ NO_COLOR: undefined, COLORTERM: 'truecolor' })).toMatch(SWATCH_24);
+      expect(await show({ NO_COLOR: undefined, COLORTERM: undefined })).toMatch(SWATCH_8);
+      for (const env of [
+        { NO_COLOR: '1', COLORTERM: 'truecolor' },
+        { NO_COLOR: undefined, TERM: 'dumb', COLORTERM: undefined },
+      ]) {
+        const out = await show(env);
+        expect(out).toMatch(/#[\da-f]{6}/);
+        expect(out).not.toContain(ESCAPE);
+      }
+    });
+
+    it('do not get into files unless forced', async () => {
+      const env = { NO_COLOR: undefined, COLORTERM: 'truecolor' };
+      expect(await show(env, 'oriel palette 0.jpg | cat')).not.toContain(ESCAPE);
+      expect(await show({ ...env, FORCE_COLOR: '3' }, 'oriel palette 0.jpg | cat')).toMatch(
+        SWATCH_24,
+      );
+      expect(await show(env, 'oriel palette --json 0.jpg')).not.toContain(ESCAPE);
+    });
+  });
+});
