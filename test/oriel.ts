@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
-export const BINARY = join(ROOT, 'dist', 'bin', 'oriel.cjs');
+const BINARY = join(ROOT, 'dist', 'bin', 'oriel.cjs');
 
 export interface Run {
   /** What a shell shows as `$?`: 128 and its number for a signal. */
