@@ -175,7 +175,6 @@ export async function encode(
   const traits = FORMATS[to];
   const background = parseColour(options.background);
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
-  pipeline = await keepMetadata(input, pipeline, header, options.metadata);
   const deep = header.deep && traits.deep;
   const grey = header.grey && isGrey(background);
   // sharp draws a background in the colours of the input: on grey that is its luminance, and with
@@ -183,6 +182,8 @@ export async function encode(
   if (deep !== header.deep || grey !== header.grey) {
     pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : 'srgb');
   }
+  const policy = traits.metadata ? options.metadata : 'none';
+  pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
   if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
   else if (deep) pipeline = pipeline.toColourspace('rgb16');
   const { data, info } = await writeAs(pipeline, to, picture, options).toBuffer({

@@ -19,6 +19,8 @@ export interface FormatTraits {
   readonly effort: { readonly min: number; readonly max: number; readonly default: number } | null;
   readonly progressive: boolean;
   readonly chromaSubsampling: boolean;
+  /** A colour profile, EXIF or XMP. */
+  readonly metadata: boolean;
 }
 
 /**
@@ -39,6 +41,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     effort: { min: 0, max: 10, default: 0 },
     progressive: true,
     chromaSubsampling: true,
+    metadata: true,
   },
   png: {
     extensions: ['png'],
@@ -52,6 +55,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     effort: { min: 0, max: 9, default: 6 },
     progressive: true,
     chromaSubsampling: false,
+    metadata: true,
   },
   webp: {
     extensions: ['webp'],
@@ -65,6 +69,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     effort: { min: 0, max: 6, default: 4 },
     progressive: false,
     chromaSubsampling: false,
+    metadata: true,
   },
   avif: {
     extensions: ['avif'],
@@ -78,6 +83,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     effort: { min: 0, max: 9, default: 3 },
     progressive: false,
     chromaSubsampling: true,
+    metadata: true,
   },
   gif: {
     extensions: ['gif'],
@@ -91,6 +97,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     effort: { min: 1, max: 10, default: 7 },
     progressive: true,
     chromaSubsampling: false,
+    metadata: false,
   },
   tiff: {
     extensions: ['tiff', 'tif'],
@@ -104,6 +111,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     effort: null,
     progressive: false,
     chromaSubsampling: false,
+    metadata: true,
   },
 };
 

@@ -16,6 +16,7 @@ export async function keepMetadata(
   image: Sharp,
   header: Header,
   policy: MetadataPolicy,
+  output: { readonly grey: boolean },
 ): Promise<Sharp> {
   switch (policy) {
     case 'none':
@@ -23,15 +24,17 @@ export async function keepMetadata(
     case 'copyright':
       return keepCopyright(input, image, header);
     case 'icc':
-      return keepProfile(image.keepIccProfile(), header);
+      return keepProfile(image.keepIccProfile(), header, output);
     case 'all':
-      return keepProfile(image.keepMetadata(), header);
+      return keepProfile(image.keepMetadata(), header, output);
   }
 }
 
-function keepProfile(image: Sharp, { metadata }: Header): Sharp {
-  // A CMYK profile says nothing about the sRGB pixels that we write.
-  return metadata.hasProfile && metadata.space === 'cmyk' ? image.withIccProfile('srgb') : image;
+function keepProfile(image: Sharp, header: Header, output: { readonly grey: boolean }): Sharp {
+  const { hasProfile, space } = header.metadata;
+  // A profile of inks or of grey says nothing about the red, green and blue that we write.
+  const foreign = space === 'cmyk' || (header.grey && !output.grey);
+  return hasProfile && foreign ? image.withIccProfile('srgb') : image;
 }
 
 /** Who made it and who owns it, and nothing of when, where or with what. */

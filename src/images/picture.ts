@@ -1,3 +1,4 @@
+import { countApngFrames } from './apng.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, type OutputFormat } from './formats.ts';
 import { isTruncatedGif } from './gif.ts';
@@ -47,13 +48,17 @@ export async function openPicture(
 ): Promise<Picture> {
   const one = (warnings: readonly Warning[] = []): Picture => {
     const image = load(input).autoOrient();
-    const tagged = metadata === 'icc' || metadata === 'all';
+    const tagged = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
     return { image: tagged ? image : toSrgb(image, header), header, frames: 1, warnings };
   };
-  if (header.pages === 1 || animated === 'first') return one();
+  if (animated === 'first') return one();
+  const unread = header.format === 'png' ? countApngFrames(input.bytes) : 1;
+  const total = Math.max(header.pages, unread);
+  if (total === 1) return one();
 
-  const holds = header.animated
-    ? FORMATS[format].animation
+  const moves = header.animated || unread > 1;
+  const holds = moves
+    ? FORMATS[format].animation && unread === 1
     : header.format === 'tiff' && format === 'tiff' && (await pagesOfOneSize(input));
   if (holds) {
     if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
@@ -63,10 +68,11 @@ export async function openPicture(
     const image = header.oriented ? await mapFrames(input, all, header, upright(header)) : all;
     return { image, header, frames: header.pages, warnings: [] };
   }
-  const noun = header.animated ? 'frames' : 'pages';
-  const message = `only the first of ${header.pages} ${noun} is kept in ${format.toUpperCase()}`;
+  const noun = moves ? 'frames' : 'pages';
+  const place = unread > 1 ? 'read of an animated PNG' : `kept in ${format.toUpperCase()}`;
+  const message = `only the first of ${total} ${noun} is ${place}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
-  return one([{ code: header.animated ? 'animation_lost' : 'pages_lost', message }]);
+  return one([{ code: moves ? 'animation_lost' : 'pages_lost', message }]);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Batch, runBatch, runOne } from '../batch.ts';
-import { animatedGif, animatedWebp, painted, photo } from '../fixtures/images.ts';
+import { animatedGif, animatedPng, animatedWebp, painted, photo } from '../fixtures/images.ts';
 import {
   animations,
   displayP3,
@@ -304,6 +304,20 @@ describe('animations', () => {
     }
     expect(batch.record('still.gif').status).toBe('succeeded');
   });
+
+  test.each(['webp', 'png'])(
+    'of PNG lose all but their first frame in %s, which is said',
+    async (format) => {
+      const source = await animatedPng(SIZE);
+      const auto = await runOne(['convert', '--format', format], source);
+      expect([quarters(auto), auto.pages, auto.warnings]).toEqual(['RGBW', 1, ['animation_lost']]);
+      const first = await runOne(['convert', '--format', format, '--animated', 'first'], source);
+      expect([quarters(first), first.warnings]).toEqual(['RGBW', []]);
+      const args = ['convert', '--format', format, '--animated', 'all'];
+      const all = await runBatch(args, { 'a.png': source });
+      expect(all.record('a.png').error?.code).toBe('animation_unsupported');
+    },
+  );
 
   test('all are kept where they can be, on request as well', async () => {
     const args = ['convert', '--format', 'webp', '--animated', 'all'];

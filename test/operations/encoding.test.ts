@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { runBatch, runOne } from '../batch.ts';
-import { photo, quadrants } from '../fixtures/images.ts';
+import { PRIVATE_EXIF, painted, photo, quadrants } from '../fixtures/images.ts';
 import { displayP3, isDisplayP3, ORANGE, SECRETS, withEverything } from '../fixtures/kinds.ts';
+import { greyProfile, tagJpeg } from '../fixtures/profile.ts';
 import { oriel } from '../oriel.ts';
 import { decode, differences, expectColour, type Pixels, quarters } from '../pixels.ts';
 
@@ -189,6 +190,55 @@ describe('metadata', () => {
     expect(pixels.metadata.icc!.toString('latin1', 16, 20)).toBe('RGB ');
     expectColour(pixels.rgb(10, 8), [223, 31, 28], 12);
   });
+
+  test.each(['icc', 'all'])(
+    '%s cannot keep a profile in GIF, so that its colours change',
+    async (policy) => {
+      const files = await displayP3();
+      const batch = await runBatch(['convert', '--format', 'gif', '--metadata', policy], files);
+      for (const name of Object.keys(files)) {
+        const pixels = await batch.pixels(name);
+        expect(pixels.metadata.hasProfile, name).toBe(false);
+        expectColour(pixels.rgb(8, 8), ORANGE.srgb, 2, name);
+      }
+    },
+  );
+
+  test('icc keeps a profile of grey where the samples are grey', async () => {
+    // Of light as it is: 100 of 255 is a lighter grey than in sRGB.
+    const grey = painted({ width: 16, height: 16, channels: 1 }, () => [100]);
+    const source = tagJpeg(await grey.jpeg({ quality: 100 }).toBuffer(), greyProfile(1));
+    for (const format of ['png', 'jpeg', 'webp', 'avif']) {
+      const quality = format === 'png' ? [] : ['--quality', '100'];
+      const args = ['convert', '--format', format, ...quality, '--metadata'];
+      const none = await runOne([...args, 'none'], source, 'a.jpg');
+      expectColour(none.rgb(8, 8), [168, 168, 168], 1, format);
+      const icc = await runOne([...args, 'icc'], source, 'a.jpg');
+      const isGrey = icc.metadata.channels === 1;
+      expect(isGrey, format).toBe(format === 'png' || format === 'jpeg');
+      expect(icc.metadata.icc?.toString('latin1', 16, 20), format).toBe(isGrey ? 'GRAY' : 'RGB ');
+      const expected = isGrey ? 100 : 168;
+      expectColour(icc.rgb(8, 8), [expected, expected, expected], 1, format);
+    }
+  });
+
+  test.each(['none', 'copyright', 'icc', 'all'])(
+    '%s leaves backgrounds as they are',
+    async (policy) => {
+      const images = [false, true].map((deep) =>
+        painted({ width: 20, height: 20, channels: 2, deep }, () => [0, 0]).withExif(PRIVATE_EXIF),
+      );
+      const files = {
+        'grey.png': await images[0]!.png().toBuffer(),
+        'grey-deep.png': await images[1]!.png().toBuffer(),
+      };
+      const args = ['convert', '--format', 'jpeg', '--quality', '100', '--background', '#ff8800'];
+      const batch = await runBatch([...args, '--metadata', policy], files);
+      for (const name of Object.keys(files)) {
+        expectColour((await batch.pixels(name)).rgb(10, 10), [255, 136, 0], 2, name);
+      }
+    },
+  );
 
   test('icc keeps nothing but the profile', async () => {
     const args = ['convert', '--format', 'webp', '--metadata', 'icc'];
