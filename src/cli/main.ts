@@ -45,8 +45,11 @@ export async function main(argv: readonly string[]): Promise<void> {
   // Whoever prints is told of its error; without these listeners it would end the process as well.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
-  // Until the end is reached: a process that runs out of events has not done its work.
-  process.exitCode = EXIT.failed;
+  let ended = false;
+  process.once('exit', (code) => {
+    // A process that runs out of events has not done its work.
+    if (!ended && code === EXIT.done) process.exitCode = EXIT.failed;
+  });
   let exitCode: number = EXIT.done;
   const program = buildProgram((code) => {
     exitCode = code;
@@ -57,6 +60,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     exitCode = report(error);
   }
+  ended = true;
   process.exitCode = exitCode;
 }
 

@@ -212,7 +212,9 @@ describe('a command line', () => {
     const bare = await oriel([]);
     const asked = await oriel(['--help']);
     expect(bare).toMatchObject({ status: 2, out: '' });
+    const command = await oriel(['help']);
     expect(asked).toMatchObject({ status: 0, stderr: '' });
+    expect(command).toMatchObject({ status: 0, out: asked.out, stderr: '' });
     expect(bare.stderr).toBe(asked.out);
   });
 
