@@ -64,6 +64,7 @@ function refuseContradictions({ outputs, run }: Choices): void {
     [zip !== undefined && out !== undefined, '--zip and --out'],
     [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
     [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
+    [zip !== undefined && outputs.skipExisting, '--zip and --skip-existing'],
     [(out === STANDARD_STREAM || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
   ];
   const refused = pairs.find(([contradiction]) => contradiction);

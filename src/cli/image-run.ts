@@ -94,12 +94,16 @@ function sizeOf(source: Planned['source']): number {
   }
 }
 
-function chooseReport(operation: Operation, { run, outputs }: Choices, head: Head): Report {
+function chooseReport(
+  { gives, columns }: Operation,
+  { options, run, outputs }: Choices,
+  head: Head,
+): Report {
   if (run.json) return jsonReport(head);
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
-  const silent = run.quiet || (operation.gives === 'image' && imageOnStandardOutput);
-  return silent ? failuresReport() : tableReport(operation);
+  const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
+  return silent ? failuresReport() : tableReport(gives, columns?.(options) ?? []);
 }
 
 async function runPlanned(

@@ -1,7 +1,12 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { Failure } from '../failure.ts';
-import { formatOfExtension, type OutputFormat, outputExtension } from '../images/formats.ts';
+import {
+  formatOfExtension,
+  IMAGE_EXTENSIONS,
+  type OutputFormat,
+  outputExtension,
+} from '../images/formats.ts';
 import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';
 
@@ -67,6 +72,14 @@ function namesFile(out: string | undefined): out is string {
   }
 }
 
+/** Whether a path has the ending of an image that we cannot write: surely no folder was meant. */
+function isForeignImage(path: string): boolean {
+  if (/[/\\]$/.test(path)) return false;
+  const ending = extname(path).slice(1).toLowerCase();
+  const foreign = IMAGE_EXTENSIONS.includes(ending) && formatOfExtension(ending) === null;
+  return foreign && !existsSync(path);
+}
+
 const ADVICE =
   "--recursive keeps folders apart below --out, and --name '{name}-{index}.{ext}' numbers the files";
 
@@ -89,6 +102,11 @@ export class OutputNames {
     if (isFile && inputs.length > 1) {
       throw usageFailure(
         `--out ${out}: expected a folder for ${inputs.length} images, received the name of one; ${out}/ is a folder`,
+      );
+    }
+    if (!isFile && out !== undefined && isForeignImage(out)) {
+      throw usageFailure(
+        `--out ${out}: expected the ending of jpeg, png, webp, avif, gif or tiff; ${out}/ is a folder`,
       );
     }
     this.#file = isFile ? out : undefined;

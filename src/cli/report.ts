@@ -122,8 +122,12 @@ function titleCell(column: string): Cell {
   return text(column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toUpperCase());
 }
 
-/** A table for people on standard output, and a line of totals on standard error. */
-export function tableReport({ gives, columns = [] }: Operation): Report {
+/**
+ * A table for people on standard output.
+ *
+ * @param columns keys of the records' `data`, for an operation that gives data
+ */
+export function tableReport(gives: Operation['gives'], columns: readonly string[]): Report {
   const table = new Table();
   const depth = colourDepth();
   const images = ['OUTPUT', 'PIXELS', 'BEFORE', 'AFTER', 'CHANGE'];

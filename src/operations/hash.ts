@@ -45,7 +45,7 @@ export const hash = defineOperation({
       'none',
     ),
   }),
-  columns: ['sha256', 'perceptual'],
+  columns: ({ perceptual }) => (perceptual === 'none' ? ['sha256'] : ['sha256', 'perceptual']),
   examples: ['hash *.jpg', 'hash --perceptual phash --json *.jpg'],
   async run(input, { perceptual }) {
     // A digest needs no decoding: any bytes have one, whatever they hold.

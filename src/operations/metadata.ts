@@ -16,7 +16,16 @@ export const metadata = defineOperation({
     ),
     gps: v.optional(field(v.boolean(), 'tell where the picture was taken'), false),
   }),
-  columns: ['format', 'width', 'height', 'space', 'depth', 'hasAlpha', 'orientation', 'pages'],
+  columns: () => [
+    'format',
+    'width',
+    'height',
+    'space',
+    'depth',
+    'hasAlpha',
+    'orientation',
+    'pages',
+  ],
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
     const { format, width, height, pages, metadata: stored } = await readHeader(input);

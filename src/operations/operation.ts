@@ -19,7 +19,7 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema> {
   /** Roughly, CPU milliseconds for a megabyte of input: tells whether starting threads will pay. */
   readonly cost: number;
   /** Keys of `data` that are worth a column in a table for people. */
-  readonly columns?: readonly string[];
+  columns?(options: v.InferOutput<Schema>): readonly string[];
   /**
    * Answers an argument that is no file, such as a size to be mapped; undefined where it is a file
    * after all. Only the command line takes such arguments.

@@ -15,7 +15,7 @@ export const palette = defineOperation({
   options: v.strictObject({
     count: v.optional(field(integer(1, 20), 'colours at the most'), 6),
   }),
-  columns: ['colors'],
+  columns: () => ['colors'],
   examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],
   async run(input, { count }) {
     await readHeader(input);

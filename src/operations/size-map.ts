@@ -21,7 +21,7 @@ export const sizeMap = defineOperation({
   options: v.strictObject({
     resolution: v.optional(field(v.picklist(RESOLUTIONS), 'long edge that a ratio stands for')),
   }),
-  columns: ['target', 'size'],
+  columns: () => ['target', 'size'],
   examples: [
     'size-map 1280x720 1920x1080',
     'size-map 16:9 --resolution 2K',

@@ -168,8 +168,8 @@ describe('people', () => {
     const cwd = await folderWith('a.jpg');
     const hash = await oriel(['hash', 'a.jpg', 'missing.jpg'], { cwd });
     expect(hash.out.split('\n')).toEqual([
-      `FILE         ${'SHA256'.padEnd(64)}  PERCEPTUAL`,
-      `a.jpg        ${digestOf(join(cwd, 'a.jpg'))}  -`,
+      'FILE         SHA256',
+      `a.jpg        ${digestOf(join(cwd, 'a.jpg'))}`,
       'missing.jpg  failed: no such file (not_found)',
       '',
     ]);

@@ -166,6 +166,14 @@ describe('a command line', () => {
       [...CONVERT, '--zip', 'x.zip', '--keep-mtime', 'a.jpg'],
       '--zip and --keep-mtime exclude each other',
     ],
+    [
+      [...CONVERT, '--zip', 'x.zip', '--skip-existing', 'a.jpg'],
+      '--zip and --skip-existing exclude each other',
+    ],
+    [
+      [...CONVERT, '--out', 'x.bmp', 'a.jpg'],
+      '--out x.bmp: expected the ending of jpeg, png, webp, avif, gif or tiff; x.bmp/ is a folder',
+    ],
     [[...CONVERT, '--zip', '-', '--json', 'a.jpg'], 'an output on - and --json exclude each other'],
     [
       ['size-map', '0x0'],
