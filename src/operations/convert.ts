@@ -10,7 +10,7 @@ export const convert = defineOperation({
   name: 'convert',
   summary: 'Convert images to another format',
   gives: 'image',
-  cost: 100,
+  cost: 400,
   options: v.pipe(
     v.strictObject({ format: formatField('output format'), ...encodingFields }),
     rule(({ format, lossless }) =>

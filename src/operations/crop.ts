@@ -12,7 +12,7 @@ export const crop = defineOperation({
   name: 'crop',
   summary: 'Cut the same rectangle out of every image',
   gives: 'image',
-  cost: 40,
+  cost: 18,
   options: v.strictObject({
     left: field(integer(0), 'pixels from the left edge of the image as seen'),
     top: field(integer(0), 'pixels from the top edge of the image as seen'),

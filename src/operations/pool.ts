@@ -126,8 +126,8 @@ export async function inlinePool(size: number): Promise<ImagePool> {
   };
 }
 
-/** CPU milliseconds of work below which loading a decoder into each thread (60 ms) costs too much. */
-const LITTLE_WORK = 2000;
+/** CPU milliseconds of work below which starting threads (80 ms each) costs more than 3 %. */
+const LITTLE_WORK = 5000;
 /** CPU milliseconds of one file beside which passing it to a thread and back (0.5 ms) is nothing. */
 const LARGE_FILE = 10;
 /** CPU milliseconds that the calling thread itself spends on a file, which bounds how many it feeds. */

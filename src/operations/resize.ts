@@ -166,7 +166,7 @@ export const resize = defineOperation({
   name: 'resize',
   summary: 'Resize images',
   gives: 'image',
-  cost: 40,
+  cost: 15,
   options,
   examples: [
     "resize --width 800 --name '{name}-{width}w.{ext}' *.jpg",

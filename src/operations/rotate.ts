@@ -47,7 +47,7 @@ export const rotate = defineOperation({
   name: 'rotate',
   summary: 'Rotate and mirror images',
   gives: 'image',
-  cost: 60,
+  cost: 70,
   options,
   examples: ['rotate --angle 90 --out turned *.jpg', 'rotate --flop --format png *.jpg'],
   async run(input, given) {
