@@ -1,0 +1,37 @@
+import type { Balance } from './credits.ts';
+
+export const PLANS = ['free', 'paid'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** Somebody who holds credits. Times are milliseconds since 1970, sums are micro-credits. */
+export interface Account extends Balance {
+  readonly id: string;
+  /** Unique; how people address it. */
+  readonly name: string;
+  readonly plan: Plan;
+  /** Signs callbacks (Standard Webhooks, `whsec_…`). */
+  readonly callbackSecret: string;
+  readonly createdAt: number;
+}
+
+/** A credential of an account. The key itself is shown once and never kept. */
+export interface ApiKey {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  /** SHA-256 of the key, hexadecimal. Keys are random, so that a slow hash would protect nothing more. */
+  readonly hash: string;
+  /** Enough of the key to tell it from others: `oriel_Ab3d…9xYz`. */
+  readonly hint: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  /** The models it may name; null for all. */
+  readonly models: readonly string[] | null;
+  /** Requests in a minute; null for what the plan gives. */
+  readonly rpm: number | null;
+  /** Micro-credits that it may spend in all; null for whatever its account has. */
+  readonly budget: number | null;
+  readonly reserved: number;
+  readonly spent: number;
+}

@@ -1,0 +1,155 @@
+import type { Account, ApiKey, Plan } from './account.ts';
+import type { Counts, LedgerEntry, UsageRow } from './ledger.ts';
+import type { Task, TaskError, TaskState, TaskType } from './task.ts';
+
+/** An API key with the account that pays for what it does. */
+export interface KeyHolder {
+  readonly key: ApiKey;
+  readonly account: Account;
+}
+
+export interface NewAccount {
+  readonly name: string;
+  readonly plan: Plan;
+  /** Micro-credits granted from the start. */
+  readonly credits: number;
+}
+
+export type NewKey = Pick<
+  ApiKey,
+  'accountId' | 'name' | 'hash' | 'hint' | 'expiresAt' | 'models' | 'rpm' | 'budget'
+>;
+
+export interface NewTask
+  extends Pick<
+    Task,
+    'accountId' | 'keyId' | 'type' | 'model' | 'request' | 'deadline' | 'idempotency'
+  > {
+  /** Micro-credits to hold until it ends. */
+  readonly reservation: number;
+}
+
+/** What a task that completed gives, and what of its reservation that costs; the rest is released. */
+export interface Completion {
+  readonly result: unknown;
+  readonly charge: number;
+  readonly counts: Partial<Counts>;
+}
+
+export interface TaskQuery {
+  readonly accountId?: string;
+  readonly status?: TaskState;
+  readonly type?: TaskType;
+}
+
+/** Newest first; `after` is the identifier of the last element of the page before. */
+export interface Page<Id> {
+  readonly limit: number;
+  readonly after?: Id;
+}
+
+/** Credits held for a request under way. It lives in memory: where the process dies, it is released. */
+export interface Hold {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly amount: number;
+}
+
+/** What a request used and what that costs, in micro-credits. */
+export interface Metered {
+  readonly model: string;
+  readonly counts: Partial<Counts>;
+  readonly charge: number;
+}
+
+export interface StoreStatistics {
+  readonly accounts: number;
+  readonly keys: number;
+  readonly tasks: Readonly<Record<TaskState, number>>;
+  /** Of all accounts together, in micro-credits. */
+  readonly credits: { readonly granted: number; readonly reserved: number; readonly spent: number };
+}
+
+/**
+ * All that Oriel remembers. Every verb is one transaction: when its promise resolves, what it wrote
+ * is on disk and outlasts a power cut, except where a verb says otherwise; when it rejects, nothing
+ * of it happened. What a verb reads was on disk before it is told. Records are never changed in
+ * place: a reader may keep them.
+ *
+ * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
+ * `task_not_found`; 409 `account_exists`, `key_exists`, `task_state` (the task is not in a state
+ * that allows it), `idempotency_conflict`; `insufficient_quota` with code `insufficient_credits` or
+ * `key_budget_exceeded`; `service_error` with status 503 and code `store_unavailable` where the
+ * disk does not take what must be written.
+ */
+export interface Store {
+  createAccount(account: NewAccount): Promise<Account>;
+  /** By identifier or by name. */
+  findAccount(idOrName: string): Promise<Account | undefined>;
+  /** In the order of creation. */
+  listAccounts(): Promise<readonly Account[]>;
+  /** Adds credits. @param note shown in the ledger */
+  grant(accountId: string, amount: number, note?: string): Promise<Account>;
+  setPlan(accountId: string, plan: Plan): Promise<Account>;
+
+  createKey(key: NewKey): Promise<ApiKey>;
+  /** By the hash of the key. Revoked and expired keys are found too: the caller judges. */
+  findKey(hash: string): Promise<KeyHolder | undefined>;
+  /** In the order of creation; of one account, or of all. */
+  listKeys(accountId?: string): Promise<readonly ApiKey[]>;
+  /** Once revoked, stays so; revoking again changes nothing. */
+  revokeKey(keyId: string): Promise<ApiKey>;
+
+  /**
+   * Records a pending task and holds its credits. The same idempotency key of the same account with
+   * the same fingerprint gives the task that it made before, `created` false.
+   */
+  createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }>;
+  /** pending → processing. Undefined where somebody else was faster or the task has ended. */
+  claimTask(taskId: string): Promise<Task | undefined>;
+  /** processing → completed: charges at most what is reserved, and releases the rest. */
+  completeTask(taskId: string, completion: Completion): Promise<Task>;
+  /**
+   * pending or processing → failed.
+   *
+   * @param charge micro-credits that it cost all the same (`billable_error`); the rest is released
+   */
+  failTask(taskId: string, error: TaskError, charge?: number): Promise<Task>;
+  /** pending or processing → expired, all released. */
+  expireTask(taskId: string): Promise<Task>;
+  /** processing → pending: for work whose processor is gone. */
+  reopenTask(taskId: string): Promise<Task>;
+  /** Undefined for another account's too. */
+  findTask(accountId: string, taskId: string): Promise<Task | undefined>;
+  /** Newest first. */
+  listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
+  /** Every task that has not ended, oldest first: what a worker goes through after a start. */
+  openTasks(): Promise<readonly Task[]>;
+  /** Forgets tasks that ended before a time. Resolves with those it forgot. */
+  deleteTasks(endedBefore: number): Promise<readonly Task[]>;
+
+  /** Holds credits for a request under way. Nothing is written: a hold does not outlast the process. */
+  hold(accountId: string, keyId: string, amount: number): Promise<Hold>;
+  /**
+   * Ends a hold with what the request cost, or records one that had none. More than was held is
+   * charged only as far as the account and the key have it; the answer tells how much that was.
+   * Resolves once the change is made; it is on disk with the next commit, a few milliseconds later,
+   * since the request that it charges is over and nobody waits for it.
+   */
+  settle(holder: Hold | Pick<Hold, 'accountId' | 'keyId'>, metered: Metered): Promise<number>;
+  /** Ends a hold that cost nothing. */
+  release(hold: Hold): Promise<void>;
+
+  /** Newest first. */
+  listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
+  /** Days are inclusive; rows in the order of days, then of models. */
+  listUsage(accountId: string, days: { from: string; to: string }): Promise<readonly UsageRow[]>;
+  /** Folds what each account's ledger has before a time into one `carried` entry. */
+  foldLedger(before: number): Promise<void>;
+
+  /** Cheap: counts are kept, not counted. */
+  statistics(): StoreStatistics;
+  /** Waits for all that is under way, writes down the rest and lets go of the files. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,60 @@
+import type { FailureType } from '../failure.ts';
+
+export const TASK_TYPES = ['image', 'video', 'audio'] as const;
+export type TaskType = (typeof TASK_TYPES)[number];
+
+export const TASK_STATES = ['pending', 'processing', 'completed', 'failed', 'expired'] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+/** What ended a task that did not complete. */
+export interface TaskError {
+  readonly type: FailureType;
+  readonly message: string;
+  readonly code: string | null;
+}
+
+/** One piece of durable media work. Times are milliseconds since 1970, sums are micro-credits. */
+export interface Task {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly type: TaskType;
+  readonly model: string;
+  readonly status: TaskState;
+  /** What is to be done, as the submission validated it. JSON. */
+  readonly request: unknown;
+  /** The `result` of interface part 2.4; null unless completed. JSON. */
+  readonly result: unknown;
+  /** Null unless failed or expired. */
+  readonly error: TaskError | null;
+  /** What is held for it now; 0 in a terminal state. */
+  readonly reserved: number;
+  /** What it has cost; 0 before a terminal state. */
+  readonly charged: number;
+  /** How often it was taken up, the first time included. */
+  readonly attempts: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** When it expires if it has not ended. */
+  readonly deadline: number;
+  /** The client's Idempotency-Key with a fingerprint of the body that came with it. */
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+}
+
+/** The states that a task may go to from each; a terminal state never changes (interface part 3). */
+const NEXT: Readonly<Record<TaskState, readonly TaskState[]>> = {
+  pending: ['processing', 'failed', 'expired'],
+  // Back to pending only by recovery, after whoever processed it has died.
+  processing: ['completed', 'failed', 'expired', 'pending'],
+  completed: [],
+  failed: [],
+  expired: [],
+};
+
+export function mayBecome(from: TaskState, to: TaskState): boolean {
+  return NEXT[from].includes(to);
+}
+
+export function isTerminal(state: TaskState): boolean {
+  return NEXT[state].length === 0;
+}
