@@ -1,0 +1,19 @@
+import type { Logger } from 'pino';
+import type { Catalog } from '../config/catalog.ts';
+import type { Config } from '../config/schema.ts';
+import type { ImagePool } from '../operations/pool.ts';
+import type { Store } from '../store/store.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What the endpoints work with. */
+export interface Gateway {
+  /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly store: Store;
+  readonly pool: ImagePool;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Aborted when the daemon begins to end: nothing new is taken up. */
+  readonly draining: AbortSignal;
+}

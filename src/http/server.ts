@@ -1,0 +1,108 @@
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+import { accountRoutes } from './account-routes.ts';
+import { authenticator } from './auth.ts';
+import { answerFailure, bodyOf, failureOf } from './errors.ts';
+import { continueWhenWelcome } from './expect-continue.ts';
+import type { Gateway } from './gateway.ts';
+import { healthRoutes } from './health-routes.ts';
+import { modelRoutes } from './model-routes.ts';
+import { documentRoutes } from './openapi.ts';
+import { shedLoad } from './overload.ts';
+import { newRequestId } from './request-id.ts';
+import { taskRoutes } from './task-routes.ts';
+import { answerUnknownRoutes } from './unknown-routes.ts';
+
+/** The HTTP server with all its endpoints, not yet listening. */
+export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
+  const { server: settings } = gateway.config;
+  const server = fastify({
+    loggerInstance: gateway.log,
+    // One line a request is written by observeRequests; Fastify would write two.
+    disableRequestLogging: true,
+    genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
+    trustProxy: settings.trustProxy,
+    bodyLimit: settings.bodyLimit,
+    // From the first byte to the last of a request; a body that trickles in must end some time.
+    requestTimeout: settings.requestTimeout,
+    keepAliveTimeout: 75_000,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    frameworkErrors: answerFailure,
+    clientErrorHandler: answerBrokenRequest,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+  }) as unknown as FastifyInstance;
+
+  server.setValidatorCompiler<v.GenericSchema>(({ schema, httpPart }) => (value) => {
+    const parsed = v.safeParse(schema, value);
+    return parsed.success ? { value: parsed.output } : { error: invalid(parsed.issues, httpPart) };
+  });
+  // What is declared of answers is for the documentation; nothing may be dropped from them.
+  server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  server.setErrorHandler(answerFailure);
+  answerUnknownRoutes(server);
+  continueWhenWelcome(server);
+  observeRequests(server, gateway);
+
+  await documentRoutes(server);
+  await shedLoad(server, gateway);
+  server.register(healthRoutes(gateway));
+  server.register(async (api) => {
+    api.addHook('onRequest', authenticator(gateway));
+    api.register(accountRoutes(gateway));
+    api.register(modelRoutes(gateway));
+    api.register(taskRoutes(gateway));
+  });
+  return server;
+}
+
+function invalid(issues: readonly v.BaseIssue<unknown>[], part = 'body'): Failure {
+  const [issue] = issues;
+  const path = issue ? v.getDotPath(issue as never) : null;
+  const place = path ?? (part === 'body' ? 'the body' : `the ${part}`);
+  return new Failure('invalid_request', `${place}: ${issue?.message ?? 'invalid'}`, {
+    ...(path !== null && { param: path }),
+  });
+}
+
+/** Gives every answer its request's identifier, and every request a line in the log and a count. */
+function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway): void {
+  server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
+  server.addHook('onRequest', (request, reply, next) => {
+    reply.header('x-request-id', request.id);
+    if (draining.aborted) reply.header('connection', 'close');
+    next();
+  });
+  server.addHook('onResponse', (request, reply, next) => {
+    const { method, url, routeOptions, id, ip } = request;
+    const route = routeOptions.url ?? 'unknown';
+    const status = reply.statusCode;
+    const milliseconds = reply.elapsedTime;
+    metrics.observeRequest(method, route, status, milliseconds / 1000);
+    // The query may hold what somebody takes for a place to put a secret: the path is enough.
+    const path = url.split('?', 1)[0];
+    const key = request.holder?.key.id;
+    const fields = { requestId: id, method, path, status, milliseconds: Math.round(milliseconds) };
+    request.log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
+    next();
+  });
+}
+
+/** Answers bytes that are no HTTP request, which never reach a route. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+  const [status, reason, code] = BROKEN[error.code ?? ''] ?? BROKEN['']!;
+  const failure = new Failure('invalid_request', `${reason}`, { code, status });
+  const body = JSON.stringify(bodyOf(failureOf(failure)));
+  socket.end(
+    `HTTP/1.1 ${status} ${code}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers are larger than 16 KB', 'headers_too_large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time', 'request_timeout'],
+  '': [400, 'this is not a valid HTTP request', 'malformed_request'],
+};
