@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { completionCommand } from './completion-command.ts';
 import { imageCommand } from './image-command.ts';
+import { serveCommand } from './serve-command.ts';
 import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
@@ -32,6 +33,7 @@ function buildProgram(finish: (exitCode: number) => void): Command {
   for (const operation of OPERATIONS) {
     program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
   }
+  program.addCommand(serveCommand(version(), finish).copyInheritedSettings(program));
   program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
 }

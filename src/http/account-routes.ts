@@ -4,7 +4,8 @@ import { PLANS } from '../store/account.ts';
 import { availableOf, type Balance, toCredits } from '../store/credits.ts';
 import { ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';
 import type { Gateway } from './gateway.ts';
-import { day, pageOf, pageQuery, seconds } from './query.ts';
+import { field, integer } from '../schema.ts';
+import { day, pageLimit, pageOf, seconds } from './query.ts';
 
 const creditsShape = v.object({
   granted: v.number(),
@@ -84,7 +85,12 @@ const usageShape = v.object({
 const usageQuery = v.strictObject({
   from: v.optional(day),
   to: v.optional(day),
-  by: v.optional(v.picklist(['day', 'model']), 'day'),
+  by: v.optional(field(v.picklist(['day', 'model']), 'what a row stands for'), 'day'),
+});
+
+const ledgerQuery = v.strictObject({
+  limit: pageLimit,
+  after: v.optional(field(integer(0), 'the id of the last element of the page before')),
 });
 
 /** Days that usage covers where the client does not say from when. */
@@ -158,11 +164,11 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
       },
     });
 
-    server.get<{ Querystring: v.InferOutput<typeof pageQuery> }>('/v1/account/credits', {
+    server.get<{ Querystring: v.InferOutput<typeof ledgerQuery> }>('/v1/account/credits', {
       schema: {
         summary: "The account's ledger, newest first",
         tags: ['Account'],
-        querystring: pageQuery,
+        querystring: ledgerQuery,
         response: {
           200: v.object({
             object: v.literal('list'),
@@ -172,9 +178,8 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
         },
       },
       handler: async ({ holder, query }) => {
-        const { limit } = query;
-        const after = query.after === undefined ? {} : { after: Number(query.after) };
-        const page = { limit: limit + 1, ...after };
+        const { limit, after } = query;
+        const page = { limit: limit + 1, ...(after !== undefined && { after }) };
         return pageOf(await gateway.store.listLedger(holder.account.id, page), limit, entryOf);
       },
     });

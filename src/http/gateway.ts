@@ -10,6 +10,8 @@ export interface Gateway {
   /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
   readonly config: Config;
   readonly catalog: Catalog;
+  /** Of Oriel, as in package.json. */
+  readonly version: string;
   readonly store: Store;
   readonly pool: ImagePool;
   readonly log: Logger;

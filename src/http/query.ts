@@ -1,34 +1,36 @@
 import * as v from 'valibot';
-
-/** A whole number in a query, where everything is text. */
-const count = (minimum: number, maximum: number) =>
-  v.pipe(
-    v.string(),
-    v.regex(/^\d{1,15}$/, `expected an integer from ${minimum} to ${maximum}`),
-    v.transform(Number),
-    v.minValue(minimum, `expected an integer from ${minimum} to ${maximum}`),
-    v.maxValue(maximum, `expected an integer from ${minimum} to ${maximum}`),
-  );
+import { field, fieldsOf, fromText, integer, type ObjectSchema, parseFields } from '../schema.ts';
 
 /** Elements of one page of a list. */
-export const pageLimit = v.optional(count(1, 100), '20');
-
-export const pageQuery = v.strictObject({
-  limit: pageLimit,
-  after: v.optional(
-    v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'expected the id of the last element before the page')),
-  ),
-});
+export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);
 
 /** A day of the calendar, UTC. */
-export const day = v.pipe(
-  v.string(),
-  v.regex(/^\d{4}-\d{2}-\d{2}$/, 'expected a day like 2026-01-31'),
-  v.check((text) => {
-    const time = Date.parse(text);
-    return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
-  }, 'expected a day of the calendar'),
+export const day = field(
+  v.pipe(
+    v.string(),
+    v.isoDate(),
+    v.check((text) => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)),
+  ),
+  'a day, UTC',
+  { expects: 'a day of the calendar like 2026-01-31' },
 );
+
+/**
+ * Reads the query of a URL, where everything is text.
+ *
+ * @throws Failure invalid_request that names the parameter
+ */
+export function parseQuery<Output>(
+  schema: ObjectSchema<Output>,
+  query: Readonly<Record<string, unknown>>,
+): Output {
+  const values = { ...query };
+  for (const one of fieldsOf(schema)) {
+    const value = values[one.name];
+    if (typeof value === 'string') values[one.name] = fromText(one, value);
+  }
+  return parseFields(schema, values);
+}
 
 /**
  * One page of a list, of which one element more than fits was fetched to know whether more follow.

@@ -1,15 +1,17 @@
+import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
 import { authenticator } from './auth.ts';
-import { answerFailure, bodyOf, failureOf } from './errors.ts';
+import { answerFailure, bodyOf } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
+import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
 import { taskRoutes } from './task-routes.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
@@ -34,9 +36,12 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
   }) as unknown as FastifyInstance;
 
-  server.setValidatorCompiler<v.GenericSchema>(({ schema, httpPart }) => (value) => {
-    const parsed = v.safeParse(schema, value);
-    return parsed.success ? { value: parsed.output } : { error: invalid(parsed.issues, httpPart) };
+  server.setValidatorCompiler<ObjectSchema>(({ schema, httpPart }) => (value) => {
+    try {
+      return { value: httpPart === 'querystring' ? parseQuery(schema, value) : value };
+    } catch (error) {
+      return { error: error as Failure };
+    }
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => (value) => JSON.stringify(value));
@@ -45,7 +50,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   continueWhenWelcome(server);
   observeRequests(server, gateway);
 
-  await documentRoutes(server);
+  await documentRoutes(server, gateway.version);
   await shedLoad(server, gateway);
   server.register(healthRoutes(gateway));
   server.register(async (api) => {
@@ -55,15 +60,6 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     api.register(taskRoutes(gateway));
   });
   return server;
-}
-
-function invalid(issues: readonly v.BaseIssue<unknown>[], part = 'body'): Failure {
-  const [issue] = issues;
-  const path = issue ? v.getDotPath(issue as never) : null;
-  const place = path ?? (part === 'body' ? 'the body' : `the ${part}`);
-  return new Failure('invalid_request', `${place}: ${issue?.message ?? 'invalid'}`, {
-    ...(path !== null && { param: path }),
-  });
 }
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
@@ -90,11 +86,11 @@ function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway
 }
 
 /** Answers bytes that are no HTTP request, which never reach a route. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket) {
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
   const [status, reason, code] = BROKEN[error.code ?? ''] ?? BROKEN['']!;
-  const failure = new Failure('invalid_request', `${reason}`, { code, status });
-  const body = JSON.stringify(bodyOf(failureOf(failure)));
+  const failure = new Failure('invalid_request', reason, { code, status });
+  const body = JSON.stringify(bodyOf(failure));
   socket.end(
     `HTTP/1.1 ${status} ${code}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

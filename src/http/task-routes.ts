@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { field } from '../schema.ts';
 import { TASK_STATES, TASK_TYPES, type Task } from '../store/task.ts';
 import type { Gateway } from './gateway.ts';
 import { pageLimit, pageOf } from './query.ts';
@@ -29,10 +30,10 @@ function taskOf(task: Task): v.InferOutput<typeof taskShape> {
 }
 
 const listQuery = v.strictObject({
-  status: v.optional(v.picklist(TASK_STATES)),
-  type: v.optional(v.picklist(TASK_TYPES)),
+  status: v.optional(field(v.picklist(TASK_STATES), 'only tasks in this state')),
+  type: v.optional(field(v.picklist(TASK_TYPES), 'only tasks of this type')),
   limit: pageLimit,
-  after: v.optional(v.string()),
+  after: v.optional(field(v.string(), 'the task_id of the last element of the page before')),
 });
 
 /** Looking tasks up: only the caller's own exist for it. */

@@ -1,0 +1,129 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { firstRun } from './administration/first-run.ts';
+import { catalogOf } from './config/catalog.ts';
+import type { Config } from './config/schema.ts';
+import { Failure } from './failure.ts';
+import { startAdmin } from './http/admin.ts';
+import type { Gateway } from './http/gateway.ts';
+import { openLog } from './http/log.ts';
+import { Metrics } from './http/metrics.ts';
+import { buildServer } from './http/server.ts';
+import { startPool } from './operations/pool.ts';
+import { openStore } from './store/lowdb/driver.ts';
+
+/** A daemon that answers. */
+export interface Daemon {
+  /** Where it listens: `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** The first key of a new data directory. It is told once and kept nowhere. */
+  readonly firstKey: string | undefined;
+  readonly log: Logger;
+  /** Puts a configuration in the place of the one in force; requests under way do not notice. */
+  reconfigure(config: Config): void;
+  /** Takes nothing new, waits for what is under way as long as the grace allows, and ends. */
+  close(): Promise<void>;
+}
+
+export interface DaemonOptions {
+  readonly version: string;
+  /** A key for the owner that somebody chose, instead of one that is drawn and printed. */
+  readonly bootstrapKey?: string;
+}
+
+/** Starts the daemon: the one place that knows all its parts. */
+export async function startDaemon(
+  initial: Config,
+  { version, bootstrapKey }: DaemonOptions,
+): Promise<Daemon> {
+  let config = initial;
+  let catalog = catalogOf(config);
+  const log = await openLog(config.log);
+  const metrics = new Metrics();
+  const draining = new AbortController();
+  const store = await openStore({
+    directory: join(config.dataDir, 'store'),
+    onCommit: (commit) => metrics.observeCommit(commit),
+    onRecovery: (report) => log.warn(report, 'the store was recovered'),
+  });
+  const closers: (() => Promise<void>)[] = [() => store.close()];
+  const closeAll = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const owner = await firstRun(store, {
+      credits: config.owner.credits,
+      ...(bootstrapKey !== undefined && { bootstrapKey }),
+    });
+    const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
+    closers.push(() => pool.close());
+    metrics.watch(pool, store);
+    const gateway: Gateway = {
+      get config() {
+        return config;
+      },
+      get catalog() {
+        return catalog;
+      },
+      version,
+      store,
+      pool,
+      log,
+      metrics,
+      draining: draining.signal,
+    };
+    const server = await buildServer(gateway);
+    closers.push(() => server.close());
+    const { host, port } = config.server;
+    await server.listen({ host, port }).catch((error: unknown) => {
+      throw listenFailure(error, host, port);
+    });
+    const admin = await startAdmin({ store, log, directory: config.dataDir });
+    closers.push(() => admin.close());
+
+    return {
+      url: urlOf(server.addresses()[0]!),
+      firstKey: owner?.key,
+      log,
+      reconfigure(next) {
+        config = next;
+        catalog = catalogOf(next);
+      },
+      async close() {
+        draining.abort();
+        // Connections that outlast the grace are cut; what they asked for is aborted with them.
+        const cut = setTimeout(
+          () => server.server.closeAllConnections(),
+          config.server.grace,
+        );
+        await closeAll();
+        clearTimeout(cut);
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+function urlOf({ address, family, port }: { address: string; family: unknown; port: number }) {
+  const host = family === 'IPv6' || family === 6 ? `[${address}]` : address;
+  return `http://${host}:${port}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
+};
+
+function listenFailure(error: unknown, host: string, port: number): Failure {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return new Failure(
+    'service_error',
+    `cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`,
+    { code: 'listen_failed', cause: error },
+  );
+}

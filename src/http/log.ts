@@ -1,0 +1,45 @@
+import { type Logger, type LoggerOptions, pino } from 'pino';
+
+export const LOG_FORMATS = ['auto', 'pretty', 'json'] as const;
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+export interface LogSettings {
+  readonly level: (typeof LOG_LEVELS)[number];
+  /** `auto`: pretty on a terminal, JSON anywhere else. */
+  readonly format: (typeof LOG_FORMATS)[number];
+}
+
+/**
+ * The daemon's log on standard output. No line is made of headers or bodies, which hold secrets;
+ * should one be logged by mistake some day, these places are blotted out.
+ */
+const OPTIONS: LoggerOptions = {
+  base: null,
+  timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  formatters: { level: (label) => ({ level: label }) },
+  redact: {
+    paths: [
+      'authorization',
+      '*.authorization',
+      '*.headers.authorization',
+      '*.headers["x-api-key"]',
+      'headers.authorization',
+      'headers["x-api-key"]',
+      'apiKey',
+      '*.apiKey',
+    ],
+    censor: '***',
+  },
+};
+
+export async function openLog({ level, format }: LogSettings): Promise<Logger> {
+  const options = { ...OPTIONS, level };
+  if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) {
+    return pino(options, pino.destination({ dest: 1, sync: true }));
+  }
+  const { default: pretty } = await import('pino-pretty');
+  return pino(
+    options,
+    pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true }),
+  );
+}

@@ -1,0 +1,95 @@
+import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+import { type Run, type RunOptions, type Running, start, temporaryFolder } from './oriel.ts';
+
+/** The owner's key in tests that do not look at how the first one is made. */
+export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The daemon as a process of its own, on a port of its own. */
+export interface TestDaemon extends Running {
+  readonly url: string;
+  /** Its data directory. */
+  readonly data: string;
+  /** What it has logged so far. */
+  readonly log: readonly LogLine[];
+  /** Resolves with the first line, past or future, that has a message. */
+  logged(message: string): Promise<LogLine>;
+  /** A request with the owner's key. The path may be a whole URL. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** Ends it as the system would, and waits. */
+  stop(signal?: NodeJS.Signals): Promise<Run>;
+}
+
+export interface DaemonSettings extends Omit<RunOptions, 'input'> {
+  /** A data directory to go on with; a new one where not given. */
+  readonly data?: string;
+  readonly args?: readonly string[];
+}
+
+/** Starts `oriel serve` and waits until it is ready; the running test's end stops it. */
+export async function startDaemon({
+  data = temporaryFolder(),
+  args = [],
+  env = {},
+  ...options
+}: DaemonSettings = {}): Promise<TestDaemon> {
+  const running = start(
+    ['serve', '--port', '0', '--data', data, '--log-format', 'json', ...args],
+    {
+      cwd: data,
+      ...options,
+      env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY, ...env },
+    },
+  );
+  const { child, ended } = running;
+  const log: LogLine[] = [];
+  const watchers = new Set<(line: LogLine) => void>();
+  createInterface({ input: child.stdout! }).on('line', (text) => {
+    const line = JSON.parse(text) as LogLine;
+    log.push(line);
+    for (const watch of watchers) watch(line);
+  });
+  const logged = async (message: string): Promise<LogLine> => {
+    const past = log.find(({ msg }) => msg === message);
+    if (past) return past;
+    const future = new Promise<LogLine>((resolve) => {
+      const watch = (line: LogLine) => {
+        if (line.msg !== message) return;
+        watchers.delete(watch);
+        resolve(line);
+      };
+      watchers.add(watch);
+    });
+    const gone = ended.then(({ status, stderr }) => {
+      throw new Error(`the daemon ended with ${status} before it said "${message}": ${stderr}`);
+    });
+    return Promise.race([future, gone]);
+  };
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return ended;
+  };
+  onTestFinished(async () => {
+    await stop('SIGKILL');
+  });
+  const { url } = (await logged('ready')) as unknown as { url: string };
+  return {
+    ...running,
+    url,
+    data,
+    log,
+    logged,
+    stop,
+    request: (path, init = {}) => {
+      const headers = new Headers(init.headers);
+      if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
+      return fetch(new URL(path, url), { ...init, headers });
+    },
+  };
+}
