@@ -33,7 +33,9 @@ it('writes one line a request, without anything secret', async () => {
 it('is text for people where asked for', async () => {
   const args = ['serve', '--port', '0', '--data', temporaryFolder(), '--log-format', 'pretty'];
   const { child, ended } = start(args);
-  for await (const chunk of child.stdout!) if (String(chunk).includes('ready')) break;
+  await new Promise<void>((resolve) => {
+    child.stdout!.on('data', (chunk) => String(chunk).includes('ready') && resolve());
+  });
   child.kill('SIGTERM');
   const { out, code } = await ended;
   expect(code).toBe(0);
