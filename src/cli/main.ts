@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { completionCommand } from './completion-command.ts';
+import { configCommand } from './config-command.ts';
 import { imageCommand } from './image-command.ts';
 import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
@@ -32,6 +34,7 @@ function buildProgram(finish: (exitCode: number) => void): Command {
   for (const operation of OPERATIONS) {
     program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
   }
+  program.addCommand(configCommand(program));
   program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
 }
@@ -68,6 +71,11 @@ function report(error: unknown): number {
   // Commander has printed its own message; asking for help is no error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof Failure) {
+    if (error.code === INVALID_CONFIG) {
+      // One fault a line, each with its place, as compilers tell theirs.
+      sayLines(error.message);
+      return EXIT.failed;
+    }
     say(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }
