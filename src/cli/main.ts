@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import { administrationCommands } from './administration-command.ts';
 import { completionCommand } from './completion-command.ts';
 import { imageCommand } from './image-command.ts';
 import { serveCommand } from './serve-command.ts';
@@ -34,6 +35,10 @@ function buildProgram(finish: (exitCode: number) => void): Command {
     program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
   }
   program.addCommand(serveCommand(version(), finish).copyInheritedSettings(program));
+  for (const group of administrationCommands()) {
+    program.addCommand(group.copyInheritedSettings(program));
+    for (const verb of group.commands) verb.copyInheritedSettings(group);
+  }
   program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
 }
