@@ -76,14 +76,14 @@ export async function startDaemon(
     const server = await buildServer(gateway);
     closers.push(() => server.close());
     const { host, port } = config.server;
-    await server.listen({ host, port }).catch((error: unknown) => {
+    const url = await server.listen({ host, port }).catch((error: unknown) => {
       throw listenFailure(error, host, port);
     });
     const admin = await startAdmin({ store, log, directory: config.dataDir });
     closers.push(() => admin.close());
 
     return {
-      url: urlOf(server.addresses()[0]!),
+      url,
       firstKey: owner?.key,
       log,
       reconfigure(next) {
@@ -93,10 +93,7 @@ export async function startDaemon(
       async close() {
         draining.abort();
         // Connections that outlast the grace are cut; what they asked for is aborted with them.
-        const cut = setTimeout(
-          () => server.server.closeAllConnections(),
-          config.server.grace,
-        );
+        const cut = setTimeout(() => server.server.closeAllConnections(), config.server.grace);
         await closeAll();
         clearTimeout(cut);
       },
@@ -105,11 +102,6 @@ export async function startDaemon(
     await closeAll();
     throw error;
   }
-}
-
-function urlOf({ address, family, port }: { address: string; family: unknown; port: number }) {
-  const host = family === 'IPv6' || family === 6 ? `[${address}]` : address;
-  return `http://${host}:${port}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

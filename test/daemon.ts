@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { onTestFinished } from 'vitest';
-import { type Run, type RunOptions, type Running, start, temporaryFolder } from './oriel.ts';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { type Run, type Running, type RunOptions, start, temporaryFolder } from './oriel.ts';
 
 /** The owner's key in tests that do not look at how the first one is made. */
 export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
@@ -30,23 +33,48 @@ export interface DaemonSettings extends Omit<RunOptions, 'input'> {
   /** A data directory to go on with; a new one where not given. */
   readonly data?: string;
   readonly args?: readonly string[];
+  /** What `oriel.yaml` says. */
+  readonly config?: object;
 }
 
 /** Starts `oriel serve` and waits until it is ready; the running test's end stops it. */
-export async function startDaemon({
-  data = temporaryFolder(),
+export async function startDaemon(settings: DaemonSettings = {}): Promise<TestDaemon> {
+  const launched = launch({ ...settings, data: settings.data ?? temporaryFolder() });
+  onTestFinished(() => launched.end());
+  return launched.ready;
+}
+
+/** One daemon for all tests of a describe block. */
+export function sharedDaemon(settings: DaemonSettings = {}): () => TestDaemon {
+  let daemon: TestDaemon | undefined;
+  const data = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  let end = async () => {};
+  beforeAll(async () => {
+    const launched = launch({ ...settings, data });
+    end = launched.end;
+    daemon = await launched.ready;
+  });
+  afterAll(async () => {
+    await end();
+    rmSync(data, { recursive: true, force: true });
+  });
+  return () => daemon!;
+}
+
+function launch({
+  data,
   args = [],
   env = {},
+  config,
   ...options
-}: DaemonSettings = {}): Promise<TestDaemon> {
-  const running = start(
-    ['serve', '--port', '0', '--data', data, '--log-format', 'json', ...args],
-    {
-      cwd: data,
-      ...options,
-      env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY, ...env },
-    },
-  );
+}: DaemonSettings & { data: string }): { ready: Promise<TestDaemon>; end: () => Promise<void> } {
+  // Every JSON document is a YAML document.
+  if (config) writeFileSync(join(data, 'oriel.yaml'), JSON.stringify(config));
+  const running = start(['serve', '--port', '0', '--data', data, '--log-format', 'json', ...args], {
+    cwd: data,
+    ...options,
+    env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY, ...env },
+  });
   const { child, ended } = running;
   const log: LogLine[] = [];
   const watchers = new Set<(line: LogLine) => void>();
@@ -75,21 +103,26 @@ export async function startDaemon({
     child.kill(signal);
     return ended;
   };
-  onTestFinished(async () => {
-    await stop('SIGKILL');
+  const ready = logged('ready').then((line): TestDaemon => {
+    const url = String(line['url']);
+    return {
+      ...running,
+      url,
+      data,
+      log,
+      logged,
+      stop,
+      request: (path, init = {}) => {
+        const headers = new Headers(init.headers);
+        if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
+        return fetch(new URL(path, url), { ...init, headers });
+      },
+    };
   });
-  const { url } = (await logged('ready')) as unknown as { url: string };
   return {
-    ...running,
-    url,
-    data,
-    log,
-    logged,
-    stop,
-    request: (path, init = {}) => {
-      const headers = new Headers(init.headers);
-      if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
-      return fetch(new URL(path, url), { ...init, headers });
+    ready,
+    end: async () => {
+      await stop('SIGKILL');
     },
   };
 }

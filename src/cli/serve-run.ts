@@ -3,7 +3,7 @@ import { type Loaded, loadConfig, settingsForRestart } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { readFlags } from './flags.ts';
-import { serveFlags } from './serve-command.ts';
+import { serveFlags } from './serve-flags.ts';
 import { sayLines } from './terminal.ts';
 
 const END = ['SIGTERM', 'SIGINT'] as const;

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
+import { field, integer } from '../schema.ts';
 import { PLANS } from '../store/account.ts';
 import { availableOf, type Balance, toCredits } from '../store/credits.ts';
 import { ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';
 import type { Gateway } from './gateway.ts';
-import { field, integer } from '../schema.ts';
 import { day, pageLimit, pageOf, seconds } from './query.ts';
 
 const creditsShape = v.object({
@@ -186,7 +186,8 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
 
     server.get<{ Querystring: v.InferOutput<typeof usageQuery> }>('/v1/account/usage', {
       schema: {
-        summary: 'Requests, tokens, outputs and credits, by day or by model; days are UTC, inclusive',
+        summary:
+          'Requests, tokens, outputs and credits, by day or by model; days are UTC, inclusive',
         tags: ['Account'],
         querystring: usageQuery,
         response: { 200: usageShape },

@@ -19,9 +19,13 @@ function credentialOf({ headers }: FastifyRequest): string {
   if (authorization === undefined) {
     const key = headers['x-api-key'];
     if (typeof key === 'string' && key !== '') return key;
-    throw new Failure('auth_error', 'no API key came; send the header Authorization: Bearer <key>', {
-      code: 'missing_api_key',
-    });
+    throw new Failure(
+      'auth_error',
+      'no API key came; send the header Authorization: Bearer <key>',
+      {
+        code: 'missing_api_key',
+      },
+    );
   }
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (token === undefined) {

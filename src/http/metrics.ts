@@ -1,7 +1,7 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ImagePool } from '../operations/pool.ts';
-import type { Store } from '../store/store.ts';
 import { toCredits } from '../store/credits.ts';
+import type { Store } from '../store/store.ts';
 
 /** What one commit of the store took. */
 export interface Commit {

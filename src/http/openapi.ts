@@ -35,7 +35,11 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
   await server.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Oriel', version: '1.0.0', description: INTRODUCTION, 'x-oriel': version },
+      info: {
+        title: 'Oriel',
+        version: '1.0.0',
+        description: `${INTRODUCTION}\n\nServed by Oriel ${version}.`,
+      },
       components: {
         securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       },

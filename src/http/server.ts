@@ -86,8 +86,11 @@ function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway
 }
 
 /** Answers bytes that are no HTTP request, which never reach a route. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
   const [status, reason, code] = BROKEN[error.code ?? ''] ?? BROKEN['']!;
   const failure = new Failure('invalid_request', reason, { code, status });
   const body = JSON.stringify(bodyOf(failure));

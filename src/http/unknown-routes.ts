@@ -21,10 +21,14 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
         status: 405,
       });
     }
-    throw new Failure('invalid_request', `there is no endpoint ${path}; /docs lists what there is`, {
-      code: 'unknown_endpoint',
-      status: 404,
-    });
+    throw new Failure(
+      'invalid_request',
+      `there is no endpoint ${path}; /docs lists what there is`,
+      {
+        code: 'unknown_endpoint',
+        status: 404,
+      },
+    );
   });
 }
 
