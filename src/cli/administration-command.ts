@@ -1,24 +1,9 @@
 import { Argument, Command } from 'commander';
-import * as v from 'valibot';
 import { VERBS } from '../administration/registry.ts';
 import { GROUPS, type Verb } from '../administration/verb.ts';
-import { field, fieldsOf, fromText } from '../schema.ts';
+import { fieldsOf, fromText } from '../schema.ts';
+import { administrationFlags } from './administration-flags.ts';
 import { addFlags, attachField, describeField } from './flags.ts';
-
-/** Which store it is about, and how the result is printed. */
-export const administrationFlags = v.strictObject({
-  config: v.optional(
-    field(v.pipe(v.string(), v.nonEmpty()), 'configuration; oriel.yaml where there is one', {
-      expects: 'a file',
-    }),
-  ),
-  data: v.optional(
-    field(v.pipe(v.string(), v.nonEmpty()), 'folder that holds everything Oriel remembers', {
-      expects: 'a folder',
-    }),
-  ),
-  json: v.optional(field(v.boolean(), 'print the result as JSON'), false),
-});
 
 /** The commands of all that can be done to accounts and keys. */
 export function administrationCommands(): Command[] {

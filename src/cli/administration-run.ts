@@ -3,7 +3,7 @@ import { loadConfig } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
 import { fieldsOf, parseFields } from '../schema.ts';
-import { administrationFlags } from './administration-command.ts';
+import { administrationFlags } from './administration-flags.ts';
 import { flagOf, readFlags } from './flags.ts';
 import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
@@ -27,7 +27,7 @@ export async function runAdministration(
   const label = (name: string) => (verb.places.includes(name) ? `<${name}>` : flagOf(name));
   // Read here for the errors, which name flags; whoever has the store reads it again.
   const options = parseFields(verb.options, input, label);
-  const dataDir = data ?? configuredDataDir(config);
+  const dataDir = data ?? dataDirOf(config);
   const result = await administer(verb, { input, options, dataDir }).catch(withoutParam);
   if (json) return print(`${jsonText(result)}\n`);
   await present(verb, result);
@@ -38,9 +38,9 @@ function typedOf(verb: Verb, flags: Readonly<Record<string, unknown>>): Record<s
   return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
 }
 
-function configuredDataDir(file: string | undefined): string {
+function dataDirOf(file: string | undefined): string {
   const { config } = loadConfig({
-    ...(file !== undefined && { file }),
+    file,
     env: process.env,
     cwd: process.cwd(),
   });

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Door, readDoor } from '../administration/door.ts';
 import type { Verb } from '../administration/verb.ts';
 import { Failure, type FailureType } from '../failure.ts';
-import { openStore } from '../store/lowdb/driver.ts';
+import { openStore } from '../store/lowdb/open.ts';
 
 interface Request {
   /** What the daemon is sent, and `options` what its schema makes of it. */
