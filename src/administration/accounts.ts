@@ -21,7 +21,7 @@ const createAccount = defineVerb({
   options: v.strictObject({
     name: newName('what it is called; unique'),
     plan: v.optional(plan, 'free'),
-    credits: v.optional(credits('credits that it starts with', '0'), '0'),
+    credits: v.optional(credits('what it starts with', '0'), '0'),
   }),
   examples: ['accounts create ci --plan paid --credits 1000'],
   run: async (store, account) => accountRecord(await store.createAccount(account)),
@@ -65,7 +65,7 @@ const grantCredits = defineVerb({
   places: ['name', 'credits'],
   options: v.strictObject({
     name: accountReference('the account'),
-    credits: credits('how many; a decimal number', '0.000001'),
+    credits: credits('how many', '0.000001'),
     note: v.optional(note('shown in its ledger')),
   }),
   examples: ['accounts grant ci 12.5 --note "invoice 7"'],

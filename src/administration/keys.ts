@@ -15,11 +15,11 @@ const createKey = defineVerb({
   places: [],
   options: v.strictObject({
     account: accountReference('the account that pays for what it does'),
-    name: v.optional(newName('what it is called'), 'default'),
+    name: v.optional(newName('what it is called'), 'unnamed'),
     expires: v.optional(expiry('when it ends')),
     models: v.optional(models('the only models that it may name')),
     rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
-    budget: v.optional(credits('credits that it may spend in all', '0.000001')),
+    budget: v.optional(credits('what it may spend in all', '0.000001')),
   }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
   run: async (store, options) => {

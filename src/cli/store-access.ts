@@ -14,7 +14,7 @@ interface Request {
 }
 
 /** Milliseconds for whoever has the store to let go of it, or to open its door. */
-const PATIENCE = 15_000;
+const PATIENCE = 10_000;
 const PAUSE = 40;
 /** Milliseconds for one answer of the daemon. */
 const ANSWER = 30_000;
