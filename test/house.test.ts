@@ -28,7 +28,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts'],
-  lowdb: ['src/store/lowdb.ts'],
+  lowdb: ['src/store/lowdb/'],
   yaml: ['src/config/'],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
