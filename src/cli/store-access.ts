@@ -5,6 +5,7 @@ import { type Door, readDoor } from '../administration/door.ts';
 import type { Verb } from '../administration/verb.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import { openStore } from '../store/lowdb/open.ts';
+import { say } from './terminal.ts';
 
 interface Request {
   /** What the daemon is sent, and `options` what its schema makes of it. */
@@ -60,7 +61,11 @@ async function attempt(
 ): Promise<Done | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
   try {
-    store = await openStore({ directory });
+    store = await openStore({
+      directory,
+      onRecovery: ({ file, dropped }) =>
+        say(`oriel: ${file}: ${dropped} bytes that a crash left half written were cut off`),
+    });
   } catch (error) {
     if (error instanceof Failure && error.code === 'store_locked') return error;
     throw error;
