@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
   ['http'],
   ['text', 'media', 'workers'],
-  ['operations', 'config'],
+  ['administration', 'operations', 'config'],
   ['images'],
   ['store', 'upstream', 'schema'],
   ['failure'],

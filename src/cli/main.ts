@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import { administrationCommands } from './administration-command.ts';
 import { completionCommand } from './completion-command.ts';
 import { configCommand } from './config-command.ts';
 import { imageCommand } from './image-command.ts';
@@ -37,6 +38,10 @@ function buildProgram(finish: (exitCode: number) => void): Command {
   }
   program.addCommand(serveCommand(version(), finish).copyInheritedSettings(program));
   program.addCommand(configCommand(program));
+  for (const group of administrationCommands()) {
+    program.addCommand(group.copyInheritedSettings(program));
+    for (const verb of group.commands) verb.copyInheritedSettings(group);
+  }
   program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
 }
