@@ -73,7 +73,7 @@ describe('the document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const found = await document();
     expect(found.openapi).toBe('3.1.0');
-    const { valid, errors } = await new Validator().validate(found);
+    const { valid, errors } = await new Validator().validate({ ...found });
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
   });
