@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
 import { VERBS } from '../administration/registry.ts';
@@ -29,7 +29,7 @@ export async function startAdmin({
   const token = newToken();
   const server = fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: 65_536,
     requestTimeout: 10_000,
     // A request that got in before the end is done; one after it finds nobody.
@@ -37,6 +37,8 @@ export async function startAdmin({
     forceCloseConnections: 'idle',
     frameworkErrors: answerFailure,
   }) as unknown as FastifyInstance;
+  // Browsers let every page send plain text anywhere, without asking first.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   server.addHook('onRequest', async (request) => admit(request, token));
   server.addHook('onResponse', async ({ method, url, id }, { statusCode: status }) => {
