@@ -37,6 +37,8 @@ export async function startAdmin({
     forceCloseConnections: 'idle',
     frameworkErrors: answerFailure,
   }) as unknown as FastifyInstance;
+  // Browsers let every page send plain text anywhere, without asking first.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   server.addHook('onRequest', async (request) => admit(request, token));
   server.addHook('onResponse', async ({ method, url, id }, { statusCode: status }) => {

@@ -45,6 +45,8 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  // Fastify takes plain text for a body too; none of ours is one.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
