@@ -14,14 +14,14 @@ interface Line {
  * who wants one place waits for somebody to finish, never for somebody's queue.
  */
 export class Places {
-  readonly #count: () => number;
+  readonly #count: number;
   /** Clients that have or want a place; who had one the longest ago, or came first, is first. */
   readonly #lines = new Map<string, Line>();
   #taken = 0;
   #waiting = 0;
 
-  /** @param count how many places there are; asked anew each time, so that it may change */
-  constructor(count: () => number) {
+  /** @param count how many places there are */
+  constructor(count: number) {
     this.#count = count;
   }
 
@@ -79,7 +79,7 @@ export class Places {
   }
 
   #admit(): void {
-    while (this.#waiting > 0 && this.#taken < this.#count()) {
+    while (this.#waiting > 0 && this.#taken < this.#count) {
       const [client, line] = this.#next();
       line.taken += 1;
       this.#taken += 1;

@@ -84,7 +84,7 @@ export async function startPool({
   piscina.on('error', () => {});
 
   // Jobs wait here rather than in Piscina, which does not tell when it starts one.
-  const places = new Places(() => threads);
+  const places = new Places(threads);
   const finished = new Map<string, { jobs: number; milliseconds: number }>();
   const count = (operation: string, milliseconds: number) => {
     const counted = finished.get(operation) ?? { jobs: 0, milliseconds: 0 };
