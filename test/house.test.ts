@@ -29,6 +29,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts'],
   lowdb: ['src/store/lowdb.ts'],
+  yaml: ['src/config/'],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
 };
@@ -37,7 +38,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 const SPOKEN = ['sharp', '#workers/'];
 
 /** Libraries without an owner: options are declared where they are used. */
-const ANYWHERE = ['valibot'];
+const ANYWHERE = ['valibot', '@valibot/to-json-schema'];
 
 /** Whose job it is to import a file by a name that only running code knows. */
 const COMPUTED = 'src/operations/pool.ts';

@@ -1,9 +1,9 @@
 import { type Daemon, startDaemon } from '../app.ts';
-import { type Loaded, loadConfig, settingsForRestart } from '../config/load.ts';
+import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { readFlags } from './flags.ts';
-import { serveFlags } from './serve-command.ts';
+import { serveFlags } from './serve-flags.ts';
 import { sayLines } from './terminal.ts';
 
 const END = ['SIGTERM', 'SIGINT'] as const;
@@ -14,23 +14,24 @@ export async function runServe(
   version: string,
 ): Promise<number> {
   const flags = readFlags(serveFlags, values);
-  const load = (): Loaded => {
-    const loaded = loadConfig({
-      ...(flags.config !== undefined && { file: flags.config }),
-      env: process.env,
-      cwd: process.cwd(),
-    });
-    return { ...loaded, config: withFlags(loaded.config, flags) };
-  };
-  const { config, file } = load();
+  const source = { file: flags.config, env: process.env, cwd: process.cwd() };
+  const loaded = loadConfig(source);
+  const config = withFlags(loaded.config, flags);
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'];
   const daemon = await startDaemon(config, {
     version,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
-  daemon.log.info({ url: daemon.url, config: file, dataDir: config.dataDir }, 'ready');
-  if (daemon.firstKey !== undefined) welcome(daemon.url, daemon.firstKey);
-  await ended(daemon, config, load);
+  const { log, url, firstKey } = daemon;
+  for (const warning of loaded.warnings) log.warn({ setting: warning }, 'hardly meant');
+  log.info({ url, config: loaded.file, dataDir: config.dataDir }, 'ready');
+  if (firstKey !== undefined) welcome(url, firstKey);
+  const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
+  const signal = await ended();
+  log.info({ signal }, 'draining');
+  await daemon.close();
+  stopReloading();
+  log.info('stopped');
   return 0;
 }
 
@@ -67,32 +68,39 @@ It is shown this once. Try it:
 `);
 }
 
-/** Resolves when a signal has ended the daemon. A second one ends the process at once. */
-async function ended(daemon: Daemon, initial: Config, load: () => Loaded): Promise<void> {
+/** Reads the configuration again at SIGHUP; one that is at fault changes nothing. */
+function reloadOnHangup(
+  daemon: Daemon,
+  initial: LoadedConfig,
+  source: ConfigOptions,
+  adjust: (config: Config) => Config,
+): () => void {
+  const { log } = daemon;
   let current = initial;
   const reload = () => {
     try {
-      const { config, file } = load();
-      for (const path of settingsForRestart(current, config)) {
-        daemon.log.warn({ setting: path }, 'this setting changes at the next start only');
+      const loaded = reloadConfig(current, source);
+      for (const setting of loaded.restart) {
+        log.warn({ setting }, 'this setting changes at the next start only');
       }
-      daemon.reconfigure(config);
-      current = config;
-      daemon.log.info({ config: file }, 'the configuration was read again');
+      daemon.reconfigure(adjust(loaded.config));
+      current = loaded;
+      log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const faults = error.message.split('\n');
-      daemon.log.error({ faults }, 'the configuration is at fault; the one before stays in force');
+      log.error({ faults }, 'the configuration is at fault; the one before stays in force');
     }
   };
   process.on('SIGHUP', reload);
+  return () => process.off('SIGHUP', reload);
+}
+
+/** Resolves with the signal that asks for the end. A second one has the system's own meaning. */
+async function ended(): Promise<NodeJS.Signals> {
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const one of END) process.once(one, resolve);
   });
-  // Nobody listens to these any more: a second one ends the process in the system's own way.
   for (const one of END) process.removeAllListeners(one);
-  daemon.log.info({ signal }, 'draining');
-  await daemon.close();
-  process.off('SIGHUP', reload);
-  daemon.log.info('stopped');
+  return signal;
 }

@@ -1,13 +1,5 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
-
-export const LOG_FORMATS = ['auto', 'pretty', 'json'] as const;
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-export interface LogSettings {
-  readonly level: (typeof LOG_LEVELS)[number];
-  /** `auto`: pretty on a terminal, JSON anywhere else. */
-  readonly format: (typeof LOG_FORMATS)[number];
-}
+import type { Config } from '../config/schema.ts';
 
 /**
  * The daemon's log on standard output. No line is made of headers or bodies, which hold secrets;
@@ -32,7 +24,7 @@ const OPTIONS: LoggerOptions = {
   },
 };
 
-export async function openLog({ level, format }: LogSettings): Promise<Logger> {
+export async function openLog({ level, format }: Config['log']): Promise<Logger> {
   const options = { ...OPTIONS, level };
   if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) {
     return pino(options, pino.destination({ dest: 1, sync: true }));

@@ -19,12 +19,13 @@ import { answerUnknownRoutes } from './unknown-routes.ts';
 /** The HTTP server with all its endpoints, not yet listening. */
 export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   const { server: settings } = gateway.config;
+  const { trustProxy } = settings;
   const server = fastify({
     loggerInstance: gateway.log,
     // One line a request is written by observeRequests; Fastify would write two.
     disableRequestLogging: true,
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
-    trustProxy: settings.trustProxy,
+    trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
     // From the first byte to the last of a request; a body that trickles in must end some time.
     requestTimeout: settings.requestTimeout,
