@@ -1,6 +1,7 @@
 // Writes the table of operations into the README, from the registry that everything else derives
-// from; with --check it only tells whether it is there. node .ci/docs.mjs [--check] [README]
-import { readFileSync, writeFileSync } from 'node:fs';
+// from, and the JSON Schema of the configuration beside its defaults; with --check it only tells
+// whether they are there. node .ci/docs.mjs [--check] [README]
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -13,6 +14,8 @@ const [file = fileURLToPath(new URL('../README.md', import.meta.url))] = positio
 // A computed name, because a search for unused files would not find what is not built yet.
 const registry = new URL('../dist/src/operations/registry.js', import.meta.url);
 const { OPERATIONS } = await import(registry.href);
+const declared = new URL('../dist/src/config/json-schema.js', import.meta.url);
+const { configJsonSchema } = await import(declared.href);
 
 const GIVES = { image: 'files', data: 'report' };
 const rows = [
@@ -39,5 +42,14 @@ if (!values.check) {
   writeFileSync(file, written);
 } else if (written !== readme) {
   console.error(`${file}: the table of operations is not the registry's; npm run docs writes it`);
+  process.exitCode = 1;
+}
+
+const schemaFile = fileURLToPath(new URL('../config/oriel.schema.json', import.meta.url));
+const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+if (!values.check) {
+  writeFileSync(schemaFile, schema);
+} else if (!existsSync(schemaFile) || readFileSync(schemaFile, 'utf8') !== schema) {
+  console.error(`${schemaFile}: not what the configuration declares; npm run docs writes it`);
   process.exitCode = 1;
 }

@@ -15,6 +15,8 @@ export interface Field {
   readonly description: string;
   /** A one-letter flag, where the command line gives it one. */
   readonly short: string | undefined;
+  /** Whether the text is the path of a file or a folder, which a shell completes. */
+  readonly path: boolean;
   /** One phrase, used by help and by every error alike: "an integer from 1 to 100". */
   readonly expects: string;
 }
@@ -23,6 +25,7 @@ interface Notes {
   /** Replaces the phrase that the type alone would give. */
   readonly expects?: string;
   readonly short?: string;
+  readonly path?: boolean;
   /** Never shown to anybody; `interpolated` only where it came from the environment. */
   readonly secret?: 'always' | 'interpolated';
   /** Read once, when the daemon starts. */
@@ -104,6 +107,7 @@ function describe(name: string, schema: v.GenericSchema): Field {
     default: (schema as { default?: unknown }).default,
     description: String(description ?? ''),
     short: notes.short,
+    path: notes.path ?? false,
     expects: notes.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
   };
 }

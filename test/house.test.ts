@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
   ['http'],
   ['text', 'media', 'workers'],
-  ['operations', 'config'],
+  ['administration', 'operations', 'config'],
   ['images'],
   ['store', 'upstream', 'schema'],
   ['failure'],
@@ -28,8 +28,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts'],
-  lowdb: ['src/store/lowdb.ts'],
   yaml: ['src/config/'],
+  lowdb: ['src/store/lowdb/'],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
 };

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { Failure } from '../failure.ts';
 import { checkAll, type Fault, formatPath, type Show, showValue } from '../schema/faults.ts';
 import { declared, type Path, places, schemaAt, valueAt } from '../schema/places.ts';
 import { fieldFor, fromText, notesOf } from '../schema.ts';
 import { crossFaults, warningsOf } from './check.ts';
 import { type Document, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';
+import { invalidConfig } from './invalid.ts';
 import { type Config, configSchema } from './schema.ts';
 
 export interface ConfigOptions {
@@ -29,9 +29,6 @@ export interface Settings {
   readonly document: Document;
 }
 
-/** The code of the failure that lists faults, one a line. */
-export const INVALID_CONFIG = 'invalid_config';
-
 /** More than thousands of models need; a few forms of nonsense take time by the square. */
 const MAX_BYTES = 512 * 1024;
 
@@ -40,10 +37,6 @@ const MAX_FAULTS = 100;
 
 /** Data files of the package, seen from the built file. */
 const DATA = new URL('../../../config/', import.meta.url);
-
-function failure(message: string, cause?: unknown): Failure {
-  return new Failure('invalid_request', message, { code: INVALID_CONFIG, cause });
-}
 
 /** Reads no more than can be right, because pipes and devices have no size to ask for. */
 function readBytes(file: string): Uint8Array {
@@ -68,13 +61,13 @@ function readSource(file: string): string {
     bytes = readBytes(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw failure(`${file}: ${code === 'ENOENT' ? 'no such file' : message}`, error);
+    throw invalidConfig(`${file}: ${code === 'ENOENT' ? 'no such file' : message}`, error);
   }
-  if (bytes.length > MAX_BYTES) throw failure(`${file}: larger than ${MAX_BYTES / 1024} KB`);
+  if (bytes.length > MAX_BYTES) throw invalidConfig(`${file}: larger than ${MAX_BYTES / 1024} KB`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw failure(`${file}: not UTF-8`, error);
+    throw invalidConfig(`${file}: not UTF-8`, error);
   }
 }
 
@@ -104,7 +97,7 @@ function failWith(file: string | null, faults: readonly Fault[], document: Docum
     );
   const more = lines.length - MAX_FAULTS;
   const shown = more > 0 ? [...lines.slice(0, MAX_FAULTS), `and ${more} more`] : lines;
-  throw failure(shown.join('\n'));
+  throw invalidConfig(shown.join('\n'));
 }
 
 /** The catalog that works without an account anywhere. */
@@ -131,7 +124,7 @@ function quoting({ value, document }: Settings): Show {
     if (place && notesOf(place.schema).secret === 'always' && came) {
       return 'something else';
     }
-    return showValue(came, path);
+    return came === null ? 'nothing' : showValue(came, path);
   };
 }
 

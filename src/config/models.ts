@@ -26,7 +26,7 @@ const about = {
 };
 
 const route = {
-  provider: field(text(), 'The name of a provider.', { expects: 'the name of a provider' }),
+  provider: field(text(), 'The name of a provider.'),
   model: field(text(), 'What that provider calls the model.'),
   weight: v.optional(field(number(0, 1_000_000), 'Heavier routes are tried first.'), 1),
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** A text that says something. */
-export const text = () => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects: 'a text' }));
+export const text = () => v.pipe(v.string(), v.nonEmpty());
 
 /** A name that stands in addresses and in lists with commas: no spaces, no commas, not endless. */
 export const identifier = () =>

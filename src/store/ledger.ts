@@ -42,3 +42,66 @@ export interface UsageRow extends Counts {
   /** Micro-credits. */
   readonly spent: number;
 }
+
+/** The day (UTC) that a time is on: `2026-11-21`. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** A row with one more use in it. */
+export function used(row: UsageRow, counts: Partial<Counts>, spent: number): UsageRow {
+  return {
+    ...row,
+    requests: row.requests + (counts.requests ?? 1),
+    inputTokens: row.inputTokens + (counts.inputTokens ?? 0),
+    cachedInputTokens: row.cachedInputTokens + (counts.cachedInputTokens ?? 0),
+    outputTokens: row.outputTokens + (counts.outputTokens ?? 0),
+    outputs: row.outputs + (counts.outputs ?? 0),
+    spent: row.spent + spent,
+  };
+}
+
+/** What an entry changed of what its account can spend. Spending what was reserved changes nothing. */
+export function effectOf({ type, amount, taskId }: LedgerEntry): number {
+  if (type === 'reserve') return -amount;
+  if (type === 'charge') return taskId === null ? -amount : 0;
+  return amount;
+}
+
+/**
+ * Folds the beginning of one account's history, oldest first, into one entry.
+ *
+ * @returns how many entries it stands for, and itself; undefined where there is nothing to fold
+ */
+export function carry(
+  entries: Iterable<LedgerEntry>,
+  before: number,
+): { readonly count: number; readonly carried: LedgerEntry } | undefined {
+  let sum = 0;
+  let seen = 0;
+  let folded: { count: number; carried: LedgerEntry } | undefined;
+  for (const entry of entries) {
+    if (entry.at >= before) break;
+    sum += effectOf(entry);
+    seen += 1;
+    // The day's sum of text charges stands where the day's first was, before grants that paid for
+    // the later ones: history is not cut between the two.
+    if (seen > 1 && sum >= 0) {
+      const carried: LedgerEntry = {
+        id: entry.id,
+        accountId: entry.accountId,
+        keyId: null,
+        type: 'carried',
+        amount: sum,
+        taskId: null,
+        model: null,
+        requests: null,
+        note: null,
+        at: entry.at,
+        available: sum,
+      };
+      folded = { count: seen, carried };
+    }
+  }
+  return folded;
+}

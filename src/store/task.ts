@@ -1,4 +1,5 @@
 import type { FailureType } from '../failure.ts';
+import { conflict } from './refusal.ts';
 
 export const TASK_TYPES = ['image', 'video', 'audio'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
@@ -51,10 +52,26 @@ const NEXT: Readonly<Record<TaskState, readonly TaskState[]>> = {
   expired: [],
 };
 
-export function mayBecome(from: TaskState, to: TaskState): boolean {
+function mayBecome(from: TaskState, to: TaskState): boolean {
   return NEXT[from].includes(to);
 }
 
 export function isTerminal(state: TaskState): boolean {
   return NEXT[state].length === 0;
+}
+
+/** What a transition may change beside the state. */
+type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged' | 'attempts'>>;
+
+/**
+ * A task in its next state.
+ *
+ * @throws Failure invalid_request, 409 `task_state`, where it may not go there from where it is
+ */
+export function advance(task: Task, to: TaskState, now: number, change: TaskChange = {}): Task {
+  if (!mayBecome(task.status, to)) {
+    throw conflict(`${task.id} is ${task.status} and cannot become ${to}`, 'task_state');
+  }
+  // A clock may be set back; what was written down is not undone by that.
+  return { ...task, ...change, status: to, updatedAt: Math.max(task.updatedAt, now) };
 }

@@ -1,0 +1,85 @@
+import { Failure } from '../failure.ts';
+import type { Account } from './account.ts';
+import { availableOf, MAX_CREDITS, toCredits } from './credits.ts';
+import type { KeyHolder } from './store.ts';
+
+/** What requests under way hold of an account and of a key, beside what is written in the records. */
+export interface Held {
+  readonly account: number;
+  readonly key: number;
+}
+
+const NOTHING: Held = { account: 0, key: 0 };
+
+/** @throws Failure invalid_request unless a sum is whole micro-credits that an account may have */
+export function checkAmount(amount: number, param: string): void {
+  if (Number.isSafeInteger(amount) && amount >= 0 && amount <= MAX_CREDITS) return;
+  throw new Failure(
+    'invalid_request',
+    `${param}: expected whole micro-credits from 0 to ${MAX_CREDITS}, received ${amount}`,
+    { param },
+  );
+}
+
+/** Adds credits. @throws Failure invalid_request where the account would have had too many to count */
+export function grant<Holder extends Account>(account: Holder, amount: number): Holder {
+  checkAmount(amount, 'credits');
+  checkAmount(account.granted + amount, 'credits');
+  return { ...account, granted: account.granted + amount };
+}
+
+/** What a key can spend now: what its account has left, and what is left of its own budget. */
+export function spendable(holder: KeyHolder, held: Held = NOTHING): number {
+  return Math.min(availableOf(holder.account) - held.account, budgetLeft(holder, held));
+}
+
+function budgetLeft({ key }: KeyHolder, held: Held): number {
+  return key.budget === null ? Infinity : key.budget - key.reserved - key.spent - held.key;
+}
+
+/**
+ * Sets credits aside.
+ *
+ * @throws Failure insufficient_quota, code `insufficient_credits` or `key_budget_exceeded`
+ */
+export function reserve(holder: KeyHolder, amount: number, held: Held = NOTHING): KeyHolder {
+  checkAmount(amount, 'reservation');
+  const available = availableOf(holder.account) - held.account;
+  if (amount > available) {
+    const message = `this takes ${toCredits(amount)} credits; the account has ${toCredits(available)} available`;
+    throw new Failure('insufficient_quota', message, { code: 'insufficient_credits' });
+  }
+  const left = budgetLeft(holder, held);
+  if (amount > left) {
+    const message = `this takes ${toCredits(amount)} credits; the key's budget has ${toCredits(left)} left`;
+    throw new Failure('insufficient_quota', message, { code: 'key_budget_exceeded' });
+  }
+  return moved(holder, amount, 0);
+}
+
+/** Spends credits that were set aside. */
+export function charge(holder: KeyHolder, amount: number): KeyHolder {
+  return moved(holder, -amount, amount);
+}
+
+/** Gives back credits that were set aside. */
+export function release(holder: KeyHolder, amount: number): KeyHolder {
+  return moved(holder, -amount, 0);
+}
+
+/** Spends credits that nobody set aside; `amount` is at most what is `spendable`. */
+export function spend(holder: KeyHolder, amount: number): KeyHolder {
+  return moved(holder, 0, amount);
+}
+
+function moved({ account, key }: KeyHolder, reserved: number, spent: number): KeyHolder {
+  if (reserved === 0 && spent === 0) return { account, key };
+  const move = <Holder extends { readonly reserved: number; readonly spent: number }>(
+    holder: Holder,
+  ): Holder => ({
+    ...holder,
+    reserved: holder.reserved + reserved,
+    spent: holder.spent + spent,
+  });
+  return { account: move(account), key: move(key) };
+}

@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { type Adapter, Low } from 'lowdb';
+import { corrupt } from './faults.ts';
+import { type Files, isMissing, writeDurably } from './files.ts';
+import { type Change, COLLECTIONS, type Collection } from './state.ts';
+
+/** Rows of one collection in one file: small enough to be written in a few milliseconds. */
+const SHARD_ROWS = 512;
+const VERSION = 1;
+const MANIFEST = 'checkpoint.json';
+
+/** Where a shard is, and what to know it by. */
+export interface ShardEntry {
+  readonly collection: Collection;
+  /** It holds the rows of orders from this times 512 on. */
+  readonly number: number;
+  readonly file: string;
+  readonly checksum: number;
+}
+
+/** What a checkpoint consists of. Shards are never changed: newer ones get new names. */
+interface Manifest {
+  readonly version: number;
+  /** The first journal that holds what the shards do not. */
+  readonly journal: number;
+  readonly shards: readonly ShardEntry[];
+}
+
+interface Shard {
+  readonly collection: Collection;
+  readonly number: number;
+  readonly rows: readonly (readonly [order: number, row: unknown])[];
+}
+
+/** A JSON document that appears whole and durable, or not at all, and is never taken for an empty one. */
+class DurableJson<Data> implements Adapter<Data | null> {
+  checksum = 0;
+  readonly #files: Files;
+  readonly #path: string;
+
+  constructor(files: Files, path: string) {
+    this.#files = files;
+    this.#path = path;
+  }
+
+  async read(): Promise<Data | null> {
+    let bytes: Buffer;
+    try {
+      bytes = await this.#files.readFile(this.#path);
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+    this.checksum = crc32(bytes);
+    try {
+      return JSON.parse(bytes.toString()) as Data;
+    } catch {
+      throw corrupt(this.#path, 'this is not JSON');
+    }
+  }
+
+  async write(data: Data | null): Promise<void> {
+    const bytes = Buffer.from(`${JSON.stringify(data)}\n`);
+    this.checksum = crc32(bytes);
+    await writeDurably(this.#files, this.#path, bytes);
+  }
+}
+
+export function shardOf(order: number): number {
+  return Math.floor(order / SHARD_ROWS);
+}
+
+/** The state on disk without its journal: shards of rows, and the list of them that counts. */
+export class Checkpoint {
+  readonly #files: Files;
+  readonly #directory: string;
+  readonly #folder: string;
+  #shards = new Map<string, ShardEntry>();
+
+  /** The first journal to replay upon it; 1 where there has been no checkpoint. */
+  journal = 1;
+
+  constructor(files: Files, directory: string, folder: string) {
+    this.#files = files;
+    this.#directory = directory;
+    this.#folder = folder;
+  }
+
+  /** Names in the folder of shards that are part of the checkpoint. */
+  get names(): ReadonlySet<string> {
+    return new Set([...this.#shards.values()].map(({ file }) => file));
+  }
+
+  /**
+   * Reads the checkpoint, shard by shard.
+   *
+   * @returns whether there is one
+   * @throws Failure service_error, code `store_corrupt`, where a file of it is missing or not as written
+   */
+  async read(take: (change: Change) => void): Promise<boolean> {
+    const path = join(this.#directory, MANIFEST);
+    const low = new Low<Manifest | null>(new DurableJson(this.#files, path), null);
+    await low.read();
+    if (low.data === null) return false;
+    const { version, journal, shards } = low.data;
+    if (version !== VERSION) throw corrupt(path, `written as version ${version}, which is unknown`);
+    if (!Number.isSafeInteger(journal) || journal < 1 || !Array.isArray(shards)) {
+      throw corrupt(path, 'this is no list of shards');
+    }
+    for (const entry of shards) {
+      await this.#readShard(path, entry, take);
+      this.#shards.set(nameOf(entry.collection, entry.number), entry);
+    }
+    this.journal = journal;
+    return true;
+  }
+
+  async #readShard(
+    manifest: string,
+    entry: ShardEntry,
+    take: (change: Change) => void,
+  ): Promise<void> {
+    if (!isShardEntry(entry)) throw corrupt(manifest, 'this is no list of shards');
+    const path = join(this.#folder, entry.file);
+    const adapter = new DurableJson<Shard>(this.#files, path);
+    const low = new Low<Shard | null>(adapter, null);
+    await low.read();
+    if (low.data === null) throw corrupt(path, 'missing, although the checkpoint names it');
+    const { collection, number, rows } = low.data;
+    const is = collection === entry.collection && number === entry.number && Array.isArray(rows);
+    if (!is || adapter.checksum !== entry.checksum) throw corrupt(path, 'not as it was written');
+    for (const [order, row] of rows) take([collection, order, row] as Change);
+  }
+
+  /**
+   * Writes the shards that changed, then the list that makes them count. Until then the former
+   * checkpoint and its journals hold everything.
+   *
+   * @param journal the first journal that holds what these shards may not
+   * @param changed names of shards
+   * @param durable the row as it is on disk
+   */
+  async write(
+    journal: number,
+    changed: Iterable<ShardKey>,
+    durable: (collection: Collection, order: number) => unknown,
+  ): Promise<readonly string[]> {
+    const shards = new Map(this.#shards);
+    const stale: string[] = [];
+    for (const { collection, number } of changed) {
+      const name = nameOf(collection, number);
+      const before = shards.get(name);
+      if (before) stale.push(before.file);
+      shards.delete(name);
+      const rows: [number, unknown][] = [];
+      for (let order = number * SHARD_ROWS; order < (number + 1) * SHARD_ROWS; order += 1) {
+        const row = durable(collection, order);
+        if (row !== null) rows.push([order, row]);
+      }
+      if (rows.length > 0) {
+        const file = `${name}.${journal}.json`;
+        const adapter = new DurableJson<Shard>(this.#files, join(this.#folder, file));
+        await new Low<Shard | null>(adapter, { collection, number, rows }).write();
+        shards.set(name, { collection, number, file, checksum: adapter.checksum });
+      }
+      await setImmediate();
+    }
+    const manifest = { version: VERSION, journal, shards: [...shards.values()] };
+    const path = join(this.#directory, MANIFEST);
+    await new Low<Manifest | null>(new DurableJson(this.#files, path), manifest).write();
+    this.#shards = shards;
+    this.journal = journal;
+    return stale;
+  }
+}
+
+export interface ShardKey {
+  readonly collection: Collection;
+  readonly number: number;
+}
+
+export function nameOf(collection: Collection, number: number): string {
+  return `${collection}-${String(number).padStart(6, '0')}`;
+}
+
+function isShardEntry(entry: Partial<ShardEntry> | null): boolean {
+  return (
+    COLLECTIONS.includes(entry?.collection as Collection) &&
+    Number.isSafeInteger(entry?.number) &&
+    typeof entry?.file === 'string' &&
+    /^[a-z]+-\d+\.\d+\.json$/.test(entry.file) &&
+    Number.isSafeInteger(entry.checksum)
+  );
+}

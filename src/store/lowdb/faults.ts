@@ -1,0 +1,19 @@
+import { Failure } from '../../failure.ts';
+
+/** What is stored is not as it was written: nothing may be built on it, and nothing be written over it. */
+export function corrupt(file: string, what: string, offset?: number): Failure {
+  const where = offset === undefined ? file : `${file}, byte ${offset}`;
+  const message = `${where}: ${what}. Nothing was changed; restore the data directory from a backup.`;
+  return new Failure('service_error', message, { status: 500, code: 'store_corrupt' });
+}
+
+/** The disk did not take what must be written. */
+export function unavailable(cause: unknown): Failure {
+  if (cause instanceof Failure) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Failure('service_error', `the store cannot write: ${reason}`, {
+    status: 503,
+    code: 'store_unavailable',
+    cause,
+  });
+}

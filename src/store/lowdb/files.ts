@@ -1,0 +1,80 @@
+import * as disk from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** What the driver asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
+export type Files = Pick<
+  typeof disk,
+  'link' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'unlink'
+>;
+
+export const diskFiles: Files = disk;
+
+/** Only the owner reads what is stored. */
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+
+/** Writes a new file wholly, to be seen by its final name only when all of it is on disk. */
+export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+  const beside = `${path}.new`;
+  const handle = await files.open(beside, 'w', FILE_MODE);
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await files.rename(beside, path);
+  await syncFolder(files, dirname(path));
+}
+
+/** Makes names that came, went or changed in a folder outlast a power cut. */
+export async function syncFolder(files: Files, folder: string): Promise<void> {
+  const handle = await files.open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes a folder with all that lead to it, as durable as what will be in it. */
+export async function makeFolder(files: Files, path: string): Promise<void> {
+  const first = await files.mkdir(path, { recursive: true, mode: FOLDER_MODE });
+  if (first === undefined) return;
+  for (let made = path; ; made = dirname(made)) {
+    await syncFolder(files, dirname(made));
+    if (made === first || made === dirname(made)) return;
+  }
+}
+
+/** Removes a file; that it is gone already is as well. */
+export async function remove(files: Files, path: string): Promise<void> {
+  try {
+    await files.unlink(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** The names in a folder; none where there is no such folder. */
+export async function namesIn(files: Files, folder: string): Promise<string[]> {
+  try {
+    return (await files.readdir(folder)).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Removes what is not needed of a folder. */
+export async function removeAll(
+  files: Files,
+  folder: string,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of names) await remove(files, join(folder, name));
+}
+
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

@@ -1,0 +1,57 @@
+import type { Account, ApiKey } from '../account.ts';
+import type { Held } from '../funds.ts';
+import type { Hold, KeyHolder } from '../store.ts';
+
+/** Credits held by requests under way, beside the records: they are given back when the process ends. */
+export class Holds {
+  readonly #holds = new Map<string, Hold>();
+  /** Sums by the identifier of an account or a key. */
+  readonly #sums = new Map<string, number>();
+  #count = 0;
+  #total = 0;
+
+  /** Of all accounts together. */
+  get total(): number {
+    return this.#total;
+  }
+
+  begin(accountId: string, keyId: string, amount: number): Hold {
+    this.#count += 1;
+    const hold = { id: `hold_${this.#count}`, accountId, keyId, amount };
+    this.#holds.set(hold.id, hold);
+    this.#add(hold, amount);
+    return hold;
+  }
+
+  /** Ends a hold. Returns what it held; undefined where it has ended before. */
+  end(id: string): number | undefined {
+    const hold = this.#holds.get(id);
+    if (!hold) return undefined;
+    this.#holds.delete(id);
+    this.#add(hold, -hold.amount);
+    return hold.amount;
+  }
+
+  of(accountId: string, keyId: string): Held {
+    return { account: this.#sums.get(accountId) ?? 0, key: this.#sums.get(keyId) ?? 0 };
+  }
+
+  /** A record with what is held of it among what is reserved. */
+  within<Holder extends Account | ApiKey>(holder: Holder): Holder {
+    const sum = this.#sums.get(holder.id);
+    return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
+  }
+
+  withinBoth({ key, account }: KeyHolder): KeyHolder {
+    return { key: this.within(key), account: this.within(account) };
+  }
+
+  #add({ accountId, keyId }: Hold, amount: number): void {
+    this.#total += amount;
+    for (const id of [accountId, keyId]) {
+      const sum = (this.#sums.get(id) ?? 0) + amount;
+      if (sum === 0) this.#sums.delete(id);
+      else this.#sums.set(id, sum);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { crc32 } from 'node:zlib';
+
+/** CRC-32 and length of the payload, eight hexadecimal digits each, with a space after either. */
+const HEAD = 18;
+const HEAD_SHAPE = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
+const NEWLINE = 10;
+
+export interface Line {
+  readonly payload: Buffer;
+  /** Where the next line begins. */
+  readonly end: number;
+}
+
+function hexadecimal(value: number): string {
+  return value.toString(16).padStart(8, '0');
+}
+
+/** JSON as a line of a journal: what is torn or damaged can be told from what is whole. */
+export function encodeLine(json: string): Buffer {
+  const length = Buffer.byteLength(json);
+  const line = Buffer.allocUnsafe(HEAD + length + 1);
+  line.write(json, HEAD);
+  const checksum = crc32(line.subarray(HEAD, HEAD + length));
+  line.write(`${hexadecimal(checksum)} ${hexadecimal(length)} `, 'latin1');
+  line[HEAD + length] = NEWLINE;
+  return line;
+}
+
+/** Where a line would end by what its head says, whether or not it is whole. */
+function endOf(bytes: Buffer, start: number): number | null {
+  const head = HEAD_SHAPE.exec(bytes.toString('latin1', start, start + HEAD));
+  return head && start + HEAD + Number.parseInt(head[2]!, 16) + 1;
+}
+
+/** The whole line that begins at an offset, or null. */
+export function lineAt(bytes: Buffer, start: number): Line | null {
+  const end = endOf(bytes, start);
+  if (end === null || end > bytes.length || bytes[end - 1] !== NEWLINE) return null;
+  const payload = bytes.subarray(start + HEAD, end - 1);
+  const checksum = Number.parseInt(bytes.toString('latin1', start, start + 8), 16);
+  return crc32(payload) === checksum ? { payload, end } : null;
+}
+
+/**
+ * Whether a whole line follows the damaged one that begins at an offset. Then that one was not torn
+ * by a crash: a line is written only after all before it are on disk.
+ */
+export function isFollowed(bytes: Buffer, damaged: number): boolean {
+  const end = endOf(bytes, damaged);
+  // Where the line break alone is damaged, the next line begins in the middle of this one.
+  if (end !== null && end < bytes.length && lineAt(bytes, end)) return true;
+  for (let at = bytes.indexOf(NEWLINE, damaged); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) {
+    if (lineAt(bytes, at + 1)) return true;
+  }
+  return false;
+}

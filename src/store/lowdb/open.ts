@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { Failure } from '../../failure.ts';
+import type { Store } from '../store.ts';
+import { Checkpoint } from './checkpoint.ts';
+import { type Commit, Commits } from './commits.ts';
+import { Driver } from './driver.ts';
+import { corrupt, unavailable } from './faults.ts';
+import { diskFiles, type Files, makeFolder, namesIn } from './files.ts';
+import {
+  cutJournal,
+  Journal,
+  journalName,
+  type Recovery,
+  readJournal,
+  sequenceOf,
+} from './journal.ts';
+import { type Lock, lock } from './lock.ts';
+import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
+import { Upkeep } from './upkeep.ts';
+
+export interface StoreOptions {
+  /** Where everything is kept; made where it does not exist. */
+  readonly directory: string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Bytes after which a journal goes into shards; 16 MiB. */
+  readonly journalLimit?: number;
+  readonly files?: Files;
+  /** Called with what a crash left half written, before the store is open. */
+  readonly onRecovery?: (recovery: Recovery) => void;
+  /** Called with every write to the journal. */
+  readonly onCommit?: (commit: Commit) => void;
+  /** Called with what went wrong in the background; the store goes on and tries again later. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/**
+ * Opens the store in a directory, which no other process may use meanwhile.
+ *
+ * @throws Failure service_error: `store_locked`, `store_corrupt`, `store_unavailable`
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { directory, files = diskFiles } = options;
+  let held: Lock | undefined;
+  try {
+    await makeFolder(files, directory);
+    held = await lock(files, join(directory, 'lock'));
+    return await openLocked(options, files, held);
+  } catch (error) {
+    await held?.release();
+    throw error instanceof Failure ? error : unavailable(error);
+  }
+}
+
+async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
+  const { directory, journalLimit = 16 * 2 ** 20, onFault } = options;
+  const journalFolder = join(directory, 'journal');
+  const shardFolder = join(directory, 'shards');
+  const checkpoint = new Checkpoint(files, directory, shardFolder);
+
+  // First everything is read: where something is wrong, nothing has been touched.
+  const rows = new Rows();
+  const found = await checkpoint.read((change) => rows.put(change));
+  const sequences = await sequencesIn(files, journalFolder, found ? checkpoint.journal : null);
+  if (sequences.length === 0 && (await namesIn(files, shardFolder)).length > 0) {
+    throw corrupt(join(directory, 'checkpoint.json'), 'missing, although there are shards');
+  }
+  const replayed: Change[] = [];
+  let length = 0;
+  let total = 0;
+  let torn: Recovery | null = null;
+  for (const [at, sequence] of sequences.entries()) {
+    const file = join(journalFolder, journalName(sequence));
+    const content = await readJournal(files, file, sequence, at === sequences.length - 1);
+    for (const change of content.changes) {
+      rows.put(change);
+      replayed.push(change);
+    }
+    length = content.length;
+    total += length;
+    if (content.torn > 0) torn = { file, offset: length, dropped: content.torn };
+  }
+  const state = rows.state();
+
+  await makeFolder(files, journalFolder);
+  await makeFolder(files, shardFolder);
+  if (torn) {
+    await cutJournal(files, torn.file, torn.offset);
+    options.onRecovery?.(torn);
+  }
+  const sequence = sequences.at(-1);
+  const journal =
+    sequence === undefined
+      ? await Journal.create(files, journalFolder, 1)
+      : await Journal.resume(files, journalFolder, sequence, length);
+  const upkeep = new Upkeep(
+    { files, journalFolder, shardFolder, checkpoint, journalLimit, onFault },
+    total,
+  );
+  await upkeep.tidy();
+  const commits = new Commits(state, journal, {
+    between: (current) => upkeep.between(current, commits),
+    onCommit: options.onCommit,
+  });
+  for (const [collection, order] of replayed) commits.markChanged(collection, order);
+  return new Driver(state, commits, options.now ?? Date.now, async () => {
+    await commits.close();
+    await upkeep.idle();
+    await held.release();
+  });
+}
+
+/** The journals to replay, oldest first. @param first null where there is no checkpoint */
+async function sequencesIn(files: Files, folder: string, first: number | null): Promise<number[]> {
+  const all = (await namesIn(files, folder))
+    .map(sequenceOf)
+    .filter((sequence) => sequence !== null && sequence >= (first ?? 1)) as number[];
+  if (all.length === 0 && first === null) return all;
+  const expected = (at: number) => (first ?? 1) + at;
+  const gap = all.findIndex((sequence, at) => sequence !== expected(at));
+  if (gap !== -1 || all.length === 0) {
+    throw corrupt(join(folder, journalName(expected(Math.max(0, gap)))), 'this journal is missing');
+  }
+  return all;
+}
+
+/** Rows as they are read: in any order, the last one counts. */
+class Rows {
+  readonly #collections = new Map<Collection, Map<number, Change>>(
+    COLLECTIONS.map((name) => [name, new Map()]),
+  );
+
+  put(change: Change): void {
+    const [collection, order, row] = change;
+    const rows = this.#collections.get(collection)!;
+    if (row === null) rows.delete(order);
+    else rows.set(order, change);
+  }
+
+  /** What came out of it, in the order of creation. */
+  state(): State {
+    const state = new State();
+    for (const rows of this.#collections.values()) {
+      const changes = [...rows.values()].sort((one, other) => one[1] - other[1]);
+      for (const change of changes) state.apply(change);
+    }
+    return state;
+  }
+}

@@ -1,0 +1,172 @@
+import type { Account, ApiKey } from '../account.ts';
+import type { LedgerEntry, UsageRow } from '../ledger.ts';
+import { missing } from '../refusal.ts';
+import type { KeyHolder, Page, StoreStatistics, TaskQuery } from '../store.ts';
+import { TASK_STATES, type Task, type TaskState } from '../task.ts';
+import type { Commits } from './commits.ts';
+import { Holds } from './holds.ts';
+import type { State } from './state.ts';
+
+/**
+ * The verbs that read. What they tell is on disk: what is not yet, they wait for, and look again
+ * where it could not be written.
+ */
+export class Reader {
+  protected readonly state: State;
+  protected readonly commits: Commits;
+  protected readonly holds = new Holds();
+
+  constructor(state: State, commits: Commits) {
+    this.state = state;
+    this.commits = commits;
+  }
+
+  async findAccount(idOrName: string): Promise<Account | undefined> {
+    return this.#settledRow('accounts', () => {
+      const { accountById, accountByName, accounts } = this.state;
+      const order = accountById.order(idOrName) ?? accountByName.order(idOrName);
+      if (order === undefined) return undefined;
+      return { order, value: this.holds.within(accounts.rows.get(order)!) };
+    });
+  }
+
+  async listAccounts(): Promise<readonly Account[]> {
+    return this.#flushed(() =>
+      [...this.state.accounts.rows.values()].map((account) => this.holds.within(account)),
+    );
+  }
+
+  /** Every request asks for this one: it never waits, and tells what was on disk last. */
+  async findKey(hash: string): Promise<KeyHolder | undefined> {
+    const order = this.state.keyByHash.order(hash);
+    if (order === undefined) return undefined;
+    const key = this.commits.durable<ApiKey>('keys', order);
+    const place = key && this.state.accountById.order(key.accountId);
+    const account = place && this.commits.durable<Account>('accounts', place);
+    return key && account ? this.holds.withinBoth({ key, account }) : undefined;
+  }
+
+  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
+    return this.#flushed(() => {
+      const { keys, keysOfAccount } = this.state;
+      const found =
+        accountId === undefined
+          ? [...keys.rows.values()]
+          : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
+      return found.map((key) => this.holds.within(key));
+    });
+  }
+
+  async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
+    return this.#settledRow('tasks', () => {
+      const order = this.state.taskById.order(taskId);
+      const value = order === undefined ? undefined : this.state.tasks.rows.get(order);
+      return value?.accountId === accountId ? { order: order!, value } : undefined;
+    });
+  }
+
+  async listTasks(query: TaskQuery, { limit, after }: Page<string>): Promise<readonly Task[]> {
+    return this.#flushed(() => {
+      const { accountId, status, type } = query;
+      const { taskById, tasksOfAccount, tasksInState, allTasks } = this.state;
+      const last = after === undefined ? Infinity : taskById.order(after);
+      if (last === undefined) throw missing('task', after!);
+      const tasks =
+        accountId !== undefined
+          ? tasksOfAccount.newest(accountId, last)
+          : status !== undefined
+            ? tasksInState.newest(status, last)
+            : allTasks.newest('', last);
+      const fits = (task: Task) =>
+        (status === undefined || task.status === status) &&
+        (type === undefined || task.type === type);
+      return firstOf(tasks, limit, fits);
+    });
+  }
+
+  async openTasks(): Promise<readonly Task[]> {
+    return this.#flushed(() => {
+      const { tasksInState } = this.state;
+      return [...tasksInState.oldest('pending'), ...tasksInState.oldest('processing')]
+        .sort(([one], [other]) => one - other)
+        .map(([, task]) => task);
+    });
+  }
+
+  async listLedger(
+    accountId: string,
+    { limit, after }: Page<number>,
+  ): Promise<readonly LedgerEntry[]> {
+    return this.#flushed(() =>
+      firstOf(this.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
+    );
+  }
+
+  async listUsage(
+    accountId: string,
+    { from, to }: { from: string; to: string },
+  ): Promise<readonly UsageRow[]> {
+    return this.#flushed(() =>
+      [...this.state.usageOfAccount.oldest(accountId)]
+        .map(([, row]) => row)
+        .filter(({ day }) => day >= from && day <= to)
+        .sort((one, other) => compare(one.day, other.day) || compare(one.model, other.model)),
+    );
+  }
+
+  statistics(): StoreStatistics {
+    const { accounts, keys, tasksInState, credits } = this.state;
+    const counts = TASK_STATES.map((state) => [state, tasksInState.count(state)] as const);
+    return {
+      accounts: accounts.size,
+      keys: keys.size,
+      tasks: Object.fromEntries(counts) as Record<TaskState, number>,
+      credits: { ...credits, reserved: credits.reserved + this.holds.total },
+    };
+  }
+
+  /** What one row says, once that is on disk. */
+  async #settledRow<Value>(
+    collection: 'accounts' | 'tasks',
+    read: () => { readonly order: number; readonly value: Value } | undefined,
+  ): Promise<Value | undefined> {
+    for (;;) {
+      const found = read();
+      if (!found) return undefined;
+      const settled = this.commits.settled(collection, found.order);
+      if (settled === null || (await succeeds(settled))) return found.value;
+    }
+  }
+
+  /** What many rows say, once all of that is on disk. */
+  async #flushed<Value>(read: () => Value): Promise<Value> {
+    for (;;) {
+      const value = read();
+      const flushed = this.commits.flushed();
+      if (flushed === null || (await succeeds(flushed))) return value;
+    }
+  }
+}
+
+/** Whether what was read has reached the disk; if not, it is undone, and to be read again. */
+function succeeds(durable: Promise<void>): Promise<boolean> {
+  return durable.then(
+    () => true,
+    () => false,
+  );
+}
+
+function firstOf<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => boolean): Row[] {
+  const found: Row[] = [];
+  if (limit <= 0) return found;
+  for (const row of rows) {
+    if (!fits(row)) continue;
+    found.push(row);
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

@@ -1,0 +1,92 @@
+import type { Account, ApiKey } from '../account.ts';
+import { dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
+import type { Task } from '../task.ts';
+import { Grouped, Table, Unique } from './table.ts';
+
+interface Rows {
+  accounts: Account;
+  keys: ApiKey;
+  tasks: Task;
+  ledger: LedgerEntry;
+  usage: UsageRow;
+}
+
+export const COLLECTIONS = ['accounts', 'keys', 'tasks', 'ledger', 'usage'] as const;
+export type Collection = keyof Rows;
+
+/** One row set, or removed: what the journal holds and replays. */
+export type Change = {
+  [Name in Collection]: readonly [collection: Name, order: number, row: Rows[Name] | null];
+}[Collection];
+
+/** Which sum of text charges, or which row of usage. No part of them can have a NUL in it. */
+export function keyOfSum(...parts: readonly (string | null)[]): string {
+  return parts.join('\0');
+}
+
+/** All that is stored, in memory, with the ways to find it. */
+export class State {
+  readonly accounts = new Table<Account>();
+  readonly accountById = this.accounts.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly accountByName = this.accounts.index((rows) => new Unique(rows, ({ name }) => name));
+
+  readonly keys = new Table<ApiKey>();
+  readonly keyById = this.keys.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly keyByHash = this.keys.index((rows) => new Unique(rows, ({ hash }) => hash));
+  readonly keysOfAccount = this.keys.index(
+    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+  );
+
+  readonly tasks = new Table<Task>();
+  readonly taskById = this.tasks.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly taskByIdempotency = this.tasks.index(
+    (rows) =>
+      new Unique(
+        rows,
+        ({ accountId, idempotency }) => idempotency && keyOfSum(accountId, idempotency.key),
+      ),
+  );
+  readonly allTasks = this.tasks.index((rows) => new Grouped(rows, () => ''));
+  readonly tasksOfAccount = this.tasks.index(
+    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+  );
+  readonly tasksInState = this.tasks.index((rows) => new Grouped(rows, ({ status }) => status));
+
+  readonly ledger = new Table<LedgerEntry>();
+  readonly ledgerOfAccount = this.ledger.index(
+    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+  );
+  readonly sumOfCharges = this.ledger.index(
+    (rows) =>
+      new Unique(rows, ({ type, taskId, accountId, keyId, model, at }) =>
+        type === 'charge' && taskId === null ? keyOfSum(accountId, keyId, model, dayOf(at)) : null,
+      ),
+  );
+
+  readonly usage = new Table<UsageRow>();
+  readonly usageByDay = this.usage.index(
+    (rows) => new Unique(rows, ({ accountId, day, model }) => keyOfSum(accountId, day, model)),
+  );
+  readonly usageOfAccount = this.usage.index(
+    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+  );
+
+  /** Of all accounts together, in micro-credits. */
+  readonly credits = { granted: 0, reserved: 0, spent: 0 };
+
+  constructor() {
+    this.accounts.index(() => ({
+      replace: (_, before, after) => {
+        for (const sum of ['granted', 'reserved', 'spent'] as const) {
+          this.credits[sum] += (after?.[sum] ?? 0) - (before?.[sum] ?? 0);
+        }
+      },
+    }));
+  }
+
+  /** Makes one change. Returns the change that would undo it. */
+  apply([collection, order, row]: Change): Change {
+    const table = this[collection] as Table<unknown>;
+    return [collection, order, table.put(order, row)] as unknown as Change;
+  }
+}

@@ -1,0 +1,96 @@
+import type { Account } from '../account.ts';
+import { availableOf } from '../credits.ts';
+import { type Counts, dayOf, type LedgerEntry, used } from '../ledger.ts';
+import type { KeyHolder } from '../store.ts';
+import type { Task } from '../task.ts';
+import { type Change, keyOfSum, type State } from './state.ts';
+
+type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
+  Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
+
+/** The changes of one verb, put together from the records as they are. */
+export class Transaction {
+  readonly changes: Change[] = [];
+  readonly #state: State;
+  readonly #now: number;
+
+  constructor(state: State, now: number) {
+    this.#state = state;
+    this.#now = now;
+  }
+
+  account(account: Account): void {
+    this.changes.push(['accounts', this.#state.accountById.order(account.id)!, account]);
+  }
+
+  holder({ account, key }: KeyHolder): void {
+    this.account(account);
+    this.changes.push(['keys', this.#state.keyById.order(key.id)!, key]);
+  }
+
+  task(task: Task): void {
+    this.changes.push(['tasks', this.#state.taskById.order(task.id)!, task]);
+  }
+
+  /** A line in the ledger of an account, as it is after what the line tells. */
+  entry(account: Account, entry: Entry): void {
+    if (entry.amount === 0) return;
+    const id = this.#state.ledger.newOrder();
+    const row: LedgerEntry = {
+      id,
+      accountId: account.id,
+      keyId: null,
+      taskId: null,
+      model: null,
+      requests: null,
+      note: null,
+      at: this.#now,
+      available: availableOf(account),
+      ...entry,
+    };
+    this.changes.push(['ledger', id, row]);
+  }
+
+  /** What a task did to the credits of its holder. */
+  taskEntry(holder: KeyHolder, type: LedgerEntry['type'], amount: number, task: Task): void {
+    const { id: taskId, keyId, model } = task;
+    this.entry(holder.account, { type, amount, keyId, taskId, model });
+  }
+
+  /** Adds to the day's charge for text requests of a key to a model. */
+  sumOfCharges({ account, key }: KeyHolder, model: string, requests: number, amount: number): void {
+    const sum = keyOfSum(account.id, key.id, model, dayOf(this.#now));
+    const order = this.#state.sumOfCharges.order(sum);
+    if (order === undefined) {
+      this.entry(account, { type: 'charge', amount, keyId: key.id, model, ...{ requests } });
+      return;
+    }
+    const row = this.#state.ledger.rows.get(order)!;
+    const added: LedgerEntry = {
+      ...row,
+      amount: row.amount + amount,
+      requests: (row.requests ?? 0) + requests,
+      at: this.#now,
+      available: availableOf(account),
+    };
+    this.changes.push(['ledger', order, added]);
+  }
+
+  usage(accountId: string, model: string, counts: Partial<Counts>, spent: number): void {
+    const day = dayOf(this.#now);
+    const order = this.#state.usageByDay.order(keyOfSum(accountId, day, model));
+    const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
+      accountId,
+      day,
+      model,
+      requests: 0,
+      inputTokens: 0,
+      cachedInputTokens: 0,
+      outputTokens: 0,
+      outputs: 0,
+      spent: 0,
+    };
+    const place = order ?? this.#state.usage.newOrder();
+    this.changes.push(['usage', place, used(row, counts, spent)]);
+  }
+}
