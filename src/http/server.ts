@@ -4,10 +4,12 @@ import { Failure } from '../failure.ts';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
 import { authenticator } from './auth.ts';
+import { batchRoutes } from './batch-routes.ts';
 import { answerFailure, bodyOf } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
+import { lingerAfterRefusals } from './linger.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
@@ -49,6 +51,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
+  lingerAfterRefusals(server);
   observeRequests(server, gateway);
 
   await documentRoutes(server, gateway.version);
@@ -59,6 +62,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
     api.register(taskRoutes(gateway));
+    api.register(batchRoutes(gateway));
   });
   return server;
 }

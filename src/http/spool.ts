@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
-import { overloaded } from './overload.ts';
+import { overloaded } from './errors.ts';
 
 /** A file that a client sent. */
 export interface Upload {
