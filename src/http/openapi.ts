@@ -12,7 +12,7 @@ function isValibot(schema: unknown): schema is v.GenericSchema {
 }
 
 /** @param side what the client sends, or what it gets */
-function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
+export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
   if (!isValibot(schema)) return schema as JsonSchema;
   // What JSON Schema has no word for (a check in code) is told by the field's description.
   const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode: side, errorMode: 'ignore' });
