@@ -9,7 +9,7 @@ import type { Gateway } from './http/gateway.ts';
 import { openLog } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
-import { Spool, Spool } from './http/spool.ts';
+import { Spool } from './http/spool.ts';
 import { startPool } from './operations/pool.ts';
 import { openStore } from './store/lowdb/open.ts';
 
@@ -56,7 +56,6 @@ export async function startDaemon(
       credits: config.owner.credits,
       ...(bootstrapKey !== undefined && { bootstrapKey }),
     });
-    const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());
     metrics.watch(pool, store);
