@@ -73,8 +73,12 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
-    if (draining.aborted) reply.header('connection', 'close');
     next();
+  });
+  server.addHook('onSend', (_request, reply, payload, next) => {
+    // A connection that is kept open would keep the process from ending.
+    if (draining.aborted) reply.header('connection', 'close');
+    next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
     const { method, url, routeOptions, id, ip } = request;
