@@ -1,5 +1,4 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Failure } from '../failure.ts';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
 import { authenticator } from './auth.ts';
@@ -42,7 +41,8 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     try {
       return { value: httpPart === 'querystring' ? parseQuery(schema, value) : value };
     } catch (error) {
-      return { error: error as Failure };
+      // Fastify writes a code and more on what it is given: not on our own.
+      return { error: new Error('invalid', { cause: error }) };
     }
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
