@@ -81,6 +81,7 @@ function taskFaults(tasks: readonly Task[], ledger: readonly LedgerEntry[]): str
   for (const entry of ledger) {
     if (entry.taskId) entries.set(entry.taskId, [...(entries.get(entry.taskId) ?? []), entry]);
   }
+  const byId = new Map(tasks.map((task) => [task.id, task]));
   const faults: string[] = [];
   for (const [id, own] of entries) {
     const of = (wanted: string) => own.filter(({ type }) => type === wanted);
@@ -88,7 +89,7 @@ function taskFaults(tasks: readonly Task[], ledger: readonly LedgerEntry[]): str
     if (of('reserve').length !== 1 || of('charge').length > 1 || of('release').length > 1) {
       faults.push(`${id}: ${own.map(({ type }) => type).join()}`);
     }
-    const task = tasks.find((candidate) => candidate.id === id);
+    const task = byId.get(id);
     const ended = task === undefined || isTerminal(task.status);
     const rest = amount('reserve') - amount('charge') - amount('release');
     if (rest !== (ended ? 0 : task.reserved)) faults.push(`${id}: ${rest} still reserved`);
