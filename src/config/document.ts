@@ -111,8 +111,9 @@ class Reader implements Document {
       return undefined;
     }
     if (isAlias(node)) return this.#readAlias(node, path);
-    if (isScalar(node)) {
-      return typeof node.value === 'string' ? this.#readText(node.value, path) : node.value;
+    if (isScalar(node) && typeof node.value === 'string') return this.#readText(node.value, path);
+    if (node === null || (isScalar(node) && !(node.value instanceof Object))) {
+      return node?.value ?? null;
     }
     if (isSeq(node)) {
       return node.items.map((item, index) => {
@@ -120,7 +121,9 @@ class Reader implements Document {
         return this.#read(item, [...path, index]);
       });
     }
-    return isMap(node) ? this.#readMap(node, path) : null;
+    if (isMap(node)) return this.#readMap(node, path);
+    // Tags make bytes, dates and other things of texts.
+    return this.#fault(path, 'expected a value without a tag');
   }
 
   #readAlias(alias: Alias, path: Path): unknown {
@@ -181,7 +184,6 @@ export function readDocument(source: string, env: Environment): Document {
     // Comparing each key with all others takes time by the square; the reader finds those twice.
     uniqueKeys: false,
     prettyErrors: false,
-    logLevel: 'silent',
     lineCounter: counter,
   });
   for (const error of [...parsed.errors, ...parsed.warnings].slice(0, MAX_SYNTAX_FAULTS)) {
