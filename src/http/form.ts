@@ -203,7 +203,7 @@ function tooMany(name: string, most: number): Failure {
 const ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0d': '\r', '%0a': '\n' };
 
 function filenameOf(sent: string): string {
-  return sent.replace(/%(22|0D|0A)/gi, (piece) => ESCAPES[piece.toLowerCase()]!);
+  return sent.replace(/%(22|0D|0A)/gi, (written) => ESCAPES[written.toLowerCase()]!);
 }
 
 function fieldName({ fieldname }: Part, { files, fields }: FormShape): string {
