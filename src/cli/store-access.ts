@@ -80,7 +80,6 @@ async function attempt(
 /** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
 async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | undefined> {
   const { postJson } = await import('../upstream.ts');
-  const path = `${verb.group} ${verb.name}`;
   const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
     headers: { authorization: `Bearer ${door.token}` },
     timeout: ANSWER,
@@ -88,7 +87,7 @@ async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | u
     if (error.code === 'unreachable') return undefined;
     throw new Failure(
       'network_error',
-      `the daemon (process ${door.pid}) went away while it was asked to do "${path}"; whether it did, oriel ${verb.group} list tells`,
+      `the daemon (process ${door.pid}) went away while it was asked for "${verb.group} ${verb.name}"; oriel ${verb.group} list tells whether it did it`,
       { code: 'outcome_unknown', cause: error },
     );
   });
