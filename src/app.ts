@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { firstRun } from './administration/first-run.ts';
-import { catalogOf } from './config/catalog.ts';
 import type { Config } from './config/schema.ts';
 import { Failure } from './failure.ts';
 import { startAdmin } from './http/admin.ts';
@@ -11,7 +10,7 @@ import { openLog } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
 import { startPool } from './operations/pool.ts';
-import { openStore } from './store/lowdb/driver.ts';
+import { openStore } from './store/lowdb/open.ts';
 
 /** A daemon that answers. */
 export interface Daemon {
@@ -38,14 +37,14 @@ export async function startDaemon(
   { version, bootstrapKey }: DaemonOptions,
 ): Promise<Daemon> {
   let config = initial;
-  let catalog = catalogOf(config);
   const log = await openLog(config.log);
   const metrics = new Metrics();
   const draining = new AbortController();
   const store = await openStore({
     directory: join(config.dataDir, 'store'),
     onCommit: (commit) => metrics.observeCommit(commit),
-    onRecovery: (report) => log.warn(report, 'the store was recovered'),
+    onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
+    onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const closeAll = async () => {
@@ -62,9 +61,6 @@ export async function startDaemon(
     const gateway: Gateway = {
       get config() {
         return config;
-      },
-      get catalog() {
-        return catalog;
       },
       version,
       store,
@@ -88,7 +84,6 @@ export async function startDaemon(
       log,
       reconfigure(next) {
         config = next;
-        catalog = catalogOf(next);
       },
       async close() {
         draining.abort();

@@ -164,7 +164,8 @@ export function fieldsOf(schema: ObjectSchema): readonly Field[] {
 /** What came, as one short quotation that is safe to show. */
 export function received(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? String(value);
+  // JSON has no word for numbers that are infinite or none.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 

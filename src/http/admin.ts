@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
 import { VERBS } from '../administration/registry.ts';
@@ -8,6 +8,7 @@ import { parseFields } from '../schema.ts';
 import { hashOf } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 import { answerFailure } from './errors.ts';
+import { quietly } from './log.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
 export interface AdminOptions {
@@ -28,8 +29,7 @@ export async function startAdmin({
 }: AdminOptions): Promise<{ close(): Promise<void> }> {
   const token = newToken();
   const server = fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
+    ...quietly(log),
     bodyLimit: 65_536,
     requestTimeout: 10_000,
     // A request that got in before the end is done; one after it finds nobody.

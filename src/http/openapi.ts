@@ -56,7 +56,8 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
         { description, content: { 'application/json': { schema: error } } },
       ]);
       return {
-        url,
+        // A wildcard that stands for an identifier with slashes is one parameter to readers.
+        url: url.replace('*', ':id'),
         schema: {
           ...rest,
           ...(body !== undefined && { body: jsonSchemaOf(body, 'input') }),

@@ -8,6 +8,7 @@ import { answerFailure, bodyOf } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
+import { quietly } from './log.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
@@ -21,9 +22,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   const { server: settings } = gateway.config;
   const { trustProxy } = settings;
   const server = fastify({
-    loggerInstance: gateway.log,
-    // One line a request is written by observeRequests; Fastify would write two.
-    disableRequestLogging: true,
+    ...quietly(gateway.log),
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
@@ -64,7 +63,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
 }
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
-function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway): void {
+function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
@@ -81,7 +80,7 @@ function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway
     const path = url.split('?', 1)[0];
     const key = request.holder?.key.id;
     const fields = { requestId: id, method, path, status, milliseconds: Math.round(milliseconds) };
-    request.log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
+    log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
     next();
   });
 }
