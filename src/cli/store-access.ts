@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Door, readDoor } from '../administration/door.ts';
@@ -29,7 +29,7 @@ const ANSWER = 30_000;
  */
 export async function administer(verb: Verb, request: Request): Promise<object> {
   const directory = join(request.dataDir, 'store');
-  if (!verb.founds && !existsSync(directory)) {
+  if (!verb.founds && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
       status: 404,
@@ -46,6 +46,15 @@ export async function administer(verb: Verb, request: Request): Promise<object> 
     if (Date.now() > end) throw locked;
     // Those who wait shall not all come back at the same moment.
     await delay(PAUSE * (0.5 + Math.random()));
+  }
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Something is there that may not be looked at: whoever opens it will say so.
+    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -108,6 +108,16 @@ describe('a command waits', () => {
     await store.close();
     expect(await granted()).toBe(0);
   });
+});
+
+it('a store that is somebody else’s is told from none', async () => {
+  chmodSync(data, 0o700);
+  const others = await oriel(['accounts', 'list', '--data', data], { unprivileged: true });
+  const file = await oriel(['accounts', 'list', '--data', join(ROOT, 'package.json')]);
+  for (const { status, out, stderr } of [others, file]) {
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(stderr).toMatch(/^oriel: .*(permission denied|not a directory)/i);
+  }
 });
 
 it('a daemon that goes away while it is asked leaves open whether it did it', async () => {
