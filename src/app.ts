@@ -9,6 +9,7 @@ import type { Gateway } from './http/gateway.ts';
 import { openLog } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
+import { Spool } from './http/spool.ts';
 import { startPool } from './operations/pool.ts';
 import { openStore } from './store/lowdb/open.ts';
 
@@ -58,6 +59,7 @@ export async function startDaemon(
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());
     metrics.watch(pool, store);
+    const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
     const gateway: Gateway = {
       get config() {
         return config;
@@ -65,6 +67,7 @@ export async function startDaemon(
       version,
       store,
       pool,
+      spool,
       log,
       metrics,
       draining: draining.signal,

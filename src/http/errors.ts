@@ -63,3 +63,14 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
   reply.code(failure.status).send(bodyOf(failure));
 }
+
+/** Seconds after which a refused client may try again. */
+const RETRY_AFTER = 5;
+
+export function overloaded(message: string): Failure {
+  return new Failure('service_error', message, {
+    code: 'overloaded',
+    status: 503,
+    retryAfter: RETRY_AFTER,
+  });
+}

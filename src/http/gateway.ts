@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
-import type { ImagePool } from '../operations/pool.ts';
+import type { SharedPool } from '../operations/pool.ts';
 import type { Store } from '../store/store.ts';
 import type { Metrics } from './metrics.ts';
+import type { Spool } from './spool.ts';
 
 /** What the endpoints work with. */
 export interface Gateway {
@@ -11,7 +12,8 @@ export interface Gateway {
   /** Of Oriel, as in package.json. */
   readonly version: string;
   readonly store: Store;
-  readonly pool: ImagePool;
+  readonly pool: SharedPool;
+  readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Aborted when the daemon begins to end: nothing new is taken up. */

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ImagePool } from '../operations/pool.ts';
+import type { SharedPool } from '../operations/pool.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 
@@ -18,6 +18,7 @@ export class Metrics {
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
   readonly #commits: Histogram;
   readonly #committed: Counter;
+  readonly #batches: Counter<'endpoint' | 'outcome'>;
 
   constructor() {
     const registers = [this.#registry];
@@ -40,22 +41,25 @@ export class Metrics {
       help: 'Transactions that were committed',
       registers,
     });
+    this.#batches = new Counter({
+      name: 'oriel_batches_total',
+      help: 'Batches that were worked on, by what became of them; abandoned: the client left',
+      labelNames: ['endpoint', 'outcome'],
+      registers,
+    });
   }
 
   /** Watches the pool and the store: they are asked when somebody asks us. */
-  watch(pool: ImagePool, store: Store): void {
-    const gauge = (name: string, help: string, read: () => number) => {
-      new Gauge({
-        name,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(read());
-        },
-      });
-    };
-    gauge('oriel_pool_threads', 'Threads that work on images', () => pool.size);
-    gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
+  watch(pool: SharedPool, store: Store): void {
+    this.gauge('oriel_pool_threads', 'Threads that work on images', () => pool.size);
+    this.gauge('oriel_pool_jobs_running', 'Images that threads are at work on', () => {
+      return pool.statistics().running;
+    });
+    this.gauge('oriel_pool_jobs_waiting', 'Images that wait for a thread', () => {
+      return pool.statistics().waiting;
+    });
+    this.#watchFinished(pool);
+    this.gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
     new Gauge({
       name: 'oriel_tasks',
       help: 'Tasks that are remembered, by state',
@@ -80,6 +84,51 @@ export class Metrics {
         this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
       },
     });
+  }
+
+  #watchFinished(pool: SharedPool): void {
+    const registers = [this.#registry];
+    const labelNames = ['operation'] as const;
+    new Counter({
+      name: 'oriel_pool_jobs_total',
+      help: 'Images that threads are done with, by operation',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [operation, { jobs }] of pool.statistics().finished) {
+          this.inc({ operation }, jobs);
+        }
+      },
+    });
+    new Counter({
+      name: 'oriel_pool_job_seconds_total',
+      help: 'Time that threads spent on them',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [operation, { milliseconds }] of pool.statistics().finished) {
+          this.inc({ operation }, milliseconds / 1000);
+        }
+      },
+    });
+  }
+
+  /** A figure that is asked for whenever somebody asks us. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  observeBatch(endpoint: string, outcome: 'completed' | 'abandoned'): void {
+    this.#batches.inc({ endpoint, outcome });
   }
 
   /** @param route the route's pattern, never the path: labels must be few */

@@ -1,18 +1,7 @@
 import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
-import { Failure } from '../failure.ts';
+import { overloaded } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-
-/** Seconds after which a refused client may try again. */
-const RETRY_AFTER = 5;
-
-export function overloaded(message: string): Failure {
-  return new Failure('service_error', message, {
-    code: 'overloaded',
-    status: 503,
-    retryAfter: RETRY_AFTER,
-  });
-}
 
 /** Refuses requests while the process cannot keep up, rather than let all of them wait. */
 export async function shedLoad(server: FastifyInstance, { config }: Gateway): Promise<void> {

@@ -1,13 +1,15 @@
-import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { Failure } from '../failure.ts';
+import type { Failure } from '../failure.ts';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
 import { authenticator } from './auth.ts';
-import { answerFailure, bodyOf } from './errors.ts';
+import { batchRoutes } from './batch-routes.ts';
+import { answerBrokenRequest } from './broken-requests.ts';
+import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
+import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
@@ -45,9 +47,12 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  // Fastify takes plain text for a body too; none of ours is one.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
+  lingerAfterRefusals(server);
   observeRequests(server, gateway);
 
   await documentRoutes(server, gateway.version);
@@ -58,6 +63,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
     api.register(taskRoutes(gateway));
+    api.register(batchRoutes(gateway));
   });
   return server;
 }
@@ -67,8 +73,12 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
-    if (draining.aborted) reply.header('connection', 'close');
     next();
+  });
+  server.addHook('onSend', (_request, reply, payload, next) => {
+    // A connection that is kept open would keep the process from ending.
+    if (draining.aborted) reply.header('connection', 'close');
+    next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
     const { method, url, routeOptions, id, ip } = request;
@@ -84,24 +94,3 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
     next();
   });
 }
-
-/** Answers bytes that are no HTTP request, which never reach a route. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, code] = BROKEN[error.code ?? ''] ?? BROKEN['']!;
-  const failure = new Failure('invalid_request', reason, { code, status });
-  const body = JSON.stringify(bodyOf(failure));
-  socket.end(
-    `HTTP/1.1 ${status} ${code}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-}
-
-const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'the headers are larger than 16 KB', 'headers_too_large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time', 'request_timeout'],
-  '': [400, 'this is not a valid HTTP request', 'malformed_request'],
-};
