@@ -99,6 +99,17 @@ describe('the first start', () => {
     expect((await second.stop()).stderr).toBe('');
   });
 
+  it('makes no key that nobody is told of, where it fails', async () => {
+    const data = temporaryFolder();
+    const port = new URL(daemon().url).port;
+    const args = ['serve', '--port', port, '--data', data];
+    const { status, stderr } = await oriel(args, FIRST);
+    expect(status).toBe(1);
+    expect(stderr).toContain('another program listens there');
+    const second = await startDaemon({ ...FIRST, data });
+    expect((await second.stop()).stderr).toMatch(/oriel_[\w-]{43}/);
+  });
+
   it('says nothing of a key that was chosen', async () => {
     const data = temporaryFolder();
     const { stop, log } = await startDaemon({ data });
