@@ -52,10 +52,12 @@ export async function startDaemon(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const owner = await firstRun(store, {
-      credits: config.owner.credits,
-      ...(bootstrapKey !== undefined && { bootstrapKey }),
-    });
+    const { credits } = config.owner;
+    // Known before the first request may come with it.
+    if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
+    // Open as long as the store is: while the daemon drains, too.
+    const admin = await startAdmin({ store, log, directory: config.dataDir });
+    closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());
     metrics.watch(pool, store);
@@ -78,8 +80,8 @@ export async function startDaemon(
     const url = await server.listen({ host, port }).catch((error: unknown) => {
       throw listenFailure(error, host, port);
     });
-    const admin = await startAdmin({ store, log, directory: config.dataDir });
-    closers.push(() => admin.close());
+    // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
+    const owner = await firstRun(store, { credits });
 
     return {
       url,

@@ -9,6 +9,7 @@ import { hashOf } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 import { answerFailure } from './errors.ts';
 import { quietly } from './log.ts';
+import { newRequestId } from './request-id.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
 export interface AdminOptions {
@@ -30,6 +31,7 @@ export async function startAdmin({
   const token = newToken();
   const server = fastify({
     ...quietly(log),
+    genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     bodyLimit: 65_536,
     requestTimeout: 10_000,
     // A request that got in before the end is done; one after it finds nobody.

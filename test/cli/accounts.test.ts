@@ -4,11 +4,12 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AccountRecord, KeyRecord } from '../../src/administration/records.ts';
+import { VERBS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { oriel, type Run, temporaryFolder } from '../oriel.ts';
+import { oriel, type Run, shell, temporaryFolder } from '../oriel.ts';
 import { filesBelow } from './folder.ts';
 
 /** What one command or another prints. */
@@ -404,6 +405,27 @@ describe('wrong usage', () => {
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(stderr).toContain(message);
   });
+});
+
+it('the examples of the help work, one after another', async () => {
+  const cwd = temporaryFolder();
+  const examples = VERBS.flatMap((verb) => verb.examples);
+  expect(examples.length).toBeGreaterThan(0);
+  for (const example of examples) {
+    const { status, stderr } = await shell(`oriel ${example}`, { cwd });
+    expect([example, status, stderr]).toEqual([example, 0, expect.not.stringMatching(/^oriel:/)]);
+  }
+});
+
+it('a script gets a key into a variable', async () => {
+  const cwd = temporaryFolder();
+  const { status, out, stderr } = await shell(
+    'set -e; oriel accounts create ci; KEY=$(oriel keys create --account ci); echo "<$KEY>"',
+    { cwd },
+  );
+  expect(status).toBe(0);
+  expect(out).toMatch(/^<oriel_[\w-]{43}>\n$/);
+  expect(stderr).toContain('it is shown this once');
 });
 
 describe('which store', () => {
