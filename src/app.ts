@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { firstRun } from './administration/first-run.ts';
 import type { Config } from './config/schema.ts';
@@ -13,6 +12,7 @@ import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
 import { startPool } from './operations/pool.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
+import { patience } from './store/lowdb/patience.ts';
 import type { Store } from './store/store.ts';
 
 /** A daemon that answers. */
@@ -106,18 +106,16 @@ export async function startDaemon(
   }
 }
 
-/** Milliseconds for commands of administration to let go of the store, which another daemon does not. */
-const PATIENCE = 5000;
+/** Milliseconds for a command of administration to let go of the store; another daemon does not. */
+const PATIENCE = 3000;
 
 async function openWhenFree(options: StoreOptions): Promise<Store> {
-  const end = Date.now() + PATIENCE;
+  const wait = patience(PATIENCE);
   for (;;) {
     try {
       return await openStore(options);
     } catch (error) {
-      const locked = error instanceof Failure && error.code === 'store_locked';
-      if (!locked || Date.now() > end) throw error;
-      await delay(20);
+      await wait(error);
     }
   }
 }
