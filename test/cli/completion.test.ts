@@ -125,6 +125,8 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel conv', ['convert']],
   ['oriel re', ['resize']],
   ['oriel zz', []],
+  ['oriel config ', ['check', 'help', 'print', 'schema']],
+  ['oriel config print --', ['--help', '--json']],
   ['oriel convert --form', ['--format']],
   ['oriel convert --fit', []],
   ['oriel resize --fit cover --wid', ['--width']],
@@ -137,8 +139,6 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel convert --jobs ', []],
   ['oriel completion ', ['bash', 'fish', 'zsh']],
   ['oriel help rot', ['rotate']],
-  ['oriel config ', ['check', 'help', 'print', 'schema']],
-  ['oriel config print --', ['--help', '--json']],
 ];
 
 /** A tree with all that ours has not: depth, choices of commander's own, words that need quoting. */
