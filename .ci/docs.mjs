@@ -1,6 +1,6 @@
 // Writes the table of operations into the README, from the registry that everything else derives
 // from, and the JSON Schema of the configuration beside its defaults; with --check it only tells
-// whether they are there. node .ci/docs.mjs [--check] [README]
+// whether they are there. With a README named, only its table. node .ci/docs.mjs [--check] [README]
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -47,7 +47,9 @@ if (!values.check) {
 
 const schemaFile = fileURLToPath(new URL('../config/oriel.schema.json', import.meta.url));
 const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-if (!values.check) {
+if (positionals.length > 0) {
+  // Another README than ours was asked for, and nothing else.
+} else if (!values.check) {
   writeFileSync(schemaFile, schema);
 } else if (!existsSync(schemaFile) || readFileSync(schemaFile, 'utf8') !== schema) {
   console.error(`${schemaFile}: not what the configuration declares; npm run docs writes it`);

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { firstRun } from './administration/first-run.ts';
-import { catalogOf } from './config/catalog.ts';
 import type { Config } from './config/schema.ts';
 import { Failure } from './failure.ts';
 import { startAdmin } from './http/admin.ts';
@@ -12,7 +11,7 @@ import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
 import { startPool } from './operations/pool.ts';
-import { openStore } from './store/lowdb/driver.ts';
+import { openStore } from './store/lowdb/open.ts';
 
 /** A daemon that answers. */
 export interface Daemon {
@@ -39,24 +38,26 @@ export async function startDaemon(
   { version, bootstrapKey }: DaemonOptions,
 ): Promise<Daemon> {
   let config = initial;
-  let catalog = catalogOf(config);
   const log = await openLog(config.log);
   const metrics = new Metrics();
   const draining = new AbortController();
   const store = await openStore({
     directory: join(config.dataDir, 'store'),
     onCommit: (commit) => metrics.observeCommit(commit),
-    onRecovery: (report) => log.warn(report, 'the store was recovered'),
+    onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
+    onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const owner = await firstRun(store, {
-      credits: config.owner.credits,
-      ...(bootstrapKey !== undefined && { bootstrapKey }),
-    });
+    const { credits } = config.owner;
+    // Known before the first request may come with it.
+    if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
+    // Open as long as the store is: while the daemon drains, too.
+    const admin = await startAdmin({ store, log, directory: config.dataDir });
+    closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());
     metrics.watch(pool, store);
@@ -64,9 +65,6 @@ export async function startDaemon(
     const gateway: Gateway = {
       get config() {
         return config;
-      },
-      get catalog() {
-        return catalog;
       },
       version,
       store,
@@ -82,8 +80,8 @@ export async function startDaemon(
     const url = await server.listen({ host, port }).catch((error: unknown) => {
       throw listenFailure(error, host, port);
     });
-    const admin = await startAdmin({ store, log, directory: config.dataDir });
-    closers.push(() => admin.close());
+    // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
+    const owner = await firstRun(store, { credits });
 
     return {
       url,
@@ -91,7 +89,6 @@ export async function startDaemon(
       log,
       reconfigure(next) {
         config = next;
-        catalog = catalogOf(next);
       },
       async close() {
         draining.abort();

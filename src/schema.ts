@@ -49,6 +49,15 @@ export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEG
 export const number = (minimum: number, maximum: number = Number.MAX_VALUE) =>
   v.pipe(v.number(), v.finite(), v.minValue(minimum), v.maxValue(maximum));
 
+/** A day of the calendar, as text like 2026-01-31: `Date` takes the 30th of February for a day of March. */
+export const day = () =>
+  v.pipe(
+    v.string(),
+    v.isoDate(),
+    v.check((text) => new Date(text).toJSON()?.startsWith(text) === true),
+    v.metadata({ expects: 'a date such as 2026-01-31' }),
+  );
+
 /**
  * A rule over several properties of an object, for use in a pipe after it.
  *
@@ -164,7 +173,8 @@ export function fieldsOf(schema: ObjectSchema): readonly Field[] {
 /** What came, as one short quotation that is safe to show. */
 export function received(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? String(value);
+  // JSON has no word for numbers that are infinite or none.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 

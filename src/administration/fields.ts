@@ -20,13 +20,13 @@ function reading<Value>(read: (text: string) => Value | undefined) {
   );
 }
 
-/** Letters that need no quoting in any shell, none of which could be taken for a flag. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+/** Letters that need no quoting in any shell; nothing that reads as a flag, or as an account's id. */
+const NAME = /^(?!acct_)[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 
 /** A name that somebody gives. */
 export const newName = (description: string) =>
   field(v.pipe(v.string(), v.regex(NAME)), description, {
-    expects: '1 to 64 of letters, digits, and ._-@ after the first',
+    expects: '1 to 64 of letters, digits, and ._-@ after the first; not like an id',
   });
 
 /** What should tell one of those that exist; whether it does, the store knows. */

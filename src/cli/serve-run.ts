@@ -17,6 +17,9 @@ export async function runServe(
   const source = { file: flags.config, env: process.env, cwd: process.cwd() };
   const loaded = loadConfig(source);
   const config = withFlags(loaded.config, flags);
+  // One that comes too early asks for what is being done anyway, and shall not end the process.
+  const early = () => {};
+  process.on('SIGHUP', early);
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'];
   const daemon = await startDaemon(config, {
     version,
@@ -24,10 +27,12 @@ export async function runServe(
   });
   const { log, url, firstKey } = daemon;
   for (const warning of loaded.warnings) log.warn({ setting: warning }, 'hardly meant');
+  const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
+  process.off('SIGHUP', early);
+  const signalled = ended();
   log.info({ url, config: loaded.file, dataDir: config.dataDir }, 'ready');
   if (firstKey !== undefined) welcome(url, firstKey);
-  const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
-  const signal = await ended();
+  const signal = await signalled;
   log.info({ signal }, 'draining');
   await daemon.close();
   stopReloading();

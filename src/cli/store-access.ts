@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Door, readDoor } from '../administration/door.ts';
@@ -29,7 +29,7 @@ const ANSWER = 30_000;
  */
 export async function administer(verb: Verb, request: Request): Promise<object> {
   const directory = join(request.dataDir, 'store');
-  if (!verb.founds && !existsSync(directory)) {
+  if (!verb.founds && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
       status: 404,
@@ -46,6 +46,15 @@ export async function administer(verb: Verb, request: Request): Promise<object> 
     if (Date.now() > end) throw locked;
     // Those who wait shall not all come back at the same moment.
     await delay(PAUSE * (0.5 + Math.random()));
+  }
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Something is there that may not be looked at: whoever opens it will say so.
+    return false;
   }
 }
 
@@ -80,7 +89,6 @@ async function attempt(
 /** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
 async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | undefined> {
   const { postJson } = await import('../upstream.ts');
-  const path = `${verb.group} ${verb.name}`;
   const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
     headers: { authorization: `Bearer ${door.token}` },
     timeout: ANSWER,
@@ -88,7 +96,7 @@ async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | u
     if (error.code === 'unreachable') return undefined;
     throw new Failure(
       'network_error',
-      `the daemon (process ${door.pid}) went away while it was asked to do "${path}"; whether it did, oriel ${verb.group} list tells`,
+      `the daemon (process ${door.pid}) went away while it was asked for "${verb.group} ${verb.name}"; oriel ${verb.group} list tells whether it did it`,
       { code: 'outcome_unknown', cause: error },
     );
   });

@@ -10,6 +10,7 @@ import {
   Parser,
   parseDocument,
   type YAMLError,
+  type YAMLMap,
 } from 'yaml';
 import type { Fault } from '../schema/faults.ts';
 import type { Path } from '../schema/places.ts';
@@ -26,8 +27,8 @@ export interface Document {
   readonly faults: readonly LineFault[];
   /** The line of a place, or of the nearest place above that the file has. */
   line(path: Path): number;
-  /** What the file says where variables were put in: `${NAME}`. Undefined elsewhere. */
-  template(path: Path): string | undefined;
+  /** The variables that were put in at a place; none elsewhere. */
+  variables(path: Path): readonly string[];
 }
 
 /** Deeper than any setting; yaml itself runs out of stack at some thousands. */
@@ -41,6 +42,8 @@ const MAX_SYNTAX_FAULTS = 10;
 
 /** Names that JavaScript gives a meaning. */
 const RESERVED = ['__proto__', 'constructor', 'prototype'];
+
+type ParsedDocument = ReturnType<typeof parseDocument>;
 
 const keyOf = (path: Path) => JSON.stringify(path);
 
@@ -56,121 +59,137 @@ function tooDeep(source: string): number | null {
 
 /** The library's words without what it quotes from the file, which may be secret. */
 function sentence({ message }: YAMLError): string {
-  const [said = ''] = message.split(/: "/, 1);
+  const [said = ''] = message.split(/(?<=\w): | \\/, 1);
   return said.length > 120 ? `${said.slice(0, 117)}...` : said;
+}
+
+/** Turns nodes into plain values, and notes where each stands and what is wrong with it. */
+class Reader implements Document {
+  value: unknown;
+  readonly faults: LineFault[] = [];
+  readonly #env: Environment;
+  readonly #counter: LineCounter;
+  readonly #lines = new Map<string, number>();
+  readonly #variables = new Map<string, readonly string[]>();
+  #parsed: ParsedDocument | undefined;
+  #aliases = 0;
+  #values = 0;
+
+  constructor(env: Environment, counter: LineCounter) {
+    this.#env = env;
+    this.#counter = counter;
+  }
+
+  line(path: Path): number {
+    return this.#lines.get(keyOf(path)) ?? (path.length === 0 ? 1 : this.line(path.slice(0, -1)));
+  }
+
+  variables(path: Path): readonly string[] {
+    return this.#variables.get(keyOf(path)) ?? [];
+  }
+
+  readAll(parsed: ParsedDocument): void {
+    this.#parsed = parsed;
+    this.value = this.#read(parsed.contents, []);
+  }
+
+  #mark(path: Path, node: unknown): void {
+    const range = (node as Partial<Node> | null)?.range;
+    if (range) this.#lines.set(keyOf(path), this.#counter.linePos(range[0]).line);
+  }
+
+  #fault(path: Path, message: string): undefined {
+    this.faults.push({ path, message, line: this.line(path) });
+  }
+
+  #read(node: unknown, path: Path): unknown {
+    this.#values += 1;
+    if (path.length > MAX_DEPTH || this.#values > MAX_VALUES) {
+      // Once is enough; nothing more is read after it.
+      if (this.#values !== Number.POSITIVE_INFINITY) this.#fault(path, 'repeats itself too much');
+      this.#values = Number.POSITIVE_INFINITY;
+      return undefined;
+    }
+    if (isAlias(node)) return this.#readAlias(node, path);
+    if (isScalar(node) && typeof node.value === 'string') return this.#readText(node.value, path);
+    if (node === null || (isScalar(node) && !(node.value instanceof Object))) {
+      return node?.value ?? null;
+    }
+    if (isSeq(node)) {
+      return node.items.map((item, index) => {
+        this.#mark([...path, index], item);
+        return this.#read(item, [...path, index]);
+      });
+    }
+    if (isMap(node)) return this.#readMap(node, path);
+    // Tags make bytes, dates and other things of texts.
+    return this.#fault(path, 'expected a value without a tag');
+  }
+
+  #readAlias(alias: Alias, path: Path): unknown {
+    this.#aliases += 1;
+    if (this.#aliases > MAX_ALIASES) {
+      return this.#aliases === MAX_ALIASES + 1
+        ? this.#fault(path, `more than ${MAX_ALIASES} aliases`)
+        : undefined;
+    }
+    const target = alias.resolve(this.#parsed!);
+    if (target === undefined) {
+      return this.#fault(path, 'there is no anchor of this name before it');
+    }
+    return this.#read(target, path);
+  }
+
+  #readText(text: string, path: Path): string {
+    const put = interpolate(text, this.#env);
+    if (put.variables.length > 0) this.#variables.set(keyOf(path), put.variables);
+    for (const name of put.missing) {
+      this.#fault(path, `the environment variable ${name} is not set`);
+    }
+    if (put.malformed) {
+      this.#fault(path, `expected \${NAME} or \${NAME:-default}; for \${ itself write $\${`);
+    }
+    return put.text;
+  }
+
+  #readMap(map: YAMLMap, path: Path): Readonly<Record<string, unknown>> {
+    const found: Record<string, unknown> = {};
+    for (const { key, value } of map.items) {
+      const name = isScalar(key) ? String(key.value) : '';
+      const below = [...path, name];
+      const twice = Object.hasOwn(found, name) ? this.line(below) : null;
+      this.#mark(below, key);
+      if (twice !== null) this.#fault(below, `given twice; first on line ${twice}`);
+      else if (RESERVED.includes(name)) this.#fault(below, 'this name cannot be used');
+      else found[name] = this.#read(value, below);
+    }
+    return found;
+  }
 }
 
 /** Reads YAML, and puts the environment into its texts once it is parsed. */
 export function readDocument(source: string, env: Environment): Document {
-  const lines = new Map<string, number>([[keyOf([]), 1]]);
-  const templates = new Map<string, string>();
-  const faults: LineFault[] = [];
   const counter = new LineCounter();
-
-  const line = (path: Path): number =>
-    lines.get(keyOf(path)) ?? (path.length === 0 ? 1 : line(path.slice(0, -1)));
-  const document = (value: unknown): Document => ({
-    value,
-    faults,
-    line,
-    template: (path) => templates.get(keyOf(path)),
-  });
-  const wrong = (offset: number, message: string) => {
-    const { line, col } = counter.linePos(offset);
-    faults.push({ path: [], line, message: `column ${col}: ${message}` });
-    return document({});
-  };
-
+  const reader = new Reader(env, counter);
   const deep = tooDeep(source);
   if (deep !== null) {
-    // The counter learns of lines from a parser, and this file must not meet it.
-    const before = source.slice(0, deep).split('\n');
-    faults.push({ path: [], line: before.length, message: 'nested too deeply' });
-    return document({});
+    // The counter learns of lines from a parser, which this file must not meet.
+    const line = source.slice(0, deep).split('\n').length;
+    reader.faults.push({ path: [], line, message: 'nested too deeply' });
+    return reader;
   }
   const parsed = parseDocument(source, {
     schema: 'core',
     stringKeys: true,
-    // Comparing each key with all others takes time by the square; names are compared below.
+    // Comparing each key with all others takes time by the square; the reader finds those twice.
     uniqueKeys: false,
     prettyErrors: false,
-    logLevel: 'silent',
     lineCounter: counter,
   });
   for (const error of [...parsed.errors, ...parsed.warnings].slice(0, MAX_SYNTAX_FAULTS)) {
-    wrong(error.pos[0], sentence(error));
+    const { line, col } = counter.linePos(error.pos[0]);
+    reader.faults.push({ path: [], line, message: `column ${col}: ${sentence(error)}` });
   }
-  if (faults.length > 0) return document({});
-
-  let aliases = 0;
-  let values = 0;
-  const fault = (path: Path, message: string) => {
-    faults.push({ path, message, line: line(path) });
-    return undefined;
-  };
-
-  const readText = (text: string, path: Path): string => {
-    const { text: result, variables, missing, malformed } = interpolate(text, env);
-    if (variables.length > 0) templates.set(keyOf(path), text);
-    for (const name of missing) fault(path, `the environment variable ${name} is not set`);
-    for (const piece of malformed) {
-      fault(
-        path,
-        `expected \${NAME} or \${NAME:-default} at ${JSON.stringify(piece)}; $\${ stands for \${`,
-      );
-    }
-    return result;
-  };
-
-  const resolve = (alias: Alias, path: Path): Node | undefined => {
-    aliases += 1;
-    if (aliases > MAX_ALIASES) return fault(path, `more than ${MAX_ALIASES} aliases`);
-    return alias.resolve(parsed) ?? fault(path, `there is no anchor &${alias.source} before it`);
-  };
-
-  const read = (node: unknown, path: Path): unknown => {
-    values += 1;
-    if (values > MAX_VALUES || path.length > MAX_DEPTH) {
-      if (values <= MAX_VALUES + 1 || path.length > MAX_DEPTH)
-        fault(path, 'repeats itself too much');
-      values = Number.POSITIVE_INFINITY;
-      return undefined;
-    }
-    if (isAlias(node)) {
-      const target = resolve(node, path);
-      return target && read(target, path);
-    }
-    if (isScalar(node)) {
-      return typeof node.value === 'string' ? readText(node.value, path) : node.value;
-    }
-    if (isSeq(node)) {
-      return node.items.map((item, index) => {
-        mark([...path, index], item);
-        return read(item, [...path, index]);
-      });
-    }
-    if (!isMap(node)) return null;
-    const found: Record<string, unknown> = {};
-    for (const { key, value } of node.items) {
-      const name = isScalar(key) ? String(key.value) : '';
-      const below = [...path, name];
-      if (Object.hasOwn(found, name)) {
-        const first = line(below);
-        mark(below, key);
-        fault(below, `given twice; first on line ${first}`);
-        continue;
-      }
-      mark(below, key);
-      if (RESERVED.includes(name)) fault(below, 'this name cannot be used');
-      else found[name] = read(value, below);
-    }
-    return found;
-  };
-
-  const mark = (path: Path, node: unknown) => {
-    const range = (node as Partial<Node> | null)?.range;
-    if (range) lines.set(keyOf(path), counter.linePos(range[0]).line);
-  };
-
-  return document(read(parsed.contents, []));
+  if (reader.faults.length === 0) reader.readAll(parsed);
+  return reader;
 }

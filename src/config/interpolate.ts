@@ -7,8 +7,8 @@ export interface Interpolated {
   readonly variables: readonly string[];
   /** Variables that are not set, and for which the text gives no default. */
   readonly missing: readonly string[];
-  /** Pieces that begin like a variable and are none. */
-  readonly malformed: readonly string[];
+  /** Whether something begins like a variable and is none. */
+  readonly malformed: boolean;
 }
 
 const PIECE = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
@@ -21,12 +21,12 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 export function interpolate(text: string, env: Environment): Interpolated {
   const variables: string[] = [];
   const missing: string[] = [];
-  const malformed: string[] = [];
+  let malformed = false;
   const result = text.replace(PIECE, (piece, inside: string | undefined) => {
     if (piece === '$${') return '${';
     const [, name, preset] = VARIABLE.exec(inside ?? '') ?? [];
     if (name === undefined) {
-      malformed.push(piece);
+      malformed = true;
       return piece;
     }
     variables.push(name);

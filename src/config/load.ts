@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { checkAll, type Fault, formatPath, type Show, showValue } from '../schema/faults.ts';
 import { declared, type Path, places, schemaAt, valueAt } from '../schema/places.ts';
@@ -35,9 +36,6 @@ const MAX_BYTES = 512 * 1024;
 /** Enough to work on; a file of other contents altogether has thousands. */
 const MAX_FAULTS = 100;
 
-/** Data files of the package, seen from the built file. */
-const DATA = new URL('../../../config/', import.meta.url);
-
 /** Reads no more than can be right, because pipes and devices have no size to ask for. */
 function readBytes(file: string): Uint8Array {
   const descriptor = openSync(file, 'r');
@@ -60,8 +58,13 @@ function readSource(file: string): string {
   try {
     bytes = readBytes(file);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw invalidConfig(`${file}: ${code === 'ENOENT' ? 'no such file' : message}`, error);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const known: Readonly<Record<string, string>> = {
+      ENOENT: 'no such file',
+      EISDIR: 'a folder, not a file',
+      EACCES: 'may not be read',
+    };
+    throw invalidConfig(`${file}: ${known[code] ?? message}`, error);
   }
   if (bytes.length > MAX_BYTES) throw invalidConfig(`${file}: larger than ${MAX_BYTES / 1024} KB`);
   try {
@@ -77,7 +80,7 @@ function findConfig({ file, env, cwd }: ConfigOptions): string | null {
   if (named !== undefined) return resolve(cwd, named);
   const usual = resolve(cwd, 'oriel.yaml');
   try {
-    closeSync(openSync(usual, 'r'));
+    statSync(usual);
     return usual;
   } catch (error) {
     // One that is there and cannot be read is not left out silently.
@@ -102,14 +105,16 @@ function failWith(file: string | null, faults: readonly Fault[], document: Docum
 
 /** The catalog that works without an account anywhere. */
 function sandbox(): Readonly<Record<string, unknown>> {
-  const source = readFileSync(new URL('sandbox.yaml', DATA), 'utf8');
+  const file = createRequire(import.meta.url).resolve('#config/sandbox.yaml');
+  const source = readFileSync(file, 'utf8');
   return readDocument(source, {}).value as Readonly<Record<string, unknown>>;
 }
 
 /** Texts of the environment become what their settings want: a number, or true and false. */
-function coerce(value: unknown, { template }: Document): void {
+function coerce(value: unknown, document: Document): void {
   for (const { path, value: text, schema } of places(configSchema, value)) {
-    if (schema === undefined || typeof text !== 'string' || template(path) === undefined) continue;
+    const given = document.variables(path).length > 0;
+    if (!given || schema === undefined || typeof text !== 'string') continue;
     const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown>;
     parent[path.at(-1)!] = fromText(fieldFor('', schema), text);
   }
@@ -118,12 +123,10 @@ function coerce(value: unknown, { template }: Document): void {
 /** Shows values in faults, and of those that may be secret only where they come from. */
 function quoting({ value, document }: Settings): Show {
   return (came, path) => {
-    const template = document.template(path);
-    if (template !== undefined) return `what ${template} gives`;
+    const variables = document.variables(path).map((name) => `\${${name}}`);
+    if (variables.length > 0) return `what ${variables.join(', ')} gives`;
     const place = schemaAt(configSchema, value, path);
-    if (place && notesOf(place.schema).secret === 'always' && came) {
-      return 'something else';
-    }
+    if (place && notesOf(place.schema).secret === 'always' && came) return 'something else';
     return came === null ? 'nothing' : showValue(came, path);
   };
 }

@@ -2,30 +2,29 @@ import type * as v from 'valibot';
 import { stringify } from 'yaml';
 import { insideOf, type Path } from '../schema/places.ts';
 import { fieldFor, notesOf } from '../schema.ts';
+import type { Document } from './document.ts';
 import { type ConfigOptions, loadSettings } from './load.ts';
 import { configSchema } from './schema.ts';
 
 const HIDDEN = '***';
-
-type Template = (path: Path) => string | undefined;
 
 /** A setting as it counts: its default where the file has none, and no secrets. */
 function effective(
   schema: v.GenericSchema,
   given: unknown,
   path: Path,
-  template: Template,
+  document: Document,
 ): unknown {
   const value = given ?? fieldFor('', schema).default;
   if (value === undefined) return undefined;
   const inside = insideOf(schema, value);
   if (inside === null) {
     const { secret } = notesOf(schema);
-    const hidden = secret === 'always' || (secret && template(path) !== undefined);
+    const hidden = secret === 'always' || (secret && document.variables(path).length > 0);
     return hidden ? HIDDEN : value;
   }
   if (Array.isArray(value) && 'each' in inside) {
-    return value.map((item, index) => effective(inside.each, item, [...path, index], template));
+    return value.map((item, index) => effective(inside.each, item, [...path, index], document));
   }
   const parts = value as Readonly<Record<string, unknown>>;
   const entries =
@@ -34,7 +33,7 @@ function effective(
       : Object.entries(inside.entries);
   return Object.fromEntries(
     entries
-      .map(([name, entry]) => [name, effective(entry, parts[name], [...path, name], template)])
+      .map(([name, entry]) => [name, effective(entry, parts[name], [...path, name], document)])
       .filter(([, part]) => part !== undefined),
   );
 }
@@ -47,7 +46,7 @@ function effective(
 export function effectiveSettings(options: ConfigOptions): Readonly<Record<string, unknown>> {
   const { config, settings } = loadSettings(options);
   const { value, document } = settings;
-  const whole = effective(configSchema, value, [], document.template) as Record<string, unknown>;
+  const whole = effective(configSchema, value, [], document) as Record<string, unknown>;
   return { ...whole, dataDir: config.dataDir };
 }
 

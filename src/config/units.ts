@@ -8,7 +8,7 @@ const DURATION = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)$/;
 const SIZE = /^(\d{1,15}(?:\.\d{1,6})?)(B|KB|MB|GB|TB)$/;
 
 /** Timers take no more milliseconds than this, which is just under 25 days. */
-export const LONGEST_TIMER = '24d';
+const LONGEST_TIMER = '24d';
 
 function read(
   text: string,

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { field, integer } from '../schema.ts';
+import { day, field, integer } from '../schema.ts';
 import { PLANS } from '../store/account.ts';
 import { availableOf, type Balance, toCredits } from '../store/credits.ts';
 import { ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';
 import type { Gateway } from './gateway.ts';
-import { day, pageLimit, pageOf, seconds } from './query.ts';
+import { pageLimit, pageOf, seconds } from './query.ts';
 
 const creditsShape = v.object({
   granted: v.number(),
@@ -83,8 +83,8 @@ const usageShape = v.object({
   ),
 });
 const usageQuery = v.strictObject({
-  from: v.optional(day),
-  to: v.optional(day),
+  from: v.optional(field(day(), 'the first day, UTC; 29 days before the last')),
+  to: v.optional(field(day(), 'the last day, UTC; today')),
   by: v.optional(field(v.picklist(['day', 'model']), 'what a row stands for'), 'day'),
 });
 

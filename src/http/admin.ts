@@ -8,6 +8,8 @@ import { parseFields } from '../schema.ts';
 import { hashOf } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 import { answerFailure } from './errors.ts';
+import { quietly } from './log.ts';
+import { newRequestId } from './request-id.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
 export interface AdminOptions {
@@ -28,8 +30,8 @@ export async function startAdmin({
 }: AdminOptions): Promise<{ close(): Promise<void> }> {
   const token = newToken();
   const server = fastify({
-    loggerInstance: log,
-    disableRequestLogging: true,
+    ...quietly(log),
+    genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     bodyLimit: 65_536,
     requestTimeout: 10_000,
     // A request that got in before the end is done; one after it finds nobody.
@@ -37,6 +39,8 @@ export async function startAdmin({
     forceCloseConnections: 'idle',
     frameworkErrors: answerFailure,
   }) as unknown as FastifyInstance;
+  // Browsers let every page send plain text anywhere, without asking first.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   server.addHook('onRequest', async (request) => admit(request, token));
   server.addHook('onResponse', async ({ method, url, id }, { statusCode: status }) => {

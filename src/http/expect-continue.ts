@@ -9,7 +9,8 @@ export function continueWhenWelcome(server: FastifyInstance): void {
     server.server.emit('request', request, response);
   });
   server.addHook('preParsing', (request, reply, _payload, next) => {
-    if (/^100-continue$/i.test(request.headers.expect ?? '')) reply.raw.writeContinue();
+    const waits = /^100-continue$/i.test(request.headers.expect ?? '');
+    if (waits && !request.is404) reply.raw.writeContinue();
     next();
   });
 }

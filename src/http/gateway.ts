@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Catalog } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Store } from '../store/store.ts';
@@ -10,7 +9,6 @@ import type { Spool } from './spool.ts';
 export interface Gateway {
   /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
   readonly config: Config;
-  readonly catalog: Catalog;
   /** Of Oriel, as in package.json. */
   readonly version: string;
   readonly store: Store;

@@ -1,3 +1,4 @@
+import { LogController } from 'fastify';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/schema.ts';
 
@@ -34,4 +35,19 @@ export async function openLog({ level, format }: Config['log']): Promise<Logger>
     options,
     pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true }),
   );
+}
+
+/**
+ * How a server logs: only what is wrong. It would write two lines for a request where we write one
+ * with what it cost, and one for each address that it listens on.
+ */
+export function quietly(log: Logger) {
+  const level = log.isLevelEnabled('warn') ? 'warn' : log.level;
+  return {
+    loggerInstance: log.child({}, { level }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
+  };
 }

@@ -56,7 +56,8 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
         { description, content: { 'application/json': { schema: error } } },
       ]);
       return {
-        url,
+        // A wildcard that stands for an identifier with slashes is one parameter to readers.
+        url: url.replace('*', ':id'),
         schema: {
           ...rest,
           ...(body !== undefined && { body: jsonSchemaOf(body, 'input') }),
@@ -70,6 +71,9 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
   await server.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: true,
+    // The page styles some of its elements as it draws them.
+    transformStaticCSP: (policy) =>
+      policy.replace(/style-src [^;]*/, "style-src 'self' 'unsafe-inline'"),
     uiConfig: { persistAuthorization: false },
     theme: { title: 'Oriel' },
   });

@@ -4,17 +4,6 @@ import { field, fieldsOf, fromText, integer, type ObjectSchema, parseFields } fr
 /** Elements of one page of a list. */
 export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);
 
-/** A day of the calendar, UTC. */
-export const day = field(
-  v.pipe(
-    v.string(),
-    v.isoDate(),
-    v.check((text) => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)),
-  ),
-  'a day, UTC',
-  { expects: 'a day of the calendar like 2026-01-31' },
-);
-
 /**
  * Reads the query of a URL, where everything is text.
  *

@@ -1,15 +1,15 @@
-import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { Failure } from '../failure.ts';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
-import { answerFailure, bodyOf } from './errors.ts';
+import { answerBrokenRequest } from './broken-requests.ts';
+import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
 import { lingerAfterRefusals } from './linger.ts';
+import { quietly } from './log.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
@@ -23,9 +23,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   const { server: settings } = gateway.config;
   const { trustProxy } = settings;
   const server = fastify({
-    loggerInstance: gateway.log,
-    // One line a request is written by observeRequests; Fastify would write two.
-    disableRequestLogging: true,
+    ...quietly(gateway.log),
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
@@ -43,11 +41,14 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     try {
       return { value: httpPart === 'querystring' ? parseQuery(schema, value) : value };
     } catch (error) {
-      return { error: error as Failure };
+      // Fastify writes a code and more on what it is given: not on our own.
+      return { error: new Error('invalid', { cause: error }) };
     }
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  // Fastify takes plain text for a body too; none of ours is one.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
@@ -68,12 +69,16 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
 }
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
-function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway): void {
+function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
-    if (draining.aborted) reply.header('connection', 'close');
     next();
+  });
+  server.addHook('onSend', (_request, reply, payload, next) => {
+    // A connection that is kept open would keep the process from ending.
+    if (draining.aborted) reply.header('connection', 'close');
+    next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
     const { method, url, routeOptions, id, ip } = request;
@@ -85,28 +90,7 @@ function observeRequests(server: FastifyInstance, { metrics, draining }: Gateway
     const path = url.split('?', 1)[0];
     const key = request.holder?.key.id;
     const fields = { requestId: id, method, path, status, milliseconds: Math.round(milliseconds) };
-    request.log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
+    log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
     next();
   });
 }
-
-/** Answers bytes that are no HTTP request, which never reach a route. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, code] = BROKEN[error.code ?? ''] ?? BROKEN['']!;
-  const failure = new Failure('invalid_request', reason, { code, status });
-  const body = JSON.stringify(bodyOf(failure));
-  socket.end(
-    `HTTP/1.1 ${status} ${code}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-}
-
-const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'the headers are larger than 16 KB', 'headers_too_large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time', 'request_timeout'],
-  '': [400, 'this is not a valid HTTP request', 'malformed_request'],
-};

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { fieldFor, received } from '../schema.ts';
-import { type Path, places, schemaAt, valueAt } from './places.ts';
+import { isListInstead, type Path, places, schemaAt, valueAt } from './places.ts';
 
 /** One thing that is wrong with a value, and where. */
 export interface Fault {
@@ -44,13 +44,21 @@ export function checkAll<Output>(
     const key = JSON.stringify(path);
     if (!faults.has(key)) faults.set(key, { path, message });
   };
-  for (const { path, known } of places(schema, value)) {
+  const lists: Path[] = [];
+  for (const { path, known, schema: own, value: part } of [
+    { path: [], known: null, schema, value },
+    ...places(schema, value),
+  ]) {
     if (known !== null) add(path, unknown(String(path.at(-1)), known));
+    if (!own || !isListInstead(own, part)) continue;
+    lists.push(path);
+    add(path, 'expected an object, received a list');
   }
   const parsed = v.safeParse(schema, value);
   if (parsed.success && faults.size === 0) return { output: parsed.output };
   for (const issue of parsed.issues ?? []) {
     const path = (issue.path ?? []).map(({ key }) => key as string | number);
+    if (lists.some((list) => list.every((key, index) => key === path[index]))) continue;
     const last = issue.path?.at(-1);
     const place = schemaAt(schema, value, path);
     if (issue.type === 'raw_check') add(path, issue.message);
@@ -77,7 +85,7 @@ function unknown(name: string, known: readonly string[]): string {
 /** The name that somebody may have meant, if one is close enough to be likely. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const reach = Math.ceil(name.length / 3);
+  const reach = name.length < 6 ? 1 : 2;
   const [best] = known
     .map((candidate) => ({ candidate, steps: distance(plain(name), plain(candidate)) }))
     .filter(({ steps }) => steps <= reach)
@@ -85,18 +93,29 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return best?.candidate;
 }
 
-/** Letters to insert, remove or replace on the way from one word to another (Levenshtein). */
+/** Letters to insert, remove, replace or swap on the way from one word to another. */
 function distance(from: string, to: string): number {
   // Names that people mistype are short; a long one is not a slip.
   if (from.length > 64) return Number.POSITIVE_INFINITY;
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (let column = 0; column < to.length; column += 1) {
-      const replaced = row[column]! + (letter === to[column] ? 0 : 1);
-      next.push(Math.min(replaced, row[column + 1]! + 1, next[column]! + 1));
+  const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  for (let row = 1; row <= from.length; row += 1) {
+    const above = rows[row - 1]!;
+    const steps = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const same = from[row - 1] === to[column - 1];
+      const swapped =
+        row > 1 &&
+        column > 1 &&
+        from[row - 1] === to[column - 2] &&
+        from[row - 2] === to[column - 1];
+      steps[column] = Math.min(
+        above[column - 1]! + (same ? 0 : 1),
+        above[column]! + 1,
+        steps[column - 1]! + 1,
+        swapped ? rows[row - 2]![column - 2]! + 1 : Number.POSITIVE_INFINITY,
+      );
     }
-    row = next;
+    rows.push(steps);
   }
-  return row[to.length]!;
+  return rows[from.length]![to.length]!;
 }

@@ -19,6 +19,7 @@ type Entries = Readonly<Record<string, v.GenericSchema>>;
 type Inside =
   | { readonly entries: Entries }
   | { readonly key: v.GenericSchema; readonly each: v.GenericSchema }
+  | { readonly each: v.GenericSchema }
   | null;
 
 interface Parts {
@@ -59,12 +60,18 @@ export function insideOf(schema: v.GenericSchema, value: unknown): Inside {
   if (parts.wrapped) return insideOf(parts.wrapped, value);
   if (parts.entries) return { entries: parts.entries };
   if (parts.type === 'record') return { key: parts.key!, each: parts.value! };
-  if (parts.type === 'array') return { key: parts.item!, each: parts.item! };
+  if (parts.type === 'array') return { each: parts.item! };
   const variant = variantOf(schema);
   if (variant === null || !isObject(value)) return null;
   const named = value[variant.key];
   const option = variant.options.find((option) => literalOf(variant, option) === named);
   return option ? { entries: option.entries } : null;
+}
+
+/** Whether a list stands where an object should, which Valibot takes for one with numbers as names. */
+export function isListInstead(schema: v.GenericSchema, value: unknown): boolean {
+  const inside = Array.isArray(value) ? insideOf(schema, value) : null;
+  return inside !== null && ('entries' in inside || 'key' in inside);
 }
 
 /** Every place in a value, the root left out, each before what is below it. */
@@ -75,10 +82,10 @@ export function* places(
 ): Generator<Place, void> {
   const inside = insideOf(schema, value);
   if (inside === null || typeof value !== 'object' || value === null) return;
+  if (isListInstead(schema, value)) return;
   const keys: readonly (string | number)[] = Array.isArray(value)
     ? [...value.keys()]
     : Object.keys(value);
-  if ('entries' in inside && Array.isArray(value)) return;
   for (const key of keys) {
     const child = (value as Record<string | number, unknown>)[key];
     const below = [...path, key];

@@ -1,12 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Failure } from '../failure.ts';
+import { randomText } from './identifier.ts';
 
 /** Marks our keys, so that scanners for leaked secrets can know them. */
 const PREFIX = 'oriel_';
 
-/** A key of 256 random bits. */
+/** A key of 256 random bits, which a double click selects whole. */
 export function newKey(): string {
-  return PREFIX + randomBytes(32).toString('base64url');
+  return PREFIX + randomText(43);
 }
 
 /** What is kept of a key: SHA-256, hexadecimal. A random key needs no slow hash. */

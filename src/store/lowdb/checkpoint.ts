@@ -10,6 +10,7 @@ import { type Change, COLLECTIONS, type Collection } from './state.ts';
 const SHARD_ROWS = 512;
 const VERSION = 1;
 const MANIFEST = 'checkpoint.json';
+const SHARD_NAME = /^[a-z]+-\d{6,}\.\d+\.json$/;
 
 /** Where a shard is, and what to know it by. */
 export interface ShardEntry {
@@ -78,6 +79,7 @@ export class Checkpoint {
   readonly #directory: string;
   readonly #folder: string;
   #shards = new Map<string, ShardEntry>();
+  #names: ReadonlySet<string> = new Set();
 
   /** The first journal to replay upon it; 1 where there has been no checkpoint. */
   journal = 1;
@@ -90,7 +92,7 @@ export class Checkpoint {
 
   /** Names in the folder of shards that are part of the checkpoint. */
   get names(): ReadonlySet<string> {
-    return new Set([...this.#shards.values()].map(({ file }) => file));
+    return this.#names;
   }
 
   /**
@@ -111,9 +113,8 @@ export class Checkpoint {
     }
     for (const entry of shards) {
       await this.#readShard(path, entry, take);
-      this.#shards.set(nameOf(entry.collection, entry.number), entry);
     }
-    this.journal = journal;
+    this.#adopt(journal, shards);
     return true;
   }
 
@@ -146,13 +147,10 @@ export class Checkpoint {
     journal: number,
     changed: Iterable<ShardKey>,
     durable: (collection: Collection, order: number) => unknown,
-  ): Promise<readonly string[]> {
+  ): Promise<void> {
     const shards = new Map(this.#shards);
-    const stale: string[] = [];
     for (const { collection, number } of changed) {
       const name = nameOf(collection, number);
-      const before = shards.get(name);
-      if (before) stale.push(before.file);
       shards.delete(name);
       const rows: [number, unknown][] = [];
       for (let order = number * SHARD_ROWS; order < (number + 1) * SHARD_ROWS; order += 1) {
@@ -170,9 +168,13 @@ export class Checkpoint {
     const manifest = { version: VERSION, journal, shards: [...shards.values()] };
     const path = join(this.#directory, MANIFEST);
     await new Low<Manifest | null>(new DurableJson(this.#files, path), manifest).write();
-    this.#shards = shards;
+    this.#adopt(journal, manifest.shards);
+  }
+
+  #adopt(journal: number, shards: readonly ShardEntry[]): void {
     this.journal = journal;
-    return stale;
+    this.#shards = new Map(shards.map((entry) => [nameOf(entry.collection, entry.number), entry]));
+    this.#names = new Set(shards.map(({ file }) => file));
   }
 }
 
@@ -185,12 +187,17 @@ export function nameOf(collection: Collection, number: number): string {
   return `${collection}-${String(number).padStart(6, '0')}`;
 }
 
+/** Whether a file bears a shard's name, or that of one that was being written. */
+export function isShard(name: string): boolean {
+  return SHARD_NAME.test(name.replace(/\.new$/, ''));
+}
+
 function isShardEntry(entry: Partial<ShardEntry> | null): boolean {
   return (
     COLLECTIONS.includes(entry?.collection as Collection) &&
     Number.isSafeInteger(entry?.number) &&
     typeof entry?.file === 'string' &&
-    /^[a-z]+-\d+\.\d+\.json$/.test(entry.file) &&
+    SHARD_NAME.test(entry.file) &&
     Number.isSafeInteger(entry.checksum)
   );
 }

@@ -1,4 +1,4 @@
-import type { Failure } from '../../failure.ts';
+import { Failure } from '../../failure.ts';
 import { nameOf, type ShardKey, shardOf } from './checkpoint.ts';
 import { unavailable } from './faults.ts';
 import type { Journal } from './journal.ts';
@@ -51,6 +51,15 @@ function rowKey(collection: Collection, order: number): string {
   return `${collection} ${order}`;
 }
 
+/** @throws Failure invalid_request where a value in it is none that JSON has, or lies too deep */
+function asJson(change: Change): string {
+  try {
+    return JSON.stringify(change);
+  } catch (error) {
+    throw new Failure('invalid_request', 'the task cannot be written as JSON', { cause: error });
+  }
+}
+
 function nextTick(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
@@ -87,7 +96,7 @@ export class Commits {
   commit(changes: readonly Change[], lazy = false): Promise<void> {
     if (this.#broken) throw this.#broken;
     // A task bears JSON from outside: what cannot be written is found before anything is changed.
-    const texts = changes.map((change) => (change[0] === 'tasks' ? JSON.stringify(change) : null));
+    const texts = changes.map((change) => (change[0] === 'tasks' ? asJson(change) : null));
     const batch = this.#gathering;
     for (const [at, change] of changes.entries()) {
       const key = rowKey(change[0], change[1]);

@@ -58,7 +58,8 @@ export class Driver extends Reader implements Store {
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
-    if (this.state.accountByName.get(name)) {
+    // A name that is another's identifier would never be found.
+    if (this.state.accountByName.get(name) ?? this.state.accountById.get(name)) {
       throw conflict(`there is an account ${JSON.stringify(name)} already`, 'account_exists');
     }
     const transaction = this.#begin();

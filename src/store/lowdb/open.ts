@@ -53,7 +53,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
-  const { directory, journalLimit = 16 * 2 ** 20, onFault } = options;
+  const { directory, journalLimit = 16 * 2 ** 20, onFault = () => {} } = options;
   const journalFolder = join(directory, 'journal');
   const shardFolder = join(directory, 'shards');
   const checkpoint = new Checkpoint(files, directory, shardFolder);

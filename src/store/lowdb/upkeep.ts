@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Checkpoint } from './checkpoint.ts';
+import { type Checkpoint, isShard } from './checkpoint.ts';
 import type { Commits } from './commits.ts';
 import { type Files, namesIn, remove } from './files.ts';
 import { Journal, sequenceOf } from './journal.ts';
@@ -11,7 +11,7 @@ interface UpkeepOptions {
   readonly checkpoint: Checkpoint;
   /** Bytes after which a journal is closed and its changes go into shards. */
   readonly journalLimit: number;
-  readonly onFault: ((error: unknown) => void) | undefined;
+  readonly onFault: (error: unknown) => void;
 }
 
 /** Keeps the journal short: begins a new one in time, and has the older ones' changes put into shards. */
@@ -37,7 +37,7 @@ export class Upkeep {
     } catch (error) {
       // The present one does; when it has grown by as much again there may be room.
       this.#limit = journal.length + journalLimit;
-      onFault?.(error);
+      onFault(error);
       return journal;
     }
     await journal.close().catch(onFault);
@@ -61,7 +61,7 @@ export class Upkeep {
       );
     } catch (error) {
       commits.returnChanged(changed);
-      onFault?.(error);
+      onFault(error);
       return;
     }
     await this.tidy().catch(onFault);
@@ -70,13 +70,15 @@ export class Upkeep {
   /** Removes journals and shards that the checkpoint has made superfluous, and what a crash left. */
   async tidy(): Promise<void> {
     const { files, journalFolder, shardFolder, checkpoint } = this.#options;
-    const { names } = checkpoint;
     for (const name of await namesIn(files, shardFolder)) {
-      if (!names.has(name)) await remove(files, join(shardFolder, name));
+      if (isShard(name) && !checkpoint.names.has(name))
+        await remove(files, join(shardFolder, name));
     }
     for (const name of await namesIn(files, journalFolder)) {
-      const sequence = sequenceOf(name);
-      if (sequence === null || sequence < checkpoint.journal) {
+      // One that was being made bears a longer name. Names that are not ours are left alone.
+      const sequence = sequenceOf(name.replace(/\.new$/, ''));
+      const stale = sequence !== null && sequence < checkpoint.journal;
+      if (stale || (sequence !== null && name.endsWith('.new'))) {
         await remove(files, join(journalFolder, name));
       }
     }

@@ -1,0 +1,678 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { availableOf } from '../../src/store/credits.ts';
+import type { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { audit, everyTask } from './audit.ts';
+import { ledgerProperties } from './ledger-properties.ts';
+import { CREDIT, keyFor, owner, taskFor } from './records.ts';
+import type { OpenOptions, Subject } from './subject.ts';
+
+const DAY = 86_400_000;
+const NOON = Date.UTC(2026, 10, 21, 12);
+const ALL_DAYS = { from: '2026-01-01', to: '2026-12-31' };
+
+function code(wanted: string, status: number) {
+  return expect.objectContaining({ name: 'Failure', code: wanted, status });
+}
+
+/** What every driver of the Store must hold. */
+export function conforms(subject: Subject): void {
+  /** A fresh store, closed after the test, and a way to close and open it again. */
+  async function fresh(options: OpenOptions = {}) {
+    const place = temporaryFolder();
+    let store = await subject.open(place, options);
+    onTestFinished(() => store.close());
+    const reopened = async () => {
+      await store.close();
+      store = await subject.open(place, options);
+      return store;
+    };
+    return { store, reopened, place };
+  }
+
+  describe('accounts', () => {
+    it('are found by identifier and by name, and listed in the order of creation', async () => {
+      const { store, reopened } = await fresh();
+      const names = ['ada', 'bob', 'Ada', 'ünï ¢ode'];
+      const made = [];
+      for (const name of names) {
+        made.push(await store.createAccount({ name, plan: 'free', credits: 5 }));
+      }
+      for (const one of [store, await reopened()]) {
+        expect(await one.listAccounts()).toEqual(made);
+        for (const account of made) {
+          expect(await one.findAccount(account.id)).toEqual(account);
+          expect(await one.findAccount(account.name)).toEqual(account);
+        }
+        expect(await one.findAccount('nobody')).toBeUndefined();
+        expect(await one.findAccount('__proto__')).toBeUndefined();
+      }
+      expect(new Set(made.map(({ id }) => id)).size).toBe(4);
+      expect(made[0]).toMatchObject({ granted: 5, reserved: 0, spent: 0, plan: 'free' });
+      expect(made[0]!.id).toMatch(/^acct_[0-9A-Za-z]{17,}$/);
+      expect(made[0]!.callbackSecret).toMatch(/^whsec_[0-9A-Za-z+/]{32,43}={0,2}$/);
+    });
+
+    it('have one name each, whoever comes first', async () => {
+      const { store } = await fresh();
+      const account = { name: 'ada', plan: 'free', credits: 0 } as const;
+      const both = await Promise.allSettled([
+        store.createAccount(account),
+        store.createAccount(account),
+      ]);
+      expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      await expect(store.createAccount(account)).rejects.toEqual(code('account_exists', 409));
+      expect(await store.listAccounts()).toHaveLength(1);
+    });
+
+    it('get credits and plans', async () => {
+      const { store, reopened } = await fresh();
+      const { account } = await owner(store, 0);
+      expect(await store.grant(account.id, 3, 'welcome')).toMatchObject({ granted: 3 });
+      expect(await store.setPlan(account.id, 'free')).toMatchObject({ plan: 'free', granted: 3 });
+      const again = await reopened();
+      expect(await again.findAccount('owner')).toMatchObject({ plan: 'free', granted: 3 });
+      expect(await again.listLedger(account.id, { limit: 9 })).toMatchObject([
+        { type: 'grant', amount: 3, note: 'welcome', available: 3, taskId: null },
+      ]);
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it.each([-1, 0.5, NaN, Infinity, 1_000_000_001 * CREDIT])('refuse %s credits', async (sum) => {
+      const { store } = await fresh();
+      const { account } = await owner(store, 1);
+      const refused = expect.objectContaining({ type: 'invalid_request', status: 400 });
+      await expect(store.grant(account.id, sum)).rejects.toEqual(refused);
+      const other = store.createAccount({ name: 'other', plan: 'free', credits: sum });
+      await expect(other).rejects.toEqual(refused);
+      expect(await store.listAccounts()).toMatchObject([{ granted: 1 }]);
+    });
+
+    it('stay countable: what is granted in all has a bound', async () => {
+      const { store } = await fresh();
+      const { account } = await owner(store, 1_000_000_000 * CREDIT);
+      await expect(store.grant(account.id, 1)).rejects.toMatchObject({ param: 'credits' });
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('that are not there give 404', async () => {
+      const { store } = await fresh();
+      const { key, account } = await owner(store);
+      const gone = code('account_not_found', 404);
+      await expect(store.grant('acct_x', 1)).rejects.toEqual(gone);
+      await expect(store.setPlan('acct_x', 'free')).rejects.toEqual(gone);
+      await expect(store.createKey(keyFor({ ...account, id: 'acct_x' }))).rejects.toEqual(gone);
+      await expect(store.createTask(taskFor(key, { accountId: 'acct_x' }))).rejects.toEqual(gone);
+      await expect(store.hold('acct_x', key.id, 1)).rejects.toEqual(gone);
+      expect(await store.listLedger('acct_x', { limit: 9 })).toEqual([]);
+      expect(await store.listUsage('acct_x', ALL_DAYS)).toEqual([]);
+    });
+  });
+
+  describe('keys', () => {
+    it('are found by their hash with their account', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store, 7, {
+        models: ['a', 'b'],
+        rpm: 3,
+        budget: 5,
+        expiresAt: 99,
+      });
+      const other = await store.createKey(keyFor(account, { name: 'other' }));
+      expect(key).toMatchObject({ models: ['a', 'b'], rpm: 3, budget: 5, expiresAt: 99 });
+      for (const one of [store, await reopened()]) {
+        expect(await one.findKey(key.hash)).toEqual({ key, account });
+        expect(await one.findKey('0')).toBeUndefined();
+        expect(await one.listKeys()).toEqual([key, other]);
+        expect(await one.listKeys(account.id)).toEqual([key, other]);
+        expect(await one.listKeys('acct_x')).toEqual([]);
+      }
+    });
+
+    it('are unique', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store);
+      const again = store.createKey(keyFor(account, { hash: key.hash }));
+      await expect(again).rejects.toEqual(code('key_exists', 409));
+    });
+
+    it('once revoked, stay so', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { key } = await owner(store);
+      expect(await store.revokeKey(key.id)).toMatchObject({ revokedAt: NOON });
+      now += 1;
+      expect(await store.revokeKey(key.id)).toMatchObject({ revokedAt: NOON });
+      const again = await reopened();
+      expect((await again.findKey(key.hash))?.key.revokedAt).toBe(NOON);
+      await expect(again.revokeKey('key_x')).rejects.toEqual(code('key_not_found', 404));
+    });
+
+    it('of one account do not spend from another', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 9 });
+      const foreign = { accountId: other.id, keyId: key.id };
+      const gone = code('key_not_found', 404);
+      await expect(store.createTask(taskFor(key, foreign))).rejects.toEqual(gone);
+      await expect(store.hold(other.id, key.id, 1)).rejects.toEqual(gone);
+      const metered = { model: 'm', counts: {}, charge: 1 };
+      await expect(store.settle(foreign, metered)).rejects.toEqual(gone);
+      expect(await audit(store)).toEqual([]);
+    });
+  });
+
+  describe('tasks', () => {
+    it('go from pending to completed, charged what they cost', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store, 10 * CREDIT);
+      const { task, created } = await store.createTask(
+        taskFor(key, { reservation: 4 * CREDIT, deadline: NOON + 9 }),
+      );
+      expect(created).toBe(true);
+      expect(task.id).toMatch(/^task_[0-9A-Za-z]{17,}$/);
+      expect(task).toMatchObject({
+        status: 'pending',
+        reserved: 4 * CREDIT,
+        charged: 0,
+        attempts: 0,
+        result: null,
+        error: null,
+        createdAt: NOON,
+        updatedAt: NOON,
+        deadline: NOON + 9,
+      });
+      expect(await store.findAccount('owner')).toMatchObject({ reserved: 4 * CREDIT, spent: 0 });
+      now += 1;
+      const claimed = await store.claimTask(task.id);
+      expect(claimed).toEqual({ ...task, status: 'processing', attempts: 1, updatedAt: NOON + 1 });
+      expect(await store.claimTask(task.id)).toBeUndefined();
+      const result = { data: [{ url: 'https://example.com/1' }] };
+      const completion = { result, charge: 3 * CREDIT, counts: { outputs: 1, requests: 1 } };
+      const ended = await store.completeTask(task.id, completion);
+      expect(ended).toMatchObject({
+        status: 'completed',
+        result,
+        reserved: 0,
+        charged: 3 * CREDIT,
+      });
+      for (const one of [store, await reopened()]) {
+        expect(await one.findTask(account.id, task.id)).toEqual(ended);
+        expect(await one.findAccount('owner')).toMatchObject({ reserved: 0, spent: 3 * CREDIT });
+        const entries = await one.listLedger(account.id, { limit: 9 });
+        const brief = entries.map(({ type, amount, available, taskId }) => [
+          type,
+          amount / CREDIT,
+          available / CREDIT,
+          taskId,
+        ]);
+        expect(brief).toEqual([
+          ['release', 1, 7, task.id],
+          ['charge', 3, 6, task.id],
+          ['reserve', 4, 6, task.id],
+          ['grant', 10, 10, null],
+        ]);
+        expect(await one.listUsage(account.id, ALL_DAYS)).toEqual([
+          {
+            accountId: account.id,
+            day: '2026-11-21',
+            model: 'some-image-model',
+            requests: 1,
+            inputTokens: 0,
+            cachedInputTokens: 0,
+            outputTokens: 0,
+            outputs: 1,
+            spent: 3 * CREDIT,
+          },
+        ]);
+        expect(await audit(one)).toEqual([]);
+      }
+    });
+
+    it('are charged no more than was reserved', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store, 10);
+      const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
+      await store.claimTask(task.id);
+      const ended = await store.completeTask(task.id, { result: {}, charge: 9, counts: {} });
+      expect(ended.charged).toBe(4);
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('that fail or expire are released, but for what they cost all the same', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store, 10);
+      const make = async () => (await store.createTask(taskFor(key, { reservation: 3 }))).task.id;
+      const [failed, billed, expired] = [await make(), await make(), await make()];
+      await store.claimTask(billed);
+      const error = { type: 'service_error', message: 'broken', code: null } as const;
+      expect(await store.failTask(failed, error)).toMatchObject({ status: 'failed', error });
+      expect(await store.failTask(billed, error, 2)).toMatchObject({ charged: 2, reserved: 0 });
+      expect(await store.expireTask(expired)).toMatchObject({
+        status: 'expired',
+        error: { type: 'timeout' },
+        charged: 0,
+      });
+      expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 2 });
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('end once', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key));
+      const completion = { result: {}, charge: CREDIT, counts: {} };
+      const state = code('task_state', 409);
+      await expect(store.completeTask(task.id, completion)).rejects.toEqual(state);
+      await expect(store.reopenTask(task.id)).rejects.toEqual(state);
+      await store.claimTask(task.id);
+      const error = { type: 'unknown', message: 'x', code: null } as const;
+      const ends = await Promise.allSettled([
+        store.completeTask(task.id, completion),
+        store.completeTask(task.id, completion),
+        store.failTask(task.id, error, CREDIT),
+        store.expireTask(task.id),
+      ]);
+      expect(ends.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'rejected',
+        'rejected',
+      ]);
+      for (const late of [
+        store.completeTask(task.id, completion),
+        store.failTask(task.id, error),
+        store.expireTask(task.id),
+        store.reopenTask(task.id),
+      ]) {
+        await expect(late).rejects.toEqual(state);
+      }
+      expect(await store.claimTask(task.id)).toBeUndefined();
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('that nobody has any more are taken up again', async () => {
+      const { store, reopened } = await fresh();
+      const { key } = await owner(store);
+      const ids = [];
+      for (let n = 0; n < 3; n += 1) ids.push((await store.createTask(taskFor(key))).task.id);
+      await store.claimTask(ids[0]!);
+      await store.claimTask(ids[1]!);
+      await store.failTask(ids[1]!, { type: 'timeout', message: 'x', code: null });
+      const again = await reopened();
+      expect((await again.openTasks()).map(({ id }) => id)).toEqual([ids[0], ids[2]]);
+      expect(await again.reopenTask(ids[0]!)).toMatchObject({ status: 'pending', attempts: 1 });
+      expect(await again.claimTask(ids[0]!)).toMatchObject({ attempts: 2 });
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('are claimed by one of many', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key));
+      const claims = await Promise.all(Array.from({ length: 9 }, () => store.claimTask(task.id)));
+      expect(claims.filter(Boolean)).toHaveLength(1);
+      expect(await store.claimTask('task_x')).toBeUndefined();
+    });
+
+    it('are told to their own account alone', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const { task } = await store.createTask(taskFor(key));
+      expect(await store.findTask(account.id, task.id)).toEqual(task);
+      expect(await store.findTask(other.id, task.id)).toBeUndefined();
+      expect(await store.findTask(account.id, 'task_x')).toBeUndefined();
+      expect(await store.listTasks({ accountId: other.id }, { limit: 9 })).toEqual([]);
+      const gone = code('task_not_found', 404);
+      await expect(store.expireTask('task_x')).rejects.toEqual(gone);
+    });
+
+    it('are listed newest first, in pages, whatever the clock says', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const foreign = await store.createKey(keyFor(other));
+      const made: string[] = [];
+      for (let n = 0; n < 7; n += 1) {
+        now -= 1000;
+        const type = n % 2 ? 'video' : 'image';
+        made.push((await store.createTask(taskFor(key, { type }))).task.id);
+        await store.createTask(taskFor(foreign, { reservation: 0 }));
+      }
+      await store.claimTask(made[2]!);
+      await store.claimTask(made[4]!);
+      const newest = made.toReversed();
+      for (const one of [store, await reopened()]) {
+        const list = async (...args: Parameters<Store['listTasks']>) =>
+          (await one.listTasks(...args)).map(({ id }) => id);
+        const own = { accountId: account.id };
+        expect(await list(own, { limit: 99 })).toEqual(newest);
+        expect(await list(own, { limit: 3 })).toEqual(newest.slice(0, 3));
+        expect(await list(own, { limit: 3, after: newest[2]! })).toEqual(newest.slice(3, 6));
+        expect(await list(own, { limit: 3, after: newest[6]! })).toEqual([]);
+        expect(await list({ ...own, type: 'video' }, { limit: 2 })).toEqual([made[5], made[3]]);
+        expect(await list({ status: 'processing' }, { limit: 9 })).toEqual([made[4], made[2]]);
+        expect(await list({ ...own, status: 'failed' }, { limit: 9 })).toEqual([]);
+        expect(await list({}, { limit: 99 })).toHaveLength(14);
+        expect(
+          (await one.openTasks()).map(({ id }) => id).filter((id) => made.includes(id)),
+        ).toEqual(made);
+        await expect(list(own, { limit: 3, after: 'task_x' })).rejects.toEqual(
+          code('task_not_found', 404),
+        );
+      }
+    });
+
+    it('that ended before a time are forgotten, their ledger is not', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const idempotency = { key: 'k', fingerprint: 'f' };
+      const old = (await store.createTask(taskFor(key, { idempotency }))).task;
+      await store.expireTask(old.id);
+      const open = (await store.createTask(taskFor(key))).task;
+      now += DAY;
+      const late = (await store.createTask(taskFor(key))).task;
+      await store.expireTask(late.id);
+      expect((await store.deleteTasks(NOON + 1)).map(({ id }) => id)).toEqual([old.id]);
+      expect(await store.deleteTasks(NOON + 1)).toEqual([]);
+      for (const one of [store, await reopened()]) {
+        expect(await one.findTask(account.id, old.id)).toBeUndefined();
+        expect((await everyTask(one)).map(({ id }) => id)).toEqual([late.id, open.id]);
+        expect(await one.listLedger(account.id, { limit: 99 })).toHaveLength(6);
+        expect(await audit(one)).toEqual([]);
+      }
+    });
+
+    it('keep what was asked for as it came', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const request = JSON.parse(
+        '{"prompt":"\\u0000 \\ud800 \\u2028\\n\\"","__proto__":{"n":[1,2.5,null,true,{}]},"":[]}',
+      );
+      const { task } = await store.createTask(taskFor(key, { request }));
+      const found = await (await reopened()).findTask(account.id, task.id);
+      expect(JSON.stringify(found!.request)).toBe(JSON.stringify(request));
+    });
+  });
+
+  describe('idempotency keys', () => {
+    const idempotency = { key: 'order-1', fingerprint: 'abc' };
+
+    it('give the same task again, even to requests at once', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store, 10);
+      const task = taskFor(key, { idempotency, reservation: 6 });
+      const both = await Promise.all([store.createTask(task), store.createTask(task)]);
+      expect(both.map(({ created }) => created)).toEqual([true, false]);
+      expect(both[1]!.task).toEqual(both[0]!.task);
+      const again = await reopened();
+      const third = await again.createTask(task);
+      expect(third).toEqual({ created: false, task: both[0]!.task });
+      expect(await again.findAccount(account.id)).toMatchObject({ reserved: 6 });
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('refuse another request', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      await store.createTask(taskFor(key, { idempotency }));
+      const other = taskFor(key, { idempotency: { ...idempotency, fingerprint: 'other' } });
+      await expect(store.createTask(other)).rejects.toEqual(code('idempotency_conflict', 409));
+    });
+
+    it('belong to an account, and are free again once the task is forgotten', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const foreign = await store.createKey(keyFor(other));
+      const { task } = await store.createTask(taskFor(key, { idempotency }));
+      const theirs = await store.createTask(taskFor(foreign, { idempotency, reservation: 0 }));
+      expect(theirs.created).toBe(true);
+      await store.expireTask(task.id);
+      await store.deleteTasks(Infinity);
+      expect(await store.createTask(taskFor(key, { idempotency }))).toMatchObject({
+        created: true,
+      });
+    });
+  });
+
+  describe('credits', () => {
+    it('are not spent twice: of those who race for the last, one wins', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store, 10);
+      const tries = await Promise.allSettled([
+        ...Array.from({ length: 5 }, () => store.createTask(taskFor(key, { reservation: 7 }))),
+        ...Array.from({ length: 5 }, () => store.hold(account.id, key.id, 7)),
+      ]);
+      expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const tried of tries) {
+        if (tried.status === 'rejected') {
+          expect(tried.reason).toEqual(code('insufficient_credits', 402));
+        }
+      }
+      const found = await store.findAccount(account.id);
+      expect(availableOf(found!)).toBe(3);
+    });
+
+    it('of a budget are not exceeded by reservations', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store, 100, { budget: 10 });
+      const { task } = await store.createTask(taskFor(key, { reservation: 6 }));
+      const over = code('key_budget_exceeded', 402);
+      await expect(store.createTask(taskFor(key, { reservation: 5 }))).rejects.toEqual(over);
+      await expect(store.hold(account.id, key.id, 5)).rejects.toEqual(over);
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, { result: {}, charge: 1, counts: {} });
+      const hold = await store.hold(account.id, key.id, 9);
+      await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(over);
+      expect(await store.settle(hold, { model: 'm', counts: {}, charge: 20 })).toBe(9);
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('that are free need no account balance', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store, 0);
+      const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, { result: {}, charge: 0, counts: { outputs: 1 } });
+      const hold = await store.hold(account.id, key.id, 0);
+      expect(await store.settle(hold, { model: 'm', counts: { outputs: 2 }, charge: 0 })).toBe(0);
+      expect(await store.listLedger(account.id, { limit: 9 })).toEqual([]);
+      expect(await store.listUsage(account.id, ALL_DAYS)).toHaveLength(2);
+      expect(await audit(store)).toEqual([]);
+    });
+  });
+
+  describe('holds', () => {
+    it('are seen in what is reserved, and end once', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store, 10);
+      const hold = await store.hold(account.id, key.id, 8);
+      expect(await store.findAccount(account.id)).toMatchObject({ reserved: 8, spent: 0 });
+      expect((await store.findKey(key.hash))!.key.reserved).toBe(8);
+      expect(store.statistics().credits.reserved).toBe(8);
+      expect(await audit(store, [hold])).toEqual([]);
+      await store.release(hold);
+      await store.release(hold);
+      expect(await store.settle(hold, { model: 'm', counts: {}, charge: 5 })).toBe(0);
+      expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 0 });
+      const other = await store.hold(account.id, key.id, 8);
+      expect(await store.settle(other, { model: 'm', counts: {}, charge: 5 })).toBe(5);
+      expect(await store.settle(other, { model: 'm', counts: {}, charge: 5 })).toBe(0);
+      await store.release(other);
+      expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 5 });
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('are charged beyond what was held only as far as there is something', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store, 10);
+      const [one, other] = [
+        await store.hold(account.id, key.id, 4),
+        await store.hold(account.id, key.id, 4),
+      ];
+      expect(await store.settle(one, { model: 'm', counts: {}, charge: 9 })).toBe(6);
+      expect(await store.settle(other, { model: 'm', counts: {}, charge: 4 })).toBe(4);
+      const none = { accountId: account.id, keyId: key.id };
+      expect(await store.settle(none, { model: 'm', counts: {}, charge: 4 })).toBe(0);
+      expect(await audit(store)).toEqual([]);
+    });
+
+    it('do not outlast the process', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store, 10);
+      await store.hold(account.id, key.id, 10);
+      const again = await reopened();
+      expect(await again.findAccount(account.id)).toMatchObject({ reserved: 0 });
+    });
+
+    it('sum up by key, model and day', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store, 100);
+      const holder = { accountId: account.id, keyId: key.id };
+      const counts = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 2 };
+      await store.settle(holder, { model: 'a', counts, charge: 1 });
+      await store.settle(holder, { model: 'b', counts, charge: 2 });
+      const again = await reopened();
+      await again.settle(holder, { model: 'a', counts: { ...counts, requests: 3 }, charge: 4 });
+      now += DAY;
+      await again.settle(holder, { model: 'a', counts, charge: 8 });
+      now -= DAY;
+      await again.settle(holder, { model: 'b', counts, charge: 16 });
+      const entries = await again.listLedger(account.id, { limit: 9 });
+      expect(
+        entries.map(({ type, model, requests, amount }) => [type, model, requests, amount]),
+      ).toEqual([
+        ['charge', 'a', 1, 8],
+        ['charge', 'b', 2, 18],
+        ['charge', 'a', 4, 5],
+        ['grant', null, null, 100],
+      ]);
+      const usage = await again.listUsage(account.id, { from: '2026-11-21', to: '2026-11-21' });
+      expect(usage).toMatchObject([
+        {
+          model: 'a',
+          requests: 4,
+          inputTokens: 20,
+          cachedInputTokens: 8,
+          outputTokens: 4,
+          spent: 5,
+        },
+        { model: 'b', requests: 2, spent: 18 },
+      ]);
+      expect(await again.listUsage(account.id, ALL_DAYS)).toHaveLength(3);
+      expect(await audit(again)).toEqual([]);
+    });
+  });
+
+  describe('the ledger', () => {
+    it('is told in pages', async () => {
+      const { store } = await fresh();
+      const { account } = await owner(store, 1);
+      for (let n = 0; n < 5; n += 1) await store.grant(account.id, 1, `${n}`);
+      const page = await store.listLedger(account.id, { limit: 2 });
+      expect(page.map(({ note }) => note)).toEqual(['4', '3']);
+      const next = await store.listLedger(account.id, { limit: 9, after: page[1]!.id });
+      expect(next.map(({ note }) => note)).toEqual(['2', '1', '0', null]);
+      expect(await store.listLedger(account.id, { limit: 0 })).toEqual([]);
+    });
+
+    it('is folded, and goes on from there', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store, 100);
+      const { task } = await store.createTask(taskFor(key, { reservation: 30 }));
+      await store.settle(
+        { accountId: account.id, keyId: key.id },
+        { model: 'm', counts: {}, charge: 7 },
+      );
+      now += DAY;
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, { result: {}, charge: 10, counts: {} });
+      await store.foldLedger(NOON + 1);
+      for (const one of [store, await reopened()]) {
+        const entries = await one.listLedger(account.id, { limit: 9 });
+        expect(entries).toMatchObject([
+          { type: 'release', amount: 20, available: 83 },
+          { type: 'charge', amount: 10, available: 63 },
+          { type: 'carried', amount: 63, available: 63, at: NOON },
+        ]);
+        expect(await audit(one)).toEqual([]);
+      }
+    });
+
+    it('is folded only where what it carries is no debt', async () => {
+      let now = NOON;
+      const { store } = await fresh({ now: () => now });
+      const { account, key } = await owner(store, 10);
+      const holder = { accountId: account.id, keyId: key.id };
+      await store.settle(holder, { model: 'm', counts: {}, charge: 8 });
+      // The clock is set forward, and back again: the day's sum grows by what was granted after it.
+      now += DAY;
+      await store.grant(account.id, 100);
+      now -= DAY;
+      await store.settle(holder, { model: 'm', counts: {}, charge: 50 });
+      await store.foldLedger(NOON + 1);
+      const entries = await store.listLedger(account.id, { limit: 9 });
+      expect(entries.map(({ type }) => type)).toEqual(['grant', 'charge', 'grant']);
+      expect(await audit(store)).toEqual([]);
+    });
+  });
+
+  it('starts empty', async () => {
+    const { store, reopened } = await fresh();
+    for (const one of [store, await reopened()]) {
+      expect(await one.listAccounts()).toEqual([]);
+      expect(await one.listKeys()).toEqual([]);
+      expect(await one.openTasks()).toEqual([]);
+      expect(await one.listTasks({}, { limit: 9 })).toEqual([]);
+      expect(await audit(one)).toEqual([]);
+    }
+  });
+
+  it('closes once all is written, and then refuses', async () => {
+    const { store, reopened } = await fresh();
+    const { account, key } = await owner(store);
+    const holder = { accountId: account.id, keyId: key.id };
+    const made = store.createTask(taskFor(key));
+    await store.settle(holder, { model: 'm', counts: {}, charge: 1 });
+    const again = await reopened();
+    expect(await again.findTask(account.id, (await made).task.id)).toBeDefined();
+    expect(await again.findAccount(account.id)).toMatchObject({ spent: 1 });
+    await again.close();
+    await again.close();
+    await expect(again.grant(account.id, 1)).rejects.toEqual(code('store_unavailable', 503));
+  });
+
+  it('keeps what it acknowledged when it is abandoned', async () => {
+    const { store, place } = await fresh();
+    const { account, key } = await owner(store, 1000 * CREDIT);
+    const acknowledged: string[] = [];
+    const copies: string[] = [];
+    const known: string[][] = [];
+    await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        acknowledged.push((await store.createTask(taskFor(key))).task.id);
+        if (acknowledged.length % 20 === 0) {
+          known.push([...acknowledged]);
+          copies.push(subject.copyOfCrashed(place));
+        }
+      }),
+    );
+    for (const [at, copy] of copies.entries()) {
+      const crashed = await subject.open(copy);
+      const found = (await everyTask(crashed, account.id)).map(({ id }) => id);
+      expect(known[at]!.filter((id) => !found.includes(id))).toEqual([]);
+      expect(await audit(crashed)).toEqual([]);
+      await crashed.close();
+    }
+    await store.close();
+  });
+
+  ledgerProperties(subject);
+}

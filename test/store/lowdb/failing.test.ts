@@ -1,0 +1,228 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { audit, everyTask } from '../audit.ts';
+import { owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash.ts';
+import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
+
+const unavailable = expect.objectContaining({
+  name: 'Failure',
+  type: 'service_error',
+  status: 503,
+  code: 'store_unavailable',
+});
+
+/** A store on a disk that does as `disk.hook` says. */
+async function onDisk() {
+  const directory = temporaryFolder();
+  const disk: { hook: Hook } = { hook: () => {} };
+  const files = hookedFiles((...args) => disk.hook(...args));
+  const store = await openStore({ directory, files });
+  onTestFinished(() => store.close());
+  return { directory, disk, store, ...(await owner(store, 100)) };
+}
+
+function failing(operation: string, code = 'ENOSPC'): Hook {
+  return (name) => {
+    if (name === operation) throw systemError(code);
+  };
+}
+
+describe('a disk that fails', () => {
+  it.each(['ENOSPC', 'EIO'])(
+    'with %s rejects what it does not take, then works on',
+    async (code) => {
+      const { directory, disk, store, key, account } = await onDisk();
+      const kept = (await store.createTask(taskFor(key, { reservation: 10 }))).task;
+      disk.hook = failing('write', code);
+      const tries = await Promise.allSettled([
+        store.createTask(taskFor(key, { reservation: 20 })),
+        store.claimTask(kept.id),
+        store.grant(account.id, 5),
+        store.createAccount({ name: 'late', plan: 'free', credits: 1 }),
+        store.revokeKey(key.id),
+      ]);
+      for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
+      expect(await store.findTask(account.id, kept.id)).toEqual(kept);
+      expect(await store.findAccount('late')).toBeUndefined();
+      expect(await store.findAccount(account.id)).toMatchObject({ granted: 100, reserved: 10 });
+      expect((await store.findKey(key.hash))!.key.revokedAt).toBeNull();
+      expect(await audit(store)).toEqual([]);
+
+      disk.hook = () => {};
+      await store.grant(account.id, 7);
+      expect(await store.claimTask(kept.id)).toMatchObject({ attempts: 1 });
+      expect(await store.createAccount({ name: 'late', plan: 'free', credits: 1 })).toBeDefined();
+      expect(await audit(store)).toEqual([]);
+      const copy = await openStore({ directory: copyOfCrashed(directory) });
+      expect(await copy.findAccount(account.id)).toMatchObject({ granted: 107, reserved: 10 });
+      expect(await audit(copy)).toEqual([]);
+      await copy.close();
+    },
+  );
+
+  it('rejects what was computed upon what failed, and takes what comes later', async () => {
+    const { disk, store, key, account } = await onDisk();
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    disk.hook = async (operation) => {
+      if (operation !== 'write') return;
+      reached.resolve();
+      await gate.promise;
+      disk.hook = () => {};
+      throw systemError('ENOSPC');
+    };
+    const first = store.createTask(taskFor(key, { reservation: 60 }));
+    await reached.promise;
+    const behind = store.grant(account.id, 11);
+    // It sees what the first has reserved, although nobody outside does.
+    await expect(store.createTask(taskFor(key, { reservation: 60 }))).rejects.toMatchObject({
+      code: 'insufficient_credits',
+    });
+    gate.resolve();
+    await expect(first).rejects.toEqual(unavailable);
+    await expect(behind).rejects.toEqual(unavailable);
+    await store.createTask(taskFor(key, { reservation: 60 }));
+    expect(await store.findAccount(account.id)).toMatchObject({ granted: 100, reserved: 60 });
+    expect(await audit(store)).toEqual([]);
+  });
+
+  it('that took half a batch has it cut off', async () => {
+    const { directory, disk, store, key, account } = await onDisk();
+    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+    // Two steps of one write: the disk is full after the first.
+    const { appendFileSync } = await import('node:fs');
+    const { join } = await import('node:path');
+    disk.hook = (operation) => {
+      if (operation !== 'write') return;
+      appendFileSync(join(directory, 'journal', '00000001.journal'), '01234567 00000100 [["acc');
+      throw systemError('ENOSPC');
+    };
+    await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    disk.hook = () => {};
+    await store.grant(account.id, 6);
+    const recoveries: unknown[] = [];
+    const copy = await openStore({
+      directory: copyOfCrashed(directory),
+      onRecovery: (recovery) => recoveries.push(recovery),
+    });
+    expect(recoveries).toEqual([]);
+    expect((await everyTask(copy)).map(({ id }) => id)).toEqual([task.id]);
+    expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106 });
+    await copy.close();
+  });
+
+  it('that cannot even be cut back takes nothing more until it is opened again', async () => {
+    const { directory, disk, store, key, account } = await onDisk();
+    disk.hook = (operation) => {
+      if (operation === 'write' || operation === 'truncate') throw systemError('EIO');
+    };
+    await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    disk.hook = () => {};
+    await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    await expect(store.createTask(taskFor(key))).rejects.toEqual(unavailable);
+    expect(await store.findAccount(account.id)).toMatchObject({ granted: 100 });
+    await store.close();
+    const again = await openStore({ directory });
+    expect(await again.grant(account.id, 5)).toMatchObject({ granted: 105 });
+    await again.close();
+  });
+
+  it('that refuses at the start is named', async () => {
+    const directory = temporaryFolder();
+    const opened = openStore({ directory, files: hookedFiles(failing('open', 'EACCES')) });
+    await expect(opened).rejects.toEqual(unavailable);
+  });
+});
+
+describe('a disk that is slow', () => {
+  /** A store whose next write waits for `gate`. */
+  async function stopped() {
+    const made = await onDisk();
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    made.disk.hook = async (operation) => {
+      if (operation !== 'write') return;
+      reached.resolve();
+      await gate.promise;
+    };
+    return { ...made, gate, reached };
+  }
+
+  /** Whether something has come by the time that everything ready has been done. */
+  async function isPending(promise: Promise<unknown>): Promise<boolean> {
+    let pending = true;
+    promise.then(
+      () => {
+        pending = false;
+      },
+      () => {},
+    );
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
+    return pending;
+  }
+
+  it('shows nothing that a crash would take back', async () => {
+    const { store, account, gate, reached } = await stopped();
+    const granted = store.grant(account.id, 5);
+    await reached.promise;
+    const found = store.findAccount(account.id);
+    const listed = store.listAccounts();
+    const ledger = store.listLedger(account.id, { limit: 1 });
+    for (const read of [granted, found, listed, ledger]) expect(await isPending(read)).toBe(true);
+    gate.resolve();
+    expect(await found).toMatchObject({ granted: 105 });
+    expect(await listed).toMatchObject([{ granted: 105 }]);
+    expect(await ledger).toMatchObject([{ amount: 5 }]);
+  });
+
+  it('holds up no request: a key is told as it was on disk last', async () => {
+    const { store, account, key, gate, reached } = await stopped();
+    const granted = store.grant(account.id, 5);
+    const revoked = store.revokeKey(key.id);
+    await reached.promise;
+    expect(await store.findKey(key.hash)).toEqual({ key, account });
+    gate.resolve();
+    await Promise.all([granted, revoked]);
+    const after = await store.findKey(key.hash);
+    expect(after!.key.revokedAt).not.toBeNull();
+    expect(after!.account.granted).toBe(105);
+  });
+
+  it('holds up only those who read what is being written', async () => {
+    const { store, key, account, gate, reached, disk } = await stopped();
+    const hook = disk.hook;
+    disk.hook = () => {};
+    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+    disk.hook = hook;
+    const granted = store.grant(account.id, 5);
+    await reached.promise;
+    expect(await store.findTask(account.id, task.id)).toEqual(task);
+    gate.resolve();
+    await granted;
+  });
+
+  it('gives the same task to a request repeated meanwhile only once it is there', async () => {
+    const { store, key, gate, reached } = await stopped();
+    const idempotency = { key: 'k', fingerprint: 'f' };
+    const task = taskFor(key, { reservation: 1, idempotency });
+    const first = store.createTask(task);
+    await reached.promise;
+    const second = store.createTask(task);
+    expect(await isPending(second)).toBe(true);
+    gate.resolve();
+    expect(await second).toEqual({ created: false, task: (await first).task });
+  });
+
+  it('lets a settled request go at once, and writes the charge before it closes', async () => {
+    const { directory, store, key, account, gate } = await stopped();
+    const holder = { accountId: account.id, keyId: key.id };
+    expect(await store.settle(holder, { model: 'm', counts: {}, charge: 3 })).toBe(3);
+    gate.resolve();
+    await store.close();
+    const again = await openStore({ directory });
+    expect(await again.findAccount(account.id)).toMatchObject({ spent: 3 });
+    await again.close();
+  });
+});

@@ -1,0 +1,40 @@
+import type { FileHandle } from 'node:fs/promises';
+import * as disk from 'node:fs/promises';
+import type { Files } from '../../../src/store/lowdb/files.ts';
+
+/** Called before each operation, which waits for it and does not happen where it throws. */
+export type Hook = (operation: string, path: string) => void | Promise<void>;
+
+const HANDLED = ['write', 'writeFile', 'sync', 'datasync', 'truncate'] as const;
+
+/** The real file system with a hook before everything that changes it. */
+export function hookedFiles(hook: Hook): Files {
+  const hooked = async <Result>(operation: string, path: unknown, go: () => Promise<Result>) => {
+    await hook(operation, String(path));
+    return go();
+  };
+  const watched = (handle: FileHandle, path: unknown) =>
+    new Proxy(handle, {
+      get(target, name: keyof FileHandle) {
+        const value = target[name];
+        if (typeof value !== 'function') return value;
+        const bound = (value as (...args: unknown[]) => Promise<unknown>).bind(target);
+        return (HANDLED as readonly string[]).includes(name)
+          ? (...args: unknown[]) => hooked(name, path, () => bound(...args))
+          : bound;
+      },
+    });
+  return {
+    ...disk,
+    open: (path, ...rest) =>
+      hooked('open', path, async () => watched(await disk.open(path, ...rest), path)),
+    link: (from, to) => hooked('link', to, () => disk.link(from, to)),
+    rename: (from, to) => hooked('rename', to, () => disk.rename(from, to)),
+    unlink: (path) => hooked('unlink', path, () => disk.unlink(path)),
+  };
+}
+
+/** What a system call says when it cannot. */
+export function systemError(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: no`), { code });
+}

@@ -1,0 +1,157 @@
+import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Recovery } from '../../../src/store/lowdb/journal.ts';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { contentBelow } from '../../cli/folder.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { audit, everyTask } from '../audit.ts';
+import { owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash.ts';
+
+const FIRST = join('journal', '00000001.journal');
+
+/** All that a store tells. */
+async function told(store: Store): Promise<unknown> {
+  const accounts = await store.listAccounts();
+  const ledger = [];
+  for (const { id } of accounts) ledger.push(await store.listLedger(id, { limit: 99 }));
+  const tasks = await everyTask(store);
+  return JSON.parse(JSON.stringify({ accounts, keys: await store.listKeys(), tasks, ledger }));
+}
+
+/** A journal of several batches: where each ends, and what the store told by then. */
+async function journalled() {
+  const directory = temporaryFolder();
+  const store = await openStore({ directory });
+  const path = join(directory, FIRST);
+  const ends: { length: number; state: unknown }[] = [];
+  const note = async () =>
+    ends.push({ length: readFileSync(path).length, state: await told(store) });
+  await note();
+  const { key } = await owner(store, 10);
+  await note();
+  const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
+  await note();
+  await store.claimTask(task.id);
+  await note();
+  await store.completeTask(task.id, { result: {}, charge: 3, counts: {} });
+  await note();
+  await store.close();
+  return { directory, bytes: readFileSync(path), ends };
+}
+
+async function open(directory: string) {
+  const recoveries: Recovery[] = [];
+  const store = await openStore({
+    directory,
+    onRecovery: (recovery) => recoveries.push(recovery),
+  });
+  return { store, recoveries };
+}
+
+describe('a journal', () => {
+  it('cut at any byte gives every transaction before the cut, and none in part', async () => {
+    const { directory, bytes, ends } = await journalled();
+    const lines = new Set<number>();
+    for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) lines.add(at + 1);
+    const copy = copyOfCrashed(directory);
+    const path = join(copy, FIRST);
+    for (let length = ends[0]!.length; length <= bytes.length; length += 1) {
+      writeFileSync(path, bytes.subarray(0, length));
+      const { store, recoveries } = await open(copy);
+      const before = Math.max(...[...lines].filter((end) => end <= length));
+      const whole = ends.findLast((end) => end.length === before);
+      // Making an owner is two transactions, and what is between them was not noted.
+      if (whole) expect(await told(store)).toEqual(whole.state);
+      expect(await audit(store)).toEqual([]);
+      expect(recoveries).toEqual(
+        before === length ? [] : [{ file: path, offset: before, dropped: length - before }],
+      );
+      await store.close();
+      expect(readFileSync(path).length).toBe(before);
+    }
+  });
+
+  it.each([
+    ['zeros', Buffer.alloc(5000)],
+    ['garbage', Buffer.from('\u0000\n\nx 12 {"a":\n'.repeat(99))],
+    ['a batch with a hole', Buffer.from(`12345678 00000064 [${' '.repeat(40)}\0\0\0\0\0\0]\n`)],
+    ['a promise of more than there is', Buffer.from('12345678 ffffffff [')],
+  ])('with a tail of %s is cut back, and goes on', async (_, tail) => {
+    const { directory, bytes, ends } = await journalled();
+    appendFileSync(join(directory, FIRST), tail);
+    const { store, recoveries } = await open(directory);
+    expect(recoveries).toMatchObject([{ offset: bytes.length, dropped: tail.length }]);
+    expect(await told(store)).toEqual(ends.at(-1)!.state);
+    const [account] = await store.listAccounts();
+    await store.grant(account!.id, 5);
+    await store.close();
+    const again = await open(directory);
+    expect(again.recoveries).toEqual([]);
+    expect(await again.store.findAccount('owner')).toMatchObject({ granted: 15 });
+    await again.store.close();
+  });
+
+  it('damaged before its last batch is refused wherever it is, and left as it is', async () => {
+    const { directory, bytes, ends } = await journalled();
+    const last = ends.at(-2)!.length;
+    const path = join(directory, FIRST);
+    const others = contentBelow(directory);
+    others.delete(FIRST);
+    const starts = [0];
+    for (let at = 0; at < last; at += 1) if (bytes[at] === 10) starts.push(at + 1);
+    for (let at = 0; at < last; at += 1) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 0x04;
+      writeFileSync(path, damaged);
+      const offset = starts.findLast((start) => start <= at);
+      await expect(openStore({ directory })).rejects.toMatchObject({
+        name: 'Failure',
+        code: 'store_corrupt',
+        message: expect.stringContaining(`${path}, byte ${offset}: `),
+      });
+      expect(readFileSync(path).equals(damaged)).toBe(true);
+    }
+    const after = contentBelow(directory);
+    after.delete(FIRST);
+    expect(after).toEqual(others);
+  });
+
+  it.each([
+    ['another version', { format: 'oriel-journal', version: 2, sequence: 1 }],
+    ['another format', { format: 'diary', version: 1, sequence: 1 }],
+    ['another place', { format: 'oriel-journal', version: 1, sequence: 2 }],
+  ])('of %s is refused', async (_, header) => {
+    const { directory } = await journalled();
+    const { encodeLine } = await import('../../../src/store/lowdb/journal-line.ts');
+    writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
+    await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+
+  it('emptied is refused, and not begun anew', async () => {
+    const { directory } = await journalled();
+    truncateSync(join(directory, FIRST), 0);
+    await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+    expect(readFileSync(join(directory, FIRST))).toHaveLength(0);
+  });
+
+  it('takes many transactions in one write', async () => {
+    const directory = temporaryFolder();
+    const commits: number[] = [];
+    const store = await openStore({
+      directory,
+      onCommit: ({ transactions, bytes, milliseconds }) => {
+        expect(bytes).toBeGreaterThan(0);
+        expect(milliseconds).toBeGreaterThanOrEqual(0);
+        commits.push(transactions);
+      },
+    });
+    const { key } = await owner(store);
+    await Promise.all(Array.from({ length: 64 }, () => store.createTask(taskFor(key))));
+    expect(commits).toEqual([1, 1, 64]);
+    expect(readdirSync(join(directory, 'journal'))).toEqual(['00000001.journal']);
+    await store.close();
+  });
+});

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import type { Account, ApiKey } from '../../src/store/account.ts';
+import type { NewKey, NewTask, Store } from '../../src/store/store.ts';
+
+/** Micro-credits in a credit. */
+export const CREDIT = 1_000_000;
+
+export function keyFor(account: Account, change: Partial<NewKey> = {}): NewKey {
+  return {
+    accountId: account.id,
+    name: 'laptop',
+    hash: randomBytes(32).toString('hex'),
+    hint: 'oriel_Ab3d…9xYz',
+    expiresAt: null,
+    models: null,
+    rpm: null,
+    budget: null,
+    ...change,
+  };
+}
+
+export function taskFor(key: ApiKey, change: Partial<NewTask> = {}): NewTask {
+  return {
+    accountId: key.accountId,
+    keyId: key.id,
+    type: 'image',
+    model: 'some-image-model',
+    request: { prompt: 'a harbour at dawn', size: '1024x1024', n: 1 },
+    deadline: 4_000_000_000_000,
+    idempotency: null,
+    reservation: CREDIT,
+    ...change,
+  };
+}
+
+/** An account with credits, and a key to spend them. */
+export async function owner(
+  store: Store,
+  credits = 100 * CREDIT,
+  change: Partial<NewKey> = {},
+): Promise<{ account: Account; key: ApiKey }> {
+  const account = await store.createAccount({ name: 'owner', plan: 'paid', credits });
+  return { account, key: await store.createKey(keyFor(account, change)) };
+}
