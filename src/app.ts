@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { firstRun } from './administration/first-run.ts';
 import type { Config } from './config/schema.ts';
@@ -11,7 +12,8 @@ import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
 import { startPool } from './operations/pool.ts';
-import { openStore } from './store/lowdb/open.ts';
+import { openStore, type StoreOptions } from './store/lowdb/open.ts';
+import type { Store } from './store/store.ts';
 
 /** A daemon that answers. */
 export interface Daemon {
@@ -41,7 +43,7 @@ export async function startDaemon(
   const log = await openLog(config.log);
   const metrics = new Metrics();
   const draining = new AbortController();
-  const store = await openStore({
+  const store = await openWhenFree({
     directory: join(config.dataDir, 'store'),
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
@@ -101,6 +103,22 @@ export async function startDaemon(
   } catch (error) {
     await closeAll();
     throw error;
+  }
+}
+
+/** Milliseconds for commands of administration to let go of the store, which another daemon does not. */
+const PATIENCE = 5000;
+
+async function openWhenFree(options: StoreOptions): Promise<Store> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    try {
+      return await openStore(options);
+    } catch (error) {
+      const locked = error instanceof Failure && error.code === 'store_locked';
+      if (!locked || Date.now() > end) throw error;
+      await delay(20);
+    }
   }
 }
 
