@@ -61,7 +61,7 @@ export async function send(
   const response = await fetch(`${url}/api/free/${endpoint}`, {
     method: 'POST',
     headers,
-    body: body as BodyInit,
+    body: body as never,
     duplex: 'half',
     ...(signal && { signal }),
   } as RequestInit);
@@ -113,11 +113,8 @@ export class RawClient {
   }
 
   async write(bytes: string | Uint8Array): Promise<void> {
-    if (this.socket.write(bytes)) return;
-    await new Promise<void>((resolve) => {
-      this.socket.once('drain', resolve);
-      this.socket.once('close', () => resolve());
-    });
+    if (this.socket.write(bytes) || this.socket.destroyed) return;
+    await this.#either('drain');
   }
 
   get received(): string {
@@ -128,12 +125,22 @@ export class RawClient {
   async receive(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.received)) {
       if (this.socket.destroyed) throw new Error(`closed after: ${this.received.slice(0, 500)}`);
-      await new Promise<void>((resolve) => {
-        this.socket.once('data', () => resolve());
-        this.socket.once('close', () => resolve());
-      });
+      await this.#either('data');
     }
     return this.received;
+  }
+
+  /** Resolves at the next such event, or at the end. */
+  async #either(event: 'drain' | 'data'): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const settle = () => {
+        this.socket.off(event, settle);
+        this.socket.off('close', settle);
+        resolve();
+      };
+      this.socket.on(event, settle);
+      this.socket.on('close', settle);
+    });
   }
 
   /** All that came until the server closed. */

@@ -29,6 +29,7 @@ export interface TestServer {
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly store: Store;
+  readonly spoolFolder: string;
   /** Names of the files on its spool. */
   files(): string[];
   /** What was logged. */
@@ -62,7 +63,8 @@ export async function startServer({ config = {}, pool }: ServerSettings = {}): P
     const unlimited = { expiresAt: null, models: null, budget: null, rpm: 100_000 };
     await store.createKey({ accountId, name, hash: hashOf(key), hint: hintOf(key), ...unlimited });
   }
-  const spool = await Spool.open(join(folder, 'spool'), settings.batch.spool);
+  const spoolFolder = join(folder, 'spool');
+  const spool = await Spool.open(spoolFolder, settings.batch.spool);
   const threads = pool ?? (await startPool({ threads: settings.pool.threads ?? 2 }));
   const metrics = new Metrics();
   metrics.watch(threads, store);
@@ -87,13 +89,14 @@ export async function startServer({ config = {}, pool }: ServerSettings = {}): P
   const server = await buildServer(gateway);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.server.address() as AddressInfo;
-  const files = () => readdirSync(join(folder, 'spool'));
+  const files = () => readdirSync(spoolFolder);
   return {
     url: `http://127.0.0.1:${port}`,
     port,
     pool: threads,
     spool,
     store,
+    spoolFolder,
     files,
     log,
     metrics: () => metrics.text(),
