@@ -1,6 +1,7 @@
 // Writes the table of operations into the README, from the registry that everything else derives
-// from; with --check it only tells whether it is there. node .ci/docs.mjs [--check] [README]
-import { readFileSync, writeFileSync } from 'node:fs';
+// from, and the JSON Schema of the configuration beside its defaults; with --check it only tells
+// whether they are there. With a README named, only its table. node .ci/docs.mjs [--check] [README]
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -13,11 +14,18 @@ const [file = fileURLToPath(new URL('../README.md', import.meta.url))] = positio
 // A computed name, because a search for unused files would not find what is not built yet.
 const registry = new URL('../dist/src/operations/registry.js', import.meta.url);
 const { OPERATIONS } = await import(registry.href);
+const declared = new URL('../dist/src/config/json-schema.js', import.meta.url);
+const { configJsonSchema } = await import(declared.href);
 
 const GIVES = { image: 'files', data: 'report' };
 const rows = [
-  ['Command', 'What it does', 'Gives'],
-  ...OPERATIONS.map(({ name, summary, gives }) => [`\`${name}\``, summary, GIVES[gives]]),
+  ['Command', 'What it does', 'Gives', 'Endpoint, below `/api/free/`'],
+  ...OPERATIONS.map(({ name, summary, gives, endpoint }) => [
+    `\`${name}\``,
+    summary,
+    GIVES[gives],
+    endpoint === undefined ? '' : `\`${endpoint}\``,
+  ]),
 ].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')));
 // In columns of even width, as the formatter wants it.
 const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)));
@@ -39,5 +47,16 @@ if (!values.check) {
   writeFileSync(file, written);
 } else if (written !== readme) {
   console.error(`${file}: the table of operations is not the registry's; npm run docs writes it`);
+  process.exitCode = 1;
+}
+
+const schemaFile = fileURLToPath(new URL('../config/oriel.schema.json', import.meta.url));
+const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+if (positionals.length > 0) {
+  // Another README than ours was asked for, and nothing else.
+} else if (!values.check) {
+  writeFileSync(schemaFile, schema);
+} else if (!existsSync(schemaFile) || readFileSync(schemaFile, 'utf8') !== schema) {
+  console.error(`${schemaFile}: not what the configuration declares; npm run docs writes it`);
   process.exitCode = 1;
 }

@@ -21,6 +21,8 @@ interface FailureDetails {
   code?: string;
   /** Where the type's own status is too coarse: 404, 413 or 415 for an invalid request. */
   status?: number;
+  /** Seconds after which the same request may do better; answered as Retry-After. */
+  retryAfter?: number;
   cause?: unknown;
 }
 
@@ -30,6 +32,7 @@ export class Failure extends Error {
   readonly param: string | null;
   readonly code: string | null;
   readonly status: number;
+  readonly retryAfter: number | null;
 
   constructor(type: FailureType, message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
@@ -38,5 +41,6 @@ export class Failure extends Error {
     this.param = details.param ?? null;
     this.code = details.code ?? null;
     this.status = details.status ?? STATUS[type];
+    this.retryAfter = details.retryAfter ?? null;
   }
 }

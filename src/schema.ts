@@ -15,6 +15,8 @@ export interface Field {
   readonly description: string;
   /** A one-letter flag, where the command line gives it one. */
   readonly short: string | undefined;
+  /** Whether the text is the path of a file or a folder, which a shell completes. */
+  readonly path: boolean;
   /** One phrase, used by help and by every error alike: "an integer from 1 to 100". */
   readonly expects: string;
 }
@@ -23,6 +25,11 @@ interface Notes {
   /** Replaces the phrase that the type alone would give. */
   readonly expects?: string;
   readonly short?: string;
+  readonly path?: boolean;
+  /** Never shown to anybody; `interpolated` only where it came from the environment. */
+  readonly secret?: 'always' | 'interpolated';
+  /** Read once, when the daemon starts. */
+  readonly restart?: boolean;
 }
 
 /** A schema with what people need to be told about it. */
@@ -41,6 +48,15 @@ export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEG
 /** A finite number, bounds included. */
 export const number = (minimum: number, maximum: number = Number.MAX_VALUE) =>
   v.pipe(v.number(), v.finite(), v.minValue(minimum), v.maxValue(maximum));
+
+/** A day of the calendar, as text like 2026-01-31: `Date` takes the 30th of February for a day of March. */
+export const day = () =>
+  v.pipe(
+    v.string(),
+    v.isoDate(),
+    v.check((text) => new Date(text).toJSON()?.startsWith(text) === true),
+    v.metadata({ expects: 'a date such as 2026-01-31' }),
+  );
 
 /**
  * A rule over several properties of an object, for use in a pipe after it.
@@ -64,7 +80,7 @@ export function rule<Value extends Record<string, unknown>>(
 /** The parts of a schema's pipe, outermost last, its optional wrapping taken off. */
 function partsOf(schema: unknown): readonly Record<string, unknown>[] {
   const { type, wrapped, pipe } = schema as { type: string; wrapped?: unknown; pipe?: unknown[] };
-  if (type === 'optional') return partsOf(wrapped);
+  if (type === 'optional' || type === 'nullish') return partsOf(wrapped);
   if (!pipe) return [schema as Record<string, unknown>];
   return pipe.flatMap((part) =>
     part === schema ? [] : isPiped(part) ? partsOf(part) : [part as never],
@@ -90,9 +106,7 @@ function describe(name: string, schema: v.GenericSchema): Field {
       : root.type === 'boolean'
         ? 'boolean'
         : 'string';
-  const notes = parts.find((part) => part['type'] === 'metadata')?.['metadata'] as
-    | Notes
-    | undefined;
+  const notes = notesOf(schema);
   const description = parts.find((part) => part['type'] === 'description')?.['description'];
   const range = [requirement('min_value'), requirement('max_value')] as [number, number];
   return {
@@ -101,9 +115,31 @@ function describe(name: string, schema: v.GenericSchema): Field {
     choices,
     default: (schema as { default?: unknown }).default,
     description: String(description ?? ''),
-    short: notes?.short,
-    expects: notes?.expects ?? expectation(kind, choices, range),
+    short: notes.short,
+    path: notes.path ?? false,
+    expects: notes.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
   };
+}
+
+/** How what is no single value is called. */
+const STRUCTURES: Readonly<Record<string, string>> = {
+  strict_object: 'an object',
+  object: 'an object',
+  loose_object: 'an object',
+  variant: 'an object',
+  record: 'an object',
+  array: 'a list',
+};
+
+/** What a schema says of itself beside its type. */
+export function notesOf(schema: v.GenericSchema): Notes {
+  const noted = partsOf(schema).filter((part) => part['type'] === 'metadata');
+  return Object.assign({}, ...noted.map((part) => part['metadata'])) as Notes;
+}
+
+/** One property of any schema, as help and errors speak of it. */
+export function fieldFor(name: string, schema: v.GenericSchema): Field {
+  return describe(name, schema);
 }
 
 function expectation(
@@ -135,9 +171,10 @@ export function fieldsOf(schema: ObjectSchema): readonly Field[] {
 }
 
 /** What came, as one short quotation that is safe to show. */
-function received(value: unknown): string {
+export function received(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? String(value);
+  // JSON has no word for numbers that are infinite or none.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 

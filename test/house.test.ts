@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
   ['http'],
   ['text', 'media', 'workers'],
-  ['operations', 'config'],
+  ['administration', 'operations', 'config'],
   ['images'],
   ['store', 'upstream', 'schema'],
   ['failure'],
@@ -28,16 +28,20 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts'],
+  pino: ['src/http/log.ts'],
+  'pino-pretty': ['src/http/log.ts'],
+  'prom-client': ['src/http/metrics.ts'],
+  yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
 };
 
 /** Libraries whose types are spoken everywhere although their code is loaded in one place. */
-const SPOKEN = ['sharp', '#workers/'];
+const SPOKEN = ['sharp', '#workers/', 'pino'];
 
 /** Libraries without an owner: options are declared where they are used. */
-const ANYWHERE = ['valibot'];
+const ANYWHERE = ['valibot', '@valibot/to-json-schema'];
 
 /** Whose job it is to import a file by a name that only running code knows. */
 const COMPUTED = 'src/operations/pool.ts';

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnosis.ts';
-import { type FileErrorCode, fileFailure } from '../src/images/file-error.ts';
-import type { Limits } from '../src/images/limits.ts';
+import type { FileErrorCode } from '../src/images/file-error.ts';
+import { checkFileSize } from '../src/images/limits.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -15,15 +15,6 @@ import { type OpenSource, openSource } from './source.ts';
 
 /** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);
-
-function checkFileSize(size: number, { fileBytes }: Limits): void {
-  if (size <= fileBytes) return;
-  const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1));
-  throw fileFailure(
-    'file_too_large',
-    `${megabytes(size)} MB (${size} bytes), more than the limit of ${megabytes(fileBytes)} MB`,
-  );
-}
 
 /** Runs one job in this thread, whichever thread that is. Never rejects. */
 export async function perform(job: Job): Promise<JobResult> {

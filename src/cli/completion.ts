@@ -32,20 +32,20 @@ interface Node {
 function readFlag(option: Option): Flag {
   const field = fieldOf(option);
   const choices = field?.choices ?? option.argChoices ?? [];
-  const numeric = field?.kind === 'integer' || field?.kind === 'number';
   return {
     names: [option.short, option.long].filter((name) => name !== undefined),
     summary: field?.description ?? option.description,
     value: option.isBoolean()
       ? undefined
-      : { name: option.attributeName(), choices, files: choices.length === 0 && !numeric },
+      : { name: option.attributeName(), choices, files: field?.path ?? choices.length === 0 },
   };
 }
 
 function readOperand(argument: Argument | undefined): Value | undefined {
   if (argument === undefined) return undefined;
-  const choices = argument.argChoices ?? [];
-  return { name: argument.name(), choices, files: choices.length === 0 };
+  const field = fieldOf(argument);
+  const choices = field?.choices ?? argument.argChoices ?? [];
+  return { name: argument.name(), choices, files: field?.path ?? choices.length === 0 };
 }
 
 /** Reads what a person may type out of the tree that parses it, as its help would show it. */
@@ -266,8 +266,9 @@ function fishLines(node: Node): string[] {
   );
   const { operand } = node;
   if (children.length > 0 || !operand) return [...children, ...flags];
-  const operands = operand.files ? `${at} -F` : `${at} -a ${fishQuote(operand.choices.join(' '))}`;
-  return [operands, ...flags];
+  if (operand.files) return [`${at} -F`, ...flags];
+  if (operand.choices.length === 0) return flags;
+  return [`${at} -a ${fishQuote(operand.choices.join(' '))}`, ...flags];
 }
 
 function fish(root: Node): string {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Argument, type Command, Option } from 'commander';
 import { type Field, fieldsOf, fromText, type ObjectSchema, parseFields } from '../schema.ts';
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
@@ -6,7 +6,8 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-function describe(field: Field): string {
+/** What the help says of a flag or of what is given by place. */
+export function describeField(field: Field): string {
   const notes = [];
   if (field.kind !== 'boolean')
     notes.push(field.choices.length > 0 ? field.choices.join(', ') : field.expects);
@@ -15,22 +16,38 @@ function describe(field: Field): string {
   return notes.length > 0 ? `${field.description} (${notes.join('; ')})` : field.description;
 }
 
-const fields = new WeakMap<Option, Field>();
+const fields = new WeakMap<Option | Argument, Field>();
 
-/** The property that a flag was derived from; undefined for commander's own flags. */
-export function fieldOf(option: Option): Field | undefined {
-  return fields.get(option);
+/** The property that a flag or an argument was derived from; undefined for commander's own flags. */
+export function fieldOf(derived: Option | Argument): Field | undefined {
+  return fields.get(derived);
 }
 
-/** Adds a flag for every property of a schema, under a heading of its own in the help. */
-export function addFlags(command: Command, schema: ObjectSchema, heading: string): void {
+/** Remembers what an argument was derived from. */
+export function attachField(argument: Argument, field: Field): Argument {
+  fields.set(argument, field);
+  return argument;
+}
+
+/**
+ * Adds a flag for every property of a schema, under a heading of its own in the help.
+ *
+ * @param except properties that are no flags
+ */
+export function addFlags(
+  command: Command,
+  schema: ObjectSchema,
+  heading: string,
+  except: readonly string[] = [],
+): void {
   for (const field of fieldsOf(schema)) {
+    if (except.includes(field.name)) continue;
     const flag = field.short ? `-${field.short}, ${flagOf(field.name)}` : flagOf(field.name);
     const value =
       field.kind === 'integer' || field.kind === 'number' ? '<number>' : `<${field.name}>`;
     const option = new Option(
       field.kind === 'boolean' ? flag : `${flag} ${value}`,
-      describe(field),
+      describeField(field),
     );
     option.helpGroup(heading);
     fields.set(option, field);

@@ -5,10 +5,8 @@ import { field, integer, number } from '../schema.ts';
 const flag = (description: string, short?: string) =>
   v.optional(field(v.boolean(), description, short ? { short } : {}), false);
 
-const text = (expects: string, description: string, short?: string) =>
-  v.optional(
-    field(v.pipe(v.string(), v.nonEmpty()), description, { expects, ...(short && { short }) }),
-  );
+const text = (expects: string, description: string, notes: { short?: string; path?: true } = {}) =>
+  v.optional(field(v.pipe(v.string(), v.nonEmpty()), description, { expects, ...notes }));
 
 /** Which files an image command works on. */
 export const inputFlags = v.strictObject({
@@ -16,6 +14,7 @@ export const inputFlags = v.strictObject({
   filesFrom: text(
     'a file, or -',
     'read further paths from a list: one a line, or NUL between them',
+    { path: true },
   ),
 });
 
@@ -24,10 +23,12 @@ export const outputFlags = v.strictObject({
   out: text(
     'a folder, a file for one image, or -',
     'where outputs go, instead of beside their inputs',
-    'o',
+    { short: 'o', path: true },
   ),
   name: text('{name} {ext} {width} {height} {index} {format}', 'template of output names'),
-  zip: text('a file, or -', 'write one ZIP with a manifest.json instead of files'),
+  zip: text('a file, or -', 'write one ZIP with a manifest.json instead of files', {
+    path: true,
+  }),
   overwrite: flag('replace files that exist'),
   skipExisting: flag('leave out inputs whose output exists'),
   keepMtime: flag("give outputs their inputs' modification time"),

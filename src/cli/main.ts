@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import { administrationCommands } from './administration-command.ts';
 import { completionCommand } from './completion-command.ts';
+import { configCommand } from './config-command.ts';
 import { imageCommand } from './image-command.ts';
+import { serveCommand } from './serve-command.ts';
 import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
@@ -31,6 +35,12 @@ function buildProgram(finish: (exitCode: number) => void): Command {
     .enablePositionalOptions();
   for (const operation of OPERATIONS) {
     program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
+  }
+  program.addCommand(serveCommand(version(), finish).copyInheritedSettings(program));
+  program.addCommand(configCommand(program));
+  for (const group of administrationCommands()) {
+    program.addCommand(group.copyInheritedSettings(program));
+    for (const verb of group.commands) verb.copyInheritedSettings(group);
   }
   program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
@@ -68,6 +78,11 @@ function report(error: unknown): number {
   // Commander has printed its own message; asking for help is no error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof Failure) {
+    if (error.code === INVALID_CONFIG) {
+      // One fault a line, each with its place, as compilers tell theirs.
+      sayLines(error.message);
+      return EXIT.failed;
+    }
     say(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }

@@ -1,6 +1,7 @@
 import type { BatchResult, BatchSummary, FileRecord, Tally } from '../operations/batch.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
+import { jsonText } from './json.ts';
 import { type Cell, Table } from './table.ts';
 import {
   colourDepth,
@@ -23,29 +24,18 @@ export interface Report {
 
 type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
 
-/**
- * JSON on one line. Where it lands on a terminal, no name in it may command that: the controls that
- * JSON itself lets pass stand as escapes too.
- */
-function json(value: object): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
 /** One document of the shape of interface part 2.8, written as the records come. */
 export function jsonReport(head: Head): Report {
   let first = true;
   return {
     async add(record) {
-      const lead = first ? `${json(head).slice(0, -1)},"results":[\n` : ',\n';
+      const lead = first ? `${jsonText(head).slice(0, -1)},"results":[\n` : ',\n';
       first = false;
-      await print(lead + json(record));
+      await print(lead + jsonText(record));
     },
     async finish(summary) {
-      const lead = first ? `${json(head).slice(0, -1)},"results":[` : '\n';
-      await print(`${lead}],"summary":${json(summary)}}\n`);
+      const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
+      await print(`${lead}],"summary":${jsonText(summary)}}\n`);
     },
   };
 }
@@ -59,7 +49,7 @@ export function jsonReport(head: Head): Report {
 export function linesReport(ordered: boolean): Report {
   let printed = Promise.resolve();
   const line = (record: FileRecord) => {
-    printed = printed.then(() => print(`${json(record)}\n`));
+    printed = printed.then(() => print(`${jsonText(record)}\n`));
     // Nobody waits for a line that is printed as its file finishes; whoever adds the next will see.
     printed.catch(() => {});
     return printed;

@@ -1,3 +1,5 @@
+import { fileFailure } from './file-error.ts';
+
 /** Bounds on what one file may ask of us. The command line and the daemon share these defaults. */
 export interface Limits {
   /** Bytes of one input file (interface part 8: 30 MB). */
@@ -22,3 +24,13 @@ export const DEFAULT_LIMITS: Limits = {
   deadline: 120_000,
   svg: false,
 };
+
+/** @throws Failure file_too_large for an input of more bytes than the limit */
+export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileBytes'>): void {
+  if (size <= fileBytes) return;
+  const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1));
+  throw fileFailure(
+    'file_too_large',
+    `${megabytes(size)} MB (${size} bytes), more than the limit of ${megabytes(fileBytes)} MB`,
+  );
+}

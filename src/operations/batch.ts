@@ -51,6 +51,10 @@ export interface BatchOptions<Input extends BatchInput> {
   readonly pool: ImagePool;
   /** Aborted: no further file is started; those under way are finished and yielded. */
   readonly signal?: AbortSignal;
+  /** Whose files they are, where clients share the pool. */
+  readonly client?: string;
+  /** Bytes of finished images that may wait for a slow file before them, or for a slow reader. */
+  readonly bytesAhead?: number;
   /**
    * Takes a finished image in the order of completion while the file's place among the jobs under
    * way is still held, so that a slow disk slows the reading down. A Failure becomes the file's.
@@ -67,19 +71,19 @@ export interface BatchOptions<Input extends BatchInput> {
 
 /** Finished records that may wait for a slow file before them. */
 const RECORDS_AHEAD = 1024;
-/** Bytes of finished images that may wait for a slow file before them. */
+/** Bytes of finished images that may wait where the caller does not say how many. */
 const BYTES_AHEAD = 64 * 1024 * 1024;
 
 /**
  * Runs one operation over any number of files and yields them in the order of the inputs. Memory
- * is bounded by the pool's size and the two constants above, not by the number of files: inputs are
- * drawn as places fall free, and an unread result stops the drawing.
+ * is bounded by the pool's size and by what may wait, not by the number of files: inputs are drawn
+ * as places fall free, and an unread result stops the drawing.
  */
 export async function* runBatch<Input extends BatchInput>(
   inputs: Iterable<Input>,
   options: BatchOptions<Input>,
 ): AsyncGenerator<BatchEntry> {
-  const { pool, signal } = options;
+  const { pool, signal, bytesAhead = BYTES_AHEAD } = options;
   const iterator = inputs[Symbol.iterator]();
   const finished = new Map<number, BatchEntry>();
   let started = 0;
@@ -95,7 +99,7 @@ export async function* runBatch<Input extends BatchInput>(
     !signal?.aborted &&
     running < pool.size &&
     started - yielded < RECORDS_AHEAD &&
-    bytesWaiting < BYTES_AHEAD;
+    bytesWaiting < bytesAhead;
 
   const start = async (input: Input, index: number) => {
     try {
@@ -104,8 +108,10 @@ export async function* runBatch<Input extends BatchInput>(
       finished.set(index, entry);
       options.onFinish?.(entry.record);
     } catch (error) {
+      // It was still waiting for a thread when nobody wanted it any more.
+      const withdrawn = signal?.aborted && error === signal.reason;
       // Not a file's failure but a defect: the reader gets it, and nothing more is started.
-      defect ??= { error };
+      if (!withdrawn) defect ??= { error };
       exhausted = true;
     }
     running -= 1;
@@ -153,12 +159,13 @@ export async function* runBatch<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  { operation, options, limits, pool, deliver }: BatchOptions<Input>,
+  { operation, options, limits, pool, client, signal, deliver }: BatchOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
   if (input.verdict) return { record: { ...base, ...input.verdict } };
   const { source } = input;
-  const result = await pool.run({ operation: operation.name, options, source, limits });
+  const job = { operation: operation.name, options, source, limits };
+  const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok)
     return { record: { ...base, status: 'failed', originalSize, error: result.error } };

@@ -10,6 +10,7 @@ export const convert = defineOperation({
   name: 'convert',
   summary: 'Convert images to another format',
   gives: 'image',
+  endpoint: 'batch-convert-images',
   cost: 400,
   options: v.pipe(
     v.strictObject({ format: formatField('output format'), ...encodingFields }),

@@ -12,6 +12,7 @@ export const crop = defineOperation({
   name: 'crop',
   summary: 'Cut the same rectangle out of every image',
   gives: 'image',
+  endpoint: 'batch-crop-images',
   cost: 18,
   options: v.strictObject({
     left: field(integer(0), 'pixels from the left edge of the image as seen'),

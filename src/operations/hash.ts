@@ -38,6 +38,7 @@ export const hash = defineOperation({
   name: 'hash',
   summary: 'Hash the bytes with SHA-256, and on request the pixels',
   gives: 'data',
+  endpoint: 'batch-image-hash',
   cost: 0.7,
   options: v.strictObject({
     perceptual: v.optional(

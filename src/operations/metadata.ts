@@ -8,6 +8,7 @@ export const metadata = defineOperation({
   name: 'metadata',
   summary: 'Tell what images are: format, size, colours, EXIF',
   gives: 'data',
+  endpoint: 'batch-image-metadata',
   cost: 0.1,
   options: v.strictObject({
     exif: v.optional(

@@ -16,6 +16,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema> {
   /** `image`: each file gives a file. `data`: each file gives the `data` of the interface's part 2.8. */
   readonly gives: 'image' | 'data';
   readonly options: Schema;
+  /** The name of its HTTP endpoint below `/api/free/`; only the command line has one without. */
+  readonly endpoint?: string;
   /** Roughly, CPU milliseconds for a megabyte of input: tells whether starting threads will pay. */
   readonly cost: number;
   /** Keys of `data` that are worth a column in a table for people. */

@@ -11,6 +11,7 @@ export const palette = defineOperation({
   name: 'palette',
   summary: 'Find the colours that an image is made of, and their shares',
   gives: 'data',
+  endpoint: 'batch-color-palette',
   cost: 12,
   options: v.strictObject({
     count: v.optional(field(integer(1, 20), 'colours at the most'), 6),

@@ -3,6 +3,14 @@ import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../images/file-error.ts';
 import type { Job, JobFailure, JobResult } from './job.ts';
+import { Places } from './places.ts';
+
+/** Whose job it is, where clients share a pool, and until when it is wanted. */
+export interface Turn {
+  /** Clients that wait are served fairly, whatever the number of their jobs. */
+  readonly client?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** Something that performs image jobs. */
 export interface ImagePool {
@@ -11,10 +19,24 @@ export interface ImagePool {
   /**
    * Performs one job. Whatever goes wrong with it, its deadline and the death of its thread
    * included, is its result. There is no way to call a job back: libvips cannot be stopped midway.
+   * One that still waits when its turn's signal is aborted never starts: the reason is thrown.
    */
-  run(job: Job): Promise<JobResult>;
+  run(job: Job, turn?: Turn): Promise<JobResult>;
   /** Gives up jobs under way, and resolves when no native code is left running in them. */
   close(): Promise<void>;
+}
+
+/** What a pool did and does. */
+export interface PoolStatistics {
+  readonly waiting: number;
+  readonly running: number;
+  /** By operation, since the start: jobs that ended, and the milliseconds that threads gave them. */
+  readonly finished: ReadonlyMap<string, { readonly jobs: number; readonly milliseconds: number }>;
+}
+
+/** A pool that many clients share for long. */
+export interface SharedPool extends ImagePool {
+  statistics(): PoolStatistics;
 }
 
 export interface PoolOptions {
@@ -43,7 +65,7 @@ const workerData = { fence: new SharedArrayBuffer(4) };
 export async function startPool({
   threads = availableParallelism(),
   worker = workerFile(),
-}: PoolOptions = {}): Promise<ImagePool> {
+}: PoolOptions = {}): Promise<SharedPool> {
   const { Piscina } = await import('piscina');
   const piscina = new Piscina({
     filename: worker,
@@ -62,14 +84,20 @@ export async function startPool({
   piscina.on('error', () => {});
 
   // Jobs wait here rather than in Piscina, which does not tell when it starts one.
-  const waiting: (() => void)[] = [];
-  let free = threads;
+  const places = new Places(threads);
+  const finished = new Map<string, { jobs: number; milliseconds: number }>();
+  const count = (operation: string, milliseconds: number) => {
+    const counted = finished.get(operation) ?? { jobs: 0, milliseconds: 0 };
+    counted.jobs += 1;
+    counted.milliseconds += milliseconds;
+    finished.set(operation, counted);
+  };
 
   return {
     size: threads,
-    async run(job) {
-      if (free > 0) free -= 1;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
+    async run(job, { client = '', signal } = {}) {
+      const leave = await places.take(client, signal);
+      const started = performance.now();
       // Aborting a job under way is how Piscina gives up its thread.
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), job.limits.deadline);
@@ -85,11 +113,11 @@ export async function startPool({
         return failed('worker_crashed', `the thread died while working on this file: ${reason}`);
       } finally {
         clearTimeout(timer);
-        const next = waiting.shift();
-        if (next) next();
-        else free += 1;
+        count(job.operation, performance.now() - started);
+        leave();
       }
     },
+    statistics: () => ({ waiting: places.waiting, running: places.taken, finished }),
     close: () => piscina.destroy(),
   };
 }

@@ -166,6 +166,7 @@ export const resize = defineOperation({
   name: 'resize',
   summary: 'Resize images',
   gives: 'image',
+  endpoint: 'batch-resize-images',
   cost: 15,
   options,
   examples: [

@@ -47,6 +47,7 @@ export const rotate = defineOperation({
   name: 'rotate',
   summary: 'Rotate and mirror images',
   gives: 'image',
+  endpoint: 'batch-rotate-images',
   cost: 70,
   options,
   examples: ['rotate --angle 90 --out turned *.jpg', 'rotate --flop --format png *.jpg'],

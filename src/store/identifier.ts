@@ -7,12 +7,17 @@ const LENGTH = 20;
 
 /** A new identifier that tells what it names: `task_4fJ…`. */
 export function newId(prefix: string): string {
-  let id = '';
-  while (id.length < LENGTH) {
-    for (const byte of randomBytes(LENGTH + 4)) {
+  return `${prefix}_${randomText(LENGTH)}`;
+}
+
+/** Letters and digits drawn at random, near six bits each. */
+export function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length + 4)) {
       // Bytes beyond the last whole multiple of 62 would make some letters likelier than others.
-      if (byte < 248 && id.length < LENGTH) id += ALPHABET[byte % 62];
+      if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
     }
   }
-  return `${prefix}_${id}`;
+  return text;
 }

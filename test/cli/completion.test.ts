@@ -125,6 +125,8 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel conv', ['convert']],
   ['oriel re', ['resize']],
   ['oriel zz', []],
+  ['oriel config ', ['check', 'help', 'print', 'schema']],
+  ['oriel config print --', ['--help', '--json']],
   ['oriel convert --form', ['--format']],
   ['oriel convert --fit', []],
   ['oriel resize --fit cover --wid', ['--width']],
@@ -137,6 +139,9 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel convert --jobs ', []],
   ['oriel completion ', ['bash', 'fish', 'zsh']],
   ['oriel help rot', ['rotate']],
+  ['oriel accounts s', ['set-plan', 'show']],
+  ['oriel accounts create ci --plan ', ['free', 'paid']],
+  ['oriel keys create --ac', ['--account']],
 ];
 
 /** A tree with all that ours has not: depth, choices of commander's own, words that need quoting. */
@@ -220,8 +225,15 @@ describe('completion in bash', () => {
       'oriel convert --out fol',
       'oriel convert --format webp fol',
       'oriel convert -- --fo',
+      'oriel keys list --data fol',
     ];
-    const nothing = ['oriel fol', 'oriel convert --jobs ', 'oriel convert --format fol'];
+    const nothing = [
+      'oriel fol',
+      'oriel convert --jobs ',
+      'oriel convert --format fol',
+      'oriel accounts show fol',
+      'oriel keys create --account fol',
+    ];
     expect(callBash(scripts.bash, files)).toEqual(files.map(() => ['files']));
     expect(callBash(scripts.bash, nothing)).toEqual(nothing.map(() => ['no']));
   });

@@ -12,7 +12,7 @@ import {
 import { convert } from '../../src/operations/convert.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import type { Operation } from '../../src/operations/operation.ts';
-import type { ImagePool } from '../../src/operations/pool.ts';
+import type { ImagePool, Turn } from '../../src/operations/pool.ts';
 
 const LIMITS: Job['limits'] = {
   fileBytes: 1e6,
@@ -240,24 +240,30 @@ describe('drawing', () => {
     await entries.return(undefined);
   });
 
-  test('stops where 64 MB of images wait for a reader, and goes on with him', async () => {
-    const megabyte = 1024 * 1024;
-    const log: string[] = [];
-    const pool = new QuickPool(4, () => imageOf(megabyte));
-    const entries = start(drawn(numbers(), log), pool);
-    await entries.next();
-    await quiet();
-    expect(log.length).toBeGreaterThan(60);
-    expect(log.length).toBeLessThanOrEqual(64 + 4 + 1);
-    const before = log.length;
-    for (let index = 1; index <= 10; index += 1) {
-      expect((await entries.next()).value?.record.index).toBe(index);
-    }
-    await quiet();
-    expect(log.length).toBeGreaterThan(before);
-    expect(log.length).toBeLessThanOrEqual(before + 10);
-    await entries.return(undefined);
-  });
+  test.each([
+    [64, {}],
+    [10, { bytesAhead: 10 * 1024 * 1024 }],
+  ])(
+    'stops where %i MB of images wait for a reader, and goes on with him',
+    async (most, bounds) => {
+      const megabyte = 1024 * 1024;
+      const log: string[] = [];
+      const pool = new QuickPool(4, () => imageOf(megabyte));
+      const entries = start(drawn(numbers(), log), pool, bounds);
+      await entries.next();
+      await quiet();
+      expect(log.length).toBeGreaterThan(most - 4);
+      expect(log.length).toBeLessThanOrEqual(most + 4 + 1);
+      const before = log.length;
+      for (let index = 1; index <= 10; index += 1) {
+        expect((await entries.next()).value?.record.index).toBe(index);
+      }
+      await quiet();
+      expect(log.length).toBeGreaterThan(before);
+      expect(log.length).toBeLessThanOrEqual(before + 10);
+      await entries.return(undefined);
+    },
+  );
 
   test('ends with the reader', async () => {
     const log: string[] = [];
@@ -422,6 +428,28 @@ describe('a signal', () => {
     pool.end('b');
     expect((await records).map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(pool.started).toEqual(['a', 'b', 'c']);
+  });
+
+  test('withdraws what still waits for a thread', async () => {
+    const abort = new AbortController();
+    const turns: (Turn | undefined)[] = [];
+    const pool = new HandPool(2);
+    const run = pool.run.bind(pool);
+    pool.run = (job: Job, turn?: Turn) => {
+      turns.push(turn);
+      if (pool.started.length === 0) return run(job);
+      return new Promise((_, reject) => {
+        turn!.signal!.addEventListener('abort', () => reject(turn!.signal!.reason));
+      });
+    };
+    const options = { signal: abort.signal, client: 'somebody' };
+    const records = collect(start(['a', 'b', 'c'].map(input), pool, options));
+    await quiet();
+    abort.abort();
+    await quiet();
+    pool.end('a');
+    expect((await records).map(({ index }) => index)).toEqual([0]);
+    expect(turns).toEqual([options, options].map(({ client, signal }) => ({ client, signal })));
   });
 
   test('given beforehand starts nothing', async () => {

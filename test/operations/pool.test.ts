@@ -150,6 +150,68 @@ describe('a pool', () => {
   });
 });
 
+describe('a pool that clients share', () => {
+  /** Occupies the only thread until it is opened. */
+  function gate(pool: Pool, client: string) {
+    const memory = new SharedArrayBuffer(8);
+    const done = pool.run(job('wait', { memory }), { client });
+    const open = () => {
+      Atomics.store(new Int32Array(memory), 0, 1);
+      Atomics.notify(new Int32Array(memory), 0);
+      return done;
+    };
+    return open;
+  }
+
+  test('takes their jobs by turns', async () => {
+    const pool = await obedient(1);
+    const open = gate(pool, 'a');
+    const order: string[] = [];
+    const jobs = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((word) =>
+      pool.run(job('echo', { word }), { client: word[0] }).then(() => order.push(word)),
+    );
+    expect(pool.statistics()).toMatchObject({ waiting: 6, running: 1 });
+    await open();
+    await Promise.all(jobs);
+    expect(order).toEqual(['b1', 'c1', 'a1', 'b2', 'a2', 'a3']);
+  });
+
+  test('never starts a job that is called back while it waits', async () => {
+    const pool = await obedient(1);
+    const open = gate(pool, 'a');
+    const stop = new AbortController();
+    const { signal } = stop;
+    const called = pool.run(job('echo'), { client: 'a', signal });
+    const other = pool.run(job('echo', { word: 'other' }), { client: 'a' });
+    stop.abort('left');
+    await expect(called).rejects.toBe('left');
+    await open();
+    expect(await other).toMatchObject({ data: { echo: 'other' } });
+    expect(pool.statistics()).toMatchObject({ waiting: 0, running: 0 });
+    expect(pool.statistics().finished.get('echo')?.jobs).toBe(1);
+  });
+
+  test('finishes a job that is called back when it is under way', async () => {
+    const pool = await obedient(1);
+    const memory = new SharedArrayBuffer(8);
+    const stop = new AbortController();
+    const running = pool.run(job('wait', { memory }), { signal: stop.signal });
+    while (Atomics.load(new Int32Array(memory), 1) === 0) await new Promise(setImmediate);
+    stop.abort();
+    Atomics.store(new Int32Array(memory), 0, 1);
+    Atomics.notify(new Int32Array(memory), 0);
+    expect(await running).toMatchObject({ data: { waited: true } });
+  });
+
+  test('counts what it did by operation', async () => {
+    const pool = await obedient(2);
+    await Promise.all(['echo', 'echo', 'reject'].map((act) => pool.run(job(act))));
+    const { finished } = pool.statistics();
+    expect(finished.get('echo')).toEqual({ jobs: 2, milliseconds: expect.any(Number) });
+    expect(finished.get('reject')?.jobs).toBe(1);
+  });
+});
+
 describe.each([
   ['threads', () => startPool({ threads: 2 })],
   ['the calling thread', () => (inlinePool as (size: number) => ReturnType<typeof inlinePool>)(2)],

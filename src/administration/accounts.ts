@@ -1,0 +1,93 @@
+import * as v from 'valibot';
+import { field } from '../schema.ts';
+import { PLANS } from '../store/account.ts';
+import { accountReference, credits, newName, note } from './fields.ts';
+import { accountNamed } from './find.ts';
+import { type AccountRecord, accountRecord, decimal, keyRecord } from './records.ts';
+import { accountTable, keyTable } from './tables.ts';
+import { defineVerb } from './verb.ts';
+
+const plan = field(v.picklist(PLANS), 'what the account may do');
+
+const balance = ({ name, credits: { available } }: AccountRecord) =>
+  `account ${name} has ${decimal(available)} credits to spend`;
+
+const createAccount = defineVerb({
+  group: 'accounts',
+  name: 'create',
+  summary: 'Make an account',
+  places: ['name'],
+  founds: true,
+  options: v.strictObject({
+    name: newName('what it is called; unique'),
+    plan: v.optional(plan, 'free'),
+    credits: v.optional(credits('what it starts with', '0'), '0'),
+  }),
+  examples: ['accounts create ci --plan paid --credits 1000'],
+  run: async (store, account) => accountRecord(await store.createAccount(account)),
+  show: (account) => ({
+    said: [`account ${account.name} made: ${account.plan}`, balance(account)],
+  }),
+});
+
+const listAccounts = defineVerb({
+  group: 'accounts',
+  name: 'list',
+  summary: 'List all accounts with their credits',
+  places: [],
+  options: v.strictObject({}),
+  examples: ['accounts list'],
+  run: async (store) => ({ accounts: (await store.listAccounts()).map(accountRecord) }),
+  show: ({ accounts }) => ({ tables: [accountTable(accounts)] }),
+});
+
+const showAccount = defineVerb({
+  group: 'accounts',
+  name: 'show',
+  summary: 'Show an account: its plan, its credits and its keys',
+  places: ['name'],
+  options: v.strictObject({ name: accountReference('the account') }),
+  examples: ['accounts show ci --json'],
+  run: async (store, { name }) => {
+    const account = await accountNamed(store, name);
+    const keys = await store.listKeys(account.id);
+    return { ...accountRecord(account), keys: keys.map((key) => keyRecord(key, account)) };
+  },
+  show: ({ keys, ...account }) => ({
+    tables: [accountTable([account]), ...(keys.length > 0 ? [keyTable(keys)] : [])],
+  }),
+});
+
+const grantCredits = defineVerb({
+  group: 'accounts',
+  name: 'grant',
+  summary: 'Give an account further credits',
+  places: ['name', 'credits'],
+  options: v.strictObject({
+    name: accountReference('the account'),
+    credits: credits('how many', '0.000001'),
+    note: v.optional(note('shown in its ledger')),
+  }),
+  examples: ['accounts grant ci 12.5 --note "invoice 7"'],
+  run: async (store, options) => {
+    const { id } = await accountNamed(store, options.name);
+    return accountRecord(await store.grant(id, options.credits, options.note));
+  },
+  show: (account) => ({ said: [balance(account)] }),
+});
+
+const setPlan = defineVerb({
+  group: 'accounts',
+  name: 'set-plan',
+  summary: 'Put an account on another plan; its keys follow at once',
+  places: ['name', 'plan'],
+  options: v.strictObject({ name: accountReference('the account'), plan }),
+  examples: ['accounts set-plan ci free'],
+  run: async (store, options) => {
+    const { id } = await accountNamed(store, options.name);
+    return accountRecord(await store.setPlan(id, options.plan));
+  },
+  show: ({ name, plan: its }) => ({ said: [`account ${name} is on the plan ${its}`] }),
+});
+
+export const ACCOUNT_VERBS = [createAccount, listAccounts, showAccount, grantCredits, setPlan];

@@ -1,0 +1,35 @@
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** The last moment that four digits of a year can name. */
+const LAST = Date.UTC(9999, 11, 31);
+
+/** Whether a day is in the calendar: `Date` takes the 30th of February for the 2nd of March. */
+function isDay(date: string): boolean {
+  const [, year, month, day] = DATE.exec(date)!.map(Number);
+  const read = new Date(Date.UTC(year!, month! - 1, day));
+  return read.getUTCMonth() === month! - 1 && read.getUTCDate() === day;
+}
+
+/**
+ * Reads when something shall end: a date (at its start, UTC), a date and time with its zone (ISO
+ * 8601), or a time from now (`90d`, `12h`).
+ *
+ * @returns milliseconds since 1970; undefined where it is none of these, or past
+ */
+export function parseExpiry(text: string, now: number): number | undefined {
+  const trimmed = text.trim();
+  const [, count, unit] = /^(\d{1,10})([smhd])$/.exec(trimmed) ?? [];
+  const date = DATE.test(trimmed) ? trimmed : DATE_TIME.exec(trimmed)?.[1];
+  let time = Number.NaN;
+  if (unit !== undefined) time = now + Number(count) * UNITS[unit]!;
+  else if (date !== undefined && isDay(date)) time = Date.parse(trimmed);
+  return time > now && time <= LAST ? time : undefined;
+}

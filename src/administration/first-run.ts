@@ -1,0 +1,50 @@
+import type { Account } from '../store/account.ts';
+import { checkChosenKey, hashOf, hintOf, newKey } from '../store/key.ts';
+import type { Store } from '../store/store.ts';
+
+const OWNER = 'owner';
+
+interface FirstRunOptions {
+  /** Micro-credits that the owner starts with. */
+  readonly credits: number;
+  /** A key that somebody chose for the owner. */
+  readonly bootstrapKey?: string;
+}
+
+/**
+ * Sees to it that somebody can use a store: makes the account `owner` in an empty one, and a key for
+ * an owner without any, which is also what a crash between the two leaves behind. A bootstrap key
+ * that is not known yet becomes a key of the owner, whatever else is there; once revoked it stays so.
+ *
+ * @returns the key that was drawn, for its owner to be told; undefined where none had to be
+ * @throws Failure invalid_request where the bootstrap key could be guessed
+ */
+export async function firstRun(
+  store: Store,
+  { credits, bootstrapKey }: FirstRunOptions,
+): Promise<{ account: Account; key: string } | undefined> {
+  if (bootstrapKey !== undefined) {
+    checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY');
+    if (await store.findKey(hashOf(bootstrapKey))) return undefined;
+    await addKey(store, await ownerOf(store, credits), 'bootstrap', bootstrapKey);
+    return undefined;
+  }
+  const found = await store.findAccount(OWNER);
+  if (found === undefined && (await store.listAccounts()).length > 0) return undefined;
+  const account = found ?? (await ownerOf(store, credits));
+  if ((await store.listKeys(account.id)).length > 0) return undefined;
+  const key = newKey();
+  await addKey(store, account, 'first', key);
+  return { account, key };
+}
+
+async function ownerOf(store: Store, credits: number): Promise<Account> {
+  const found = await store.findAccount(OWNER);
+  return found ?? (await store.createAccount({ name: OWNER, plan: 'paid', credits }));
+}
+
+async function addKey(store: Store, account: Account, name: string, key: string): Promise<void> {
+  const unlimited = { expiresAt: null, models: null, rpm: null, budget: null };
+  const kept = { accountId: account.id, name, hash: hashOf(key), hint: hintOf(key) };
+  await store.createKey({ ...kept, ...unlimited });
+}

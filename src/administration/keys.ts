@@ -1,0 +1,84 @@
+import * as v from 'valibot';
+import { field, integer } from '../schema.ts';
+import { accountReference, credits, expiry, keyReference, models, newName } from './fields.ts';
+import { accountNamed, keyNamed } from './find.ts';
+import { type KeyRecord, keyRecord } from './records.ts';
+import { keyTable } from './tables.ts';
+import { defineVerb } from './verb.ts';
+
+const called = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
+
+const createKey = defineVerb({
+  group: 'keys',
+  name: 'create',
+  summary: 'Make an API key; it is printed this once and kept nowhere',
+  places: [],
+  options: v.strictObject({
+    account: accountReference('the account that pays for what it does'),
+    name: v.optional(newName('what it is called'), 'unnamed'),
+    expires: v.optional(expiry('when it ends')),
+    models: v.optional(models('the only models that it may name')),
+    rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
+    budget: v.optional(credits('what it may spend in all', '0.000001')),
+  }),
+  examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
+  run: async (store, options) => {
+    // Loaded here, for every start of the command line reads this file.
+    const { hashOf, hintOf, newKey } = await import('../store/key.ts');
+    const account = await accountNamed(store, options.account);
+    const key = newKey();
+    const made = await store.createKey({
+      accountId: account.id,
+      name: options.name,
+      hash: hashOf(key),
+      hint: hintOf(key),
+      expiresAt: options.expires ?? null,
+      models: options.models ?? null,
+      rpm: options.rpm ?? null,
+      budget: options.budget ?? null,
+    });
+    return { ...keyRecord(made, account), key };
+  },
+  show: ({ key, ...record }) => ({
+    value: key,
+    said: [`${called(record)}; it is shown this once`],
+  }),
+});
+
+const listKeys = defineVerb({
+  group: 'keys',
+  name: 'list',
+  summary: 'List API keys, of one account or of all',
+  places: [],
+  options: v.strictObject({
+    account: v.optional(accountReference('only the keys of this account')),
+  }),
+  examples: ['keys list --account ci'],
+  run: async (store, { account }) => {
+    const only = account === undefined ? undefined : await accountNamed(store, account);
+    const accounts = new Map((await store.listAccounts()).map((one) => [one.id, one]));
+    const keys = await store.listKeys(only?.id);
+    return { keys: keys.map((key) => keyRecord(key, accounts.get(key.accountId))) };
+  },
+  show: ({ keys }) => ({ tables: [keyTable(keys)] }),
+});
+
+const revokeKey = defineVerb({
+  group: 'keys',
+  name: 'revoke',
+  summary: 'End an API key, at once and for ever',
+  places: ['id'],
+  options: v.strictObject({
+    id: keyReference('its id or the beginning of it, its hint, or the key itself'),
+  }),
+  examples: [],
+  run: async (store, { id }) => {
+    const { hashOf } = await import('../store/key.ts');
+    const key = await keyNamed(store, id, hashOf(id));
+    const account = await store.findAccount(key.accountId);
+    return keyRecord(await store.revokeKey(key.id), account);
+  },
+  show: (key) => ({ said: [`${called(key)} is revoked`] }),
+});
+
+export const KEY_VERBS = [createKey, listKeys, revokeKey];

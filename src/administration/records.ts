@@ -1,0 +1,81 @@
+import type { Account, ApiKey } from '../store/account.ts';
+import { availableOf, type Balance, toCredits } from '../store/credits.ts';
+
+/** Credits leave as decimals. */
+interface CreditsRecord {
+  readonly granted: number;
+  readonly reserved: number;
+  readonly spent: number;
+  readonly available: number;
+}
+
+/** An account as its administrator may see it: not the secret that signs its callbacks. */
+export interface AccountRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+  readonly createdAt: string;
+  readonly credits: CreditsRecord;
+}
+
+/** A key as its administrator may see it: neither the key nor its hash. */
+export interface KeyRecord {
+  readonly id: string;
+  /** The name of the account. */
+  readonly account: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly status: 'active' | 'expired' | 'revoked';
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly models: readonly string[] | null;
+  readonly rpm: number | null;
+  /** Null where it may spend whatever its account has. */
+  readonly budget: CreditsRecord | null;
+}
+
+function creditsOf(balance: Balance): CreditsRecord {
+  return {
+    granted: toCredits(balance.granted),
+    reserved: toCredits(balance.reserved),
+    spent: toCredits(balance.spent),
+    available: toCredits(availableOf(balance)),
+  };
+}
+
+const timeOf = (milliseconds: number) => new Date(milliseconds).toISOString();
+const timeOrNull = (milliseconds: number | null) =>
+  milliseconds === null ? null : timeOf(milliseconds);
+
+export function accountRecord(account: Account): AccountRecord {
+  const { id, name, plan, createdAt } = account;
+  return { id, name, plan, createdAt: timeOf(createdAt), credits: creditsOf(account) };
+}
+
+export function keyRecord(key: ApiKey, account: Account | undefined): KeyRecord {
+  const { budget, reserved, spent } = key;
+  return {
+    id: key.id,
+    account: account?.name ?? key.accountId,
+    name: key.name,
+    hint: key.hint,
+    status: statusOf(key, Date.now()),
+    createdAt: timeOf(key.createdAt),
+    expiresAt: timeOrNull(key.expiresAt),
+    revokedAt: timeOrNull(key.revokedAt),
+    models: key.models,
+    rpm: key.rpm,
+    budget: budget === null ? null : creditsOf({ granted: budget, reserved, spent }),
+  };
+}
+
+function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): KeyRecord['status'] {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+}
+
+/** A decimal as people read it: never `1e-6`. */
+export function decimal(credits: number): string {
+  return credits.toFixed(6).replace(/\.?0+$/, '');
+}

@@ -1,0 +1,139 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { firstRun } from './administration/first-run.ts';
+import type { Config } from './config/schema.ts';
+import { Failure } from './failure.ts';
+import { startAdmin } from './http/admin.ts';
+import type { Gateway } from './http/gateway.ts';
+import { openLog } from './http/log.ts';
+import { Metrics } from './http/metrics.ts';
+import { buildServer } from './http/server.ts';
+import { Spool } from './http/spool.ts';
+import { startPool } from './operations/pool.ts';
+import { openStore, type StoreOptions } from './store/lowdb/open.ts';
+import type { Store } from './store/store.ts';
+
+/** A daemon that answers. */
+export interface Daemon {
+  /** Where it listens: `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** The first key of a new data directory. It is told once and kept nowhere. */
+  readonly firstKey: string | undefined;
+  readonly log: Logger;
+  /** Puts a configuration in the place of the one in force; requests under way do not notice. */
+  reconfigure(config: Config): void;
+  /** Takes nothing new, waits for what is under way as long as the grace allows, and ends. */
+  close(): Promise<void>;
+}
+
+export interface DaemonOptions {
+  readonly version: string;
+  /** A key for the owner that somebody chose, instead of one that is drawn and printed. */
+  readonly bootstrapKey?: string;
+}
+
+/** Starts the daemon: the one place that knows all its parts. */
+export async function startDaemon(
+  initial: Config,
+  { version, bootstrapKey }: DaemonOptions,
+): Promise<Daemon> {
+  let config = initial;
+  const log = await openLog(config.log);
+  const metrics = new Metrics();
+  const draining = new AbortController();
+  const store = await openWhenFree({
+    directory: join(config.dataDir, 'store'),
+    onCommit: (commit) => metrics.observeCommit(commit),
+    onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
+    onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
+  });
+  const closers: (() => Promise<void>)[] = [() => store.close()];
+  const closeAll = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const { credits } = config.owner;
+    // Known before the first request may come with it.
+    if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
+    // Open as long as the store is: while the daemon drains, too.
+    const admin = await startAdmin({ store, log, directory: config.dataDir });
+    closers.push(() => admin.close());
+    const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
+    closers.push(() => pool.close());
+    metrics.watch(pool, store);
+    const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
+    const gateway: Gateway = {
+      get config() {
+        return config;
+      },
+      version,
+      store,
+      pool,
+      spool,
+      log,
+      metrics,
+      draining: draining.signal,
+    };
+    const server = await buildServer(gateway);
+    closers.push(() => server.close());
+    const { host, port } = config.server;
+    const url = await server.listen({ host, port }).catch((error: unknown) => {
+      throw listenFailure(error, host, port);
+    });
+    // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
+    const owner = await firstRun(store, { credits });
+
+    return {
+      url,
+      firstKey: owner?.key,
+      log,
+      reconfigure(next) {
+        config = next;
+      },
+      async close() {
+        draining.abort();
+        // Connections that outlast the grace are cut; what they asked for is aborted with them.
+        const cut = setTimeout(() => server.server.closeAllConnections(), config.server.grace);
+        await closeAll();
+        clearTimeout(cut);
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** Milliseconds for commands of administration to let go of the store, which another daemon does not. */
+const PATIENCE = 5000;
+
+async function openWhenFree(options: StoreOptions): Promise<Store> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    try {
+      return await openStore(options);
+    } catch (error) {
+      const locked = error instanceof Failure && error.code === 'store_locked';
+      if (!locked || Date.now() > end) throw error;
+      await delay(20);
+    }
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
+};
+
+function listenFailure(error: unknown, host: string, port: number): Failure {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return new Failure(
+    'service_error',
+    `cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`,
+    { code: 'listen_failed', cause: error },
+  );
+}

@@ -1,0 +1,67 @@
+import type { Verb } from '../administration/verb.ts';
+import { loadConfig } from '../config/load.ts';
+import { Failure } from '../failure.ts';
+import { printable } from '../operations/filename.ts';
+import { fieldsOf, parseFields } from '../schema.ts';
+import { administrationFlags } from './administration-flags.ts';
+import { flagOf, readFlags } from './flags.ts';
+import { jsonText } from './json.ts';
+import { administer } from './store-access.ts';
+import { Table } from './table.ts';
+import { print, say } from './terminal.ts';
+
+/**
+ * Runs one verb of administration and prints what came of it.
+ *
+ * @param placed what was given by place, by the names of the options
+ * @param flags what commander parsed of the rest
+ * @throws Failure, with `param` where the command line makes no sense
+ */
+export async function runAdministration(
+  verb: Verb,
+  placed: Readonly<Record<string, unknown>>,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { json, config, data } = readFlags(administrationFlags, flags);
+  const input = { ...typedOf(verb, flags), ...placed };
+  const label = (name: string) => (verb.places.includes(name) ? `<${name}>` : flagOf(name));
+  // Read here for the errors, which name flags; whoever has the store reads it again.
+  const options = parseFields(verb.options, input, label);
+  const dataDir = data ?? dataDirOf(config);
+  const result = await administer(verb, { input, options, dataDir }).catch(withoutParam);
+  if (json) return print(`${jsonText(result)}\n`);
+  await present(verb, result);
+}
+
+function typedOf(verb: Verb, flags: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const own = fieldsOf(verb.options).filter(({ name }) => flags[name] !== undefined);
+  return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
+}
+
+function dataDirOf(file: string | undefined): string {
+  const { config } = loadConfig({
+    file,
+    env: process.env,
+    cwd: process.cwd(),
+  });
+  return config.dataDir;
+}
+
+/** What the store refuses is no fault of the command line, which names its faults by `param`. */
+function withoutParam(error: unknown): never {
+  if (!(error instanceof Failure)) throw error;
+  const { type, message, code, status } = error;
+  throw new Failure(type, message, { status, ...(code !== null && { code }), cause: error });
+}
+
+async function present(verb: Verb, result: object): Promise<void> {
+  const { tables = [], value, said = [] } = verb.show(result);
+  for (const [index, rows] of tables.entries()) {
+    if (index > 0) await print('\n');
+    const table = new Table();
+    for (const row of rows) await table.add(row.map((cell) => ({ text: printable(cell) })));
+    await table.flush();
+  }
+  if (value !== undefined) await print(`${value}\n`);
+  for (const line of said) say(line);
+}

@@ -1,0 +1,119 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Door, readDoor } from '../administration/door.ts';
+import type { Verb } from '../administration/verb.ts';
+import { Failure, type FailureType } from '../failure.ts';
+import { openStore } from '../store/lowdb/open.ts';
+import { say } from './terminal.ts';
+
+interface Request {
+  /** What the daemon is sent, and `options` what its schema makes of it. */
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly options: unknown;
+  readonly dataDir: string;
+}
+
+/** Milliseconds for whoever has the store to let go of it, or to open its door. */
+const PATIENCE = 10_000;
+const PAUSE = 40;
+/** Milliseconds for one answer of the daemon. */
+const ANSWER = 30_000;
+
+/**
+ * Does something to the store: in this process where no other has the store, else through the daemon
+ * that has it. Two processes never have one store.
+ *
+ * @throws Failure whatever the verb throws; `service_error` with code `store_locked` where another
+ *   process keeps the store and takes no requests
+ */
+export async function administer(verb: Verb, request: Request): Promise<object> {
+  const directory = join(request.dataDir, 'store');
+  if (!verb.founds && isMissing(directory)) {
+    throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
+      code: 'no_store',
+      status: 404,
+    });
+  }
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const locked = await attempt(verb, request, directory);
+    if (!(locked instanceof Failure)) return locked.result;
+    // A daemon that starts or ends is between lock and door; a command lets go at once.
+    const door = readDoor(request.dataDir);
+    const asked = door && (await ask(door, verb, request));
+    if (asked) return asked.result;
+    if (Date.now() > end) throw locked;
+    // Those who wait shall not all come back at the same moment.
+    await delay(PAUSE * (0.5 + Math.random()));
+  }
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Something is there that may not be looked at: whoever opens it will say so.
+    return false;
+  }
+}
+
+interface Done {
+  readonly result: object;
+}
+
+/** Does it here. Gives the failure to open the store where another process has it. */
+async function attempt(
+  verb: Verb,
+  { options }: Request,
+  directory: string,
+): Promise<Done | Failure> {
+  let store: Awaited<ReturnType<typeof openStore>>;
+  try {
+    store = await openStore({
+      directory,
+      onRecovery: ({ file, dropped }) =>
+        say(`oriel: ${file}: ${dropped} bytes that a crash left half written were cut off`),
+    });
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'store_locked') return error;
+    throw error;
+  }
+  try {
+    return { result: await verb.run(store, options as never) };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
+async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | undefined> {
+  const { postJson } = await import('../upstream.ts');
+  const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
+    headers: { authorization: `Bearer ${door.token}` },
+    timeout: ANSWER,
+  }).catch((error: Failure) => {
+    if (error.code === 'unreachable') return undefined;
+    throw new Failure(
+      'network_error',
+      `the daemon (process ${door.pid}) went away while it was asked for "${verb.group} ${verb.name}"; oriel ${verb.group} list tells whether it did it`,
+      { code: 'outcome_unknown', cause: error },
+    );
+  });
+  // Another program may listen where a daemon that died did: it answers otherwise, or refuses the
+  // token.
+  if (!answer || answer.status === 401) return undefined;
+  const { result, error } = (answer.body ?? {}) as { result?: object; error?: ErrorBody };
+  if (answer.status === 200 && result) return { result };
+  if (!error?.type) return undefined;
+  throw new Failure(error.type, error.message, {
+    status: answer.status,
+    ...(error.code && { code: error.code }),
+  });
+}
+
+interface ErrorBody {
+  readonly type: FailureType;
+  readonly message: string;
+  readonly code: string | null;
+}

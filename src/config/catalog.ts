@@ -1,0 +1,158 @@
+import { Failure } from '../failure.ts';
+import { toCredits } from '../store/credits.ts';
+import type { Effort } from './models.ts';
+import type { Config, Model } from './schema.ts';
+
+type Catalog = Pick<Config, 'models'>;
+type Route = Model['routes'][number];
+
+/** The models that a key may name; null for all. */
+type Allowed = readonly string[] | null;
+
+/** One model as GET /v1/models tells of it: OpenAI's fields, and ours beside them. */
+export interface PublishedModel {
+  readonly id: string;
+  readonly object: 'model';
+  /** Seconds since 1970; 0 where the operator does not say. */
+  readonly created: number;
+  readonly owned_by: string;
+  readonly type: Model['type'];
+  readonly name: string;
+  readonly description: string | null;
+  readonly endpoints: readonly string[];
+  /** Credits by what they are asked for, in decimals. */
+  readonly pricing: Readonly<Record<string, number>>;
+  /** Null where the operator does not say. */
+  readonly limits: Readonly<Record<string, number | null>>;
+  readonly capability_metadata: { readonly reasoning: Reasoning };
+}
+
+/** A model that does not reason supports no effort. */
+interface Reasoning {
+  readonly supported_efforts: readonly Effort[];
+  readonly default_effort: Effort | null;
+  readonly can_disable: boolean;
+}
+
+const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
+  text: ['/v1/chat/completions', '/v1/responses', '/v1/messages'],
+  image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
+  video: ['/v1/videos/generations'],
+  audio: ['/v1/audio/generations'],
+  moderation: ['/v1/moderations'],
+};
+
+const NO_REASONING: Reasoning = { supported_efforts: [], default_effort: null, can_disable: false };
+
+/** Interface part 4.1: what models with fixed reasoning accept, and the largest answer they give. */
+const FIXED_REASONING: Reasoning = {
+  supported_efforts: ['low', 'high', 'max'],
+  default_effort: 'high',
+  can_disable: false,
+};
+const FIXED_OUTPUT_TOKENS = 1_048_576;
+
+/** Images of one request (interface part 4.4); `n` exists for models of native sizes only. */
+const MAX_IMAGES = { native: 10, other: 1 } as const;
+
+/** How much a model can be asked to reason, whether its operator says so or its rules do. */
+export function reasoningOf(model: Model): Reasoning {
+  if (model.type !== 'text') return NO_REASONING;
+  return model.reasoning ?? (model.rules === 'fixed-reasoning' ? FIXED_REASONING : NO_REASONING);
+}
+
+function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
+  switch (type) {
+    case 'text':
+      return {
+        input_per_million_tokens: toCredits(price.input),
+        cached_input_per_million_tokens: toCredits(price.cachedInput ?? price.input),
+        output_per_million_tokens: toCredits(price.output),
+      };
+    case 'image':
+      return { per_image: toCredits(price.perImage) };
+    case 'video':
+      return { per_video: toCredits(price.perVideo), per_second: toCredits(price.perSecond) };
+    case 'audio':
+    case 'moderation':
+      return { per_request: toCredits(price.perRequest) };
+  }
+}
+
+function limitsOf(model: Model): Readonly<Record<string, number | null>> {
+  if (model.type === 'image') {
+    return { max_images: model.rules === 'native-size' ? MAX_IMAGES.native : MAX_IMAGES.other };
+  }
+  if (model.type !== 'text') return {};
+  const preset = model.rules === 'fixed-reasoning' ? FIXED_OUTPUT_TOKENS : null;
+  return {
+    context_window: model.contextWindow ?? null,
+    max_output_tokens: model.maxOutputTokens ?? preset,
+  };
+}
+
+function publish(id: string, model: Model): PublishedModel {
+  return {
+    id,
+    object: 'model',
+    created: model.created ?? 0,
+    owned_by: model.ownedBy,
+    type: model.type,
+    name: model.name ?? id,
+    description: model.description ?? null,
+    endpoints: ENDPOINTS[model.type],
+    pricing: pricingOf(model),
+    limits: limitsOf(model),
+    capability_metadata: { reasoning: reasoningOf(model) },
+  };
+}
+
+/** The catalog as one key sees it. */
+export function publishModels({ models }: Catalog, allowed: Allowed) {
+  const data = Object.entries(models)
+    .filter(([id]) => allowed === null || allowed.includes(id))
+    .map(([id, model]) => publish(id, model));
+  return { object: 'list', data } as const;
+}
+
+function notFound(id: string): Failure {
+  return new Failure('invalid_request', `there is no model ${JSON.stringify(id)}`, {
+    param: 'model',
+    code: 'model_not_found',
+    status: 404,
+  });
+}
+
+/**
+ * One entry of the catalog.
+ *
+ * @throws Failure 404 `model_not_found`, also for a model that the key's list leaves out
+ */
+export function publishModel({ models }: Catalog, id: string, allowed: Allowed): PublishedModel {
+  const model = Object.hasOwn(models, id) ? models[id] : undefined;
+  if (model === undefined || (allowed !== null && !allowed.includes(id))) throw notFound(id);
+  return publish(id, model);
+}
+
+/**
+ * The model that a request names.
+ *
+ * @throws Failure 404 `model_not_found`; 403 `model_not_allowed` where the key's list leaves it out
+ */
+export function findModel({ models }: Catalog, id: string, allowed: Allowed): Model {
+  if (allowed !== null && !allowed.includes(id)) {
+    throw new Failure('auth_error', `this key may not use the model ${JSON.stringify(id)}`, {
+      param: 'model',
+      code: 'model_not_allowed',
+      status: 403,
+    });
+  }
+  const model = Object.hasOwn(models, id) ? models[id] : undefined;
+  if (model === undefined) throw notFound(id);
+  return model;
+}
+
+/** A model's routes in the order in which they are tried: the heaviest first, then as written. */
+export function routesOf({ routes }: Model): readonly Route[] {
+  return [...(routes as readonly Route[])].sort((a, b) => b.weight - a.weight);
+}

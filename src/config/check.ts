@@ -1,0 +1,109 @@
+import type { Fault, Show } from '../schema/faults.ts';
+import { type Path, valueAt } from '../schema/places.ts';
+import { DIALECTS, EFFORTS } from './models.ts';
+import type { Config, Model, Provider } from './schema.ts';
+
+interface Abilities {
+  readonly types: readonly Model['type'][];
+  readonly dialects: readonly string[];
+}
+
+const ALL: Abilities = {
+  types: ['text', 'image', 'video', 'audio', 'moderation'],
+  dialects: DIALECTS,
+};
+
+/** What each kind of provider can be asked for, and in which dialects of text. */
+const ABILITIES: Readonly<Record<Provider['kind'], Abilities>> = {
+  openai: { types: ['text', 'image', 'moderation'], dialects: ['chat', 'responses'] },
+  anthropic: { types: ['text'], dialects: ['messages'] },
+  oriel: ALL,
+  sandbox: ALL,
+};
+
+/** How much models with fixed reasoning can be asked to reason (interface part 4.1, rule 1). */
+const FIXED_EFFORTS: readonly unknown[] = ['low', 'high', 'max'];
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/**
+ * What is wrong between parts of a configuration, as its file gives them: some of them may be
+ * malformed, which is told elsewhere.
+ */
+export function crossFaults(value: unknown, show: Show): readonly Fault[] {
+  const faults: Fault[] = [];
+  const providers = new Map(entriesOf(valueAt(value, ['providers'])));
+  const used = new Set<unknown>();
+
+  /** Refuses a name that is of its kind, and yet not one of those that fit here. */
+  const expectOne = (path: Path, kind: readonly unknown[], fit: readonly unknown[], why = '') => {
+    const came = valueAt(value, path);
+    if (!kind.includes(came) || fit.includes(came)) return;
+    const message = `expected one of ${fit.join(', ')}${why}, received ${show(came, path)}`;
+    faults.push({ path, message });
+  };
+
+  for (const [id, model] of entriesOf(valueAt(value, ['models']))) {
+    const type = valueAt(model, ['type']);
+    for (const index of listOf(valueAt(model, ['routes'])).keys()) {
+      const route = ['models', id, 'routes', index];
+      const name = valueAt(value, [...route, 'provider']);
+      used.add(name);
+      if (typeof name !== 'string' || name === '') continue;
+      if (!providers.has(name)) {
+        const names = [...providers.keys()];
+        const expected = names.length > 0 ? `one of ${names.join(', ')}` : 'a name under providers';
+        const path = [...route, 'provider'];
+        faults.push({ path, message: `expected ${expected}, received ${show(name, path)}` });
+        continue;
+      }
+      const kind = String(valueAt(providers.get(name), ['kind']));
+      if (!Object.hasOwn(ABILITIES, kind)) continue;
+      const { types, dialects } = ABILITIES[kind as Provider['kind']];
+      const isTyped = ALL.types.some((one) => one === type);
+      if (isTyped && !types.some((one) => one === type)) {
+        const message = `a provider of kind ${kind} has no models of type ${type}`;
+        faults.push({ path: [...route, 'provider'], message });
+      }
+      expectOne([...route, 'dialect'], DIALECTS, dialects, ` for a provider of kind ${kind}`);
+    }
+
+    if (type !== 'text') continue;
+    const reasoning = ['models', id, 'reasoning'];
+    const efforts = listOf(valueAt(value, [...reasoning, 'supported_efforts']));
+    if (efforts.length > 0) expectOne([...reasoning, 'default_effort'], EFFORTS, efforts);
+    if (valueAt(model, ['rules']) !== 'fixed-reasoning') continue;
+    const why = ' with fixed-reasoning';
+    for (const index of efforts.keys()) {
+      expectOne([...reasoning, 'supported_efforts', index], EFFORTS, FIXED_EFFORTS, why);
+    }
+    expectOne([...reasoning, 'can_disable'], [true], [false], why);
+  }
+
+  for (const [name, provider] of providers) {
+    if (!used.has(name) || valueAt(provider, ['apiKey']) !== '') continue;
+    const message = 'empty; leave it out where the provider asks for none';
+    faults.push({ path: ['providers', name, 'apiKey'], message });
+  }
+  return faults;
+}
+
+/** What is legal and yet hardly meant. */
+export function warningsOf({ providers, models, server }: Config): readonly string[] {
+  const routes = Object.values(models).flatMap((model) => [...model.routes]);
+  const warnings = Object.keys(providers)
+    .filter((name) => !routes.some(({ provider }) => provider === name))
+    .map((name) => `providers.${name}: no model has a route to it`);
+  if (server.publicUrl === undefined && /^(0\.0\.0\.0|::)$/.test(server.host)) {
+    warnings.push(
+      `server.publicUrl: not set, while the server listens on ${server.host}; addresses of files will not work elsewhere`,
+    );
+  }
+  return warnings;
+}

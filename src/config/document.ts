@@ -1,0 +1,195 @@
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  parseDocument,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml';
+import type { Fault } from '../schema/faults.ts';
+import type { Path } from '../schema/places.ts';
+import { type Environment, interpolate } from './interpolate.ts';
+
+/** A fault with the line that it stands on. */
+export interface LineFault extends Fault {
+  readonly line: number;
+}
+
+/** A file as plain values, with what is known of where each came from. */
+export interface Document {
+  readonly value: unknown;
+  readonly faults: readonly LineFault[];
+  /** The line of a place, or of the nearest place above that the file has. */
+  line(path: Path): number;
+  /** The variables that were put in at a place; none elsewhere. */
+  variables(path: Path): readonly string[];
+}
+
+/** Deeper than any setting; yaml itself runs out of stack at some thousands. */
+const MAX_DEPTH = 64;
+/** Each is searched for from the start of the file. */
+const MAX_ALIASES = 100;
+/** Values in all, what aliases repeat included. */
+const MAX_VALUES = 100_000;
+/** Of a file that is no YAML at all; what follows the first few is noise. */
+const MAX_SYNTAX_FAULTS = 10;
+
+/** Names that JavaScript gives a meaning. */
+const RESERVED = ['__proto__', 'constructor', 'prototype'];
+
+type ParsedDocument = ReturnType<typeof parseDocument>;
+
+const keyOf = (path: Path) => JSON.stringify(path);
+
+/** Where a file is nested too deeply, told without recursion; null where it is not. */
+function tooDeep(source: string): number | null {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(source)) {
+    for (const _ of parser.next(lexeme));
+    if (parser.stack.length > MAX_DEPTH) return parser.offset;
+  }
+  return null;
+}
+
+/** The library's words without what it quotes from the file, which may be secret. */
+function sentence({ message }: YAMLError): string {
+  const [said = ''] = message.split(/(?<=\w): | \\/, 1);
+  return said.length > 120 ? `${said.slice(0, 117)}...` : said;
+}
+
+/** Turns nodes into plain values, and notes where each stands and what is wrong with it. */
+class Reader implements Document {
+  value: unknown;
+  readonly faults: LineFault[] = [];
+  readonly #env: Environment;
+  readonly #counter: LineCounter;
+  readonly #lines = new Map<string, number>();
+  readonly #variables = new Map<string, readonly string[]>();
+  #parsed: ParsedDocument | undefined;
+  #aliases = 0;
+  #values = 0;
+
+  constructor(env: Environment, counter: LineCounter) {
+    this.#env = env;
+    this.#counter = counter;
+  }
+
+  line(path: Path): number {
+    return this.#lines.get(keyOf(path)) ?? (path.length === 0 ? 1 : this.line(path.slice(0, -1)));
+  }
+
+  variables(path: Path): readonly string[] {
+    return this.#variables.get(keyOf(path)) ?? [];
+  }
+
+  readAll(parsed: ParsedDocument): void {
+    this.#parsed = parsed;
+    this.value = this.#read(parsed.contents, []);
+  }
+
+  #mark(path: Path, node: unknown): void {
+    const range = (node as Partial<Node> | null)?.range;
+    if (range) this.#lines.set(keyOf(path), this.#counter.linePos(range[0]).line);
+  }
+
+  #fault(path: Path, message: string): undefined {
+    this.faults.push({ path, message, line: this.line(path) });
+  }
+
+  #read(node: unknown, path: Path): unknown {
+    this.#values += 1;
+    if (path.length > MAX_DEPTH || this.#values > MAX_VALUES) {
+      // Once is enough; nothing more is read after it.
+      if (this.#values !== Number.POSITIVE_INFINITY) this.#fault(path, 'repeats itself too much');
+      this.#values = Number.POSITIVE_INFINITY;
+      return undefined;
+    }
+    if (isAlias(node)) return this.#readAlias(node, path);
+    if (isScalar(node) && typeof node.value === 'string') return this.#readText(node.value, path);
+    if (node === null || (isScalar(node) && !(node.value instanceof Object))) {
+      return node?.value ?? null;
+    }
+    if (isSeq(node)) {
+      return node.items.map((item, index) => {
+        this.#mark([...path, index], item);
+        return this.#read(item, [...path, index]);
+      });
+    }
+    if (isMap(node)) return this.#readMap(node, path);
+    // Tags make bytes, dates and other things of texts.
+    return this.#fault(path, 'expected a value without a tag');
+  }
+
+  #readAlias(alias: Alias, path: Path): unknown {
+    this.#aliases += 1;
+    if (this.#aliases > MAX_ALIASES) {
+      return this.#aliases === MAX_ALIASES + 1
+        ? this.#fault(path, `more than ${MAX_ALIASES} aliases`)
+        : undefined;
+    }
+    const target = alias.resolve(this.#parsed!);
+    if (target === undefined) {
+      return this.#fault(path, 'there is no anchor of this name before it');
+    }
+    return this.#read(target, path);
+  }
+
+  #readText(text: string, path: Path): string {
+    const put = interpolate(text, this.#env);
+    if (put.variables.length > 0) this.#variables.set(keyOf(path), put.variables);
+    for (const name of put.missing) {
+      this.#fault(path, `the environment variable ${name} is not set`);
+    }
+    if (put.malformed) {
+      this.#fault(path, `expected \${NAME} or \${NAME:-default}; for \${ itself write $\${`);
+    }
+    return put.text;
+  }
+
+  #readMap(map: YAMLMap, path: Path): Readonly<Record<string, unknown>> {
+    const found: Record<string, unknown> = {};
+    for (const { key, value } of map.items) {
+      const name = isScalar(key) ? String(key.value) : '';
+      const below = [...path, name];
+      const twice = Object.hasOwn(found, name) ? this.line(below) : null;
+      this.#mark(below, key);
+      if (twice !== null) this.#fault(below, `given twice; first on line ${twice}`);
+      else if (RESERVED.includes(name)) this.#fault(below, 'this name cannot be used');
+      else found[name] = this.#read(value, below);
+    }
+    return found;
+  }
+}
+
+/** Reads YAML, and puts the environment into its texts once it is parsed. */
+export function readDocument(source: string, env: Environment): Document {
+  const counter = new LineCounter();
+  const reader = new Reader(env, counter);
+  const deep = tooDeep(source);
+  if (deep !== null) {
+    // The counter learns of lines from a parser, which this file must not meet.
+    const line = source.slice(0, deep).split('\n').length;
+    reader.faults.push({ path: [], line, message: 'nested too deeply' });
+    return reader;
+  }
+  const parsed = parseDocument(source, {
+    schema: 'core',
+    stringKeys: true,
+    // Comparing each key with all others takes time by the square; the reader finds those twice.
+    uniqueKeys: false,
+    prettyErrors: false,
+    lineCounter: counter,
+  });
+  for (const error of [...parsed.errors, ...parsed.warnings].slice(0, MAX_SYNTAX_FAULTS)) {
+    const { line, col } = counter.linePos(error.pos[0]);
+    reader.faults.push({ path: [], line, message: `column ${col}: ${sentence(error)}` });
+  }
+  if (reader.faults.length === 0) reader.readAll(parsed);
+  return reader;
+}

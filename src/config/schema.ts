@@ -1,0 +1,266 @@
+import { isIP } from 'node:net';
+import * as v from 'valibot';
+import { DEFAULT_LIMITS } from '../images/limits.ts';
+import { field, integer } from '../schema.ts';
+import { models } from './models.ts';
+import { httpUrl, identifier, text } from './text.ts';
+import { credits, duration, size } from './units.ts';
+
+/** What is read once, when the daemon starts; everything else a SIGHUP reloads. */
+const ONCE = { restart: true } as const;
+
+function isRange(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+  );
+}
+
+const range = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || isRange(dataset.value)) return;
+    addIssue({ message: 'expected an IP address or a CIDR range such as 10.0.0.0/8' });
+  }),
+);
+
+/** What an environment variable makes of a switch, where a list may stand as well. */
+const booleanText = v.pipe(
+  v.picklist(['true', 'false']),
+  v.transform((value) => value === 'true'),
+);
+
+const server = v.strictObject({
+  host: v.optional(
+    field(text(), 'Address to listen on; 0.0.0.0 for all of them.', ONCE),
+    '127.0.0.1',
+  ),
+  port: v.optional(field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE), 8787),
+  publicUrl: v.optional(
+    field(httpUrl(), 'How clients reach this server, in asset URLs; by default where it listens.'),
+  ),
+  trustProxy: v.optional(
+    field(
+      v.union([v.boolean(), booleanText, v.array(range)]),
+      'Whether a proxy in front may name the client by X-Forwarded-For: true, or its addresses.',
+      { ...ONCE, expects: 'true, false or a list of IP addresses and CIDR ranges' },
+    ),
+    false,
+  ),
+  grace: v.optional(
+    field(duration('0s'), 'How long open requests may take to finish when the server stops.'),
+    '30s',
+  ),
+  requestTimeout: v.optional(
+    field(duration('1s'), 'How long a client may take to send its whole request.', ONCE),
+    '5m',
+  ),
+  bodyLimit: v.optional(field(size('1KB', '1GB'), 'The largest JSON body.', ONCE), '10MB'),
+});
+
+const pool = v.strictObject({
+  threads: v.optional(
+    field(integer(1, 256), 'Threads for image work; by default as many as cores.', ONCE),
+  ),
+});
+
+const routing = v.strictObject({
+  retries: v.optional(
+    field(integer(0, 10), 'Further tries of one route before the next one is tried; 0 for none.'),
+    2,
+  ),
+  cooldown: v.nullish(
+    field(
+      v.strictObject({
+        after: v.optional(
+          field(integer(0, 1000), 'Failures in a row that make a route rest; 0 for never.'),
+          5,
+        ),
+        for: v.optional(field(duration('1ms'), 'How long it rests.'), '30s'),
+      }),
+      'When a route that keeps failing is left alone.',
+    ),
+    {},
+  ),
+  timeouts: v.nullish(
+    field(
+      v.strictObject({
+        connect: v.optional(field(duration('1ms'), 'To connect to a provider.'), '5s'),
+        firstByte: v.optional(field(duration('1ms'), 'Until its answer begins.'), '120s'),
+        idle: v.optional(field(duration('1ms'), 'Between two pieces of its answer.'), '120s'),
+        total: v.optional(field(duration('1ms'), 'For the whole of it.'), '10m'),
+      }),
+      'How long a provider may take.',
+    ),
+    {},
+  ),
+});
+
+const network = v.strictObject({
+  allowPrivateAddresses: v.optional(
+    field(
+      v.boolean(),
+      'Whether callbacks and reference inputs may go to private addresses; providers always may.',
+    ),
+    false,
+  ),
+});
+
+const plan = (rpm: number, description: string) =>
+  v.nullish(
+    field(
+      v.strictObject({
+        rpm: v.optional(field(integer(1, 1_000_000), 'Requests a minute of one key.'), rpm),
+      }),
+      description,
+    ),
+    {},
+  );
+
+const limits = v.strictObject({
+  free: plan(20, 'Keys of free accounts.'),
+  paid: plan(600, 'Keys of paid accounts.'),
+  syncWait: v.optional(
+    field(duration('0s', '1h'), 'How long a synchronous image request waits for its result.'),
+    '60s',
+  ),
+  taskDeadline: v.optional(
+    field(duration('1s'), 'When a task that has not finished expires.'),
+    '15m',
+  ),
+  retention: v.optional(
+    field(duration('1m', '3650d'), 'How long finished tasks and their files are kept.'),
+    '7d',
+  ),
+});
+
+const batch = v.strictObject({
+  concurrency: v.optional(field(integer(1, 10_000), 'Batches worked on at once.', ONCE), 16),
+  queue: v.optional(
+    field(integer(0, 100_000), 'Batches that wait beyond those; more are answered 503.', ONCE),
+    64,
+  ),
+  memory: v.optional(
+    field(size('1MB', '1TB'), 'Finished results that wait in memory to be sent.', ONCE),
+    '256MB',
+  ),
+  spool: v.optional(field(size('100MB', '1000TB'), 'Uploads kept on disk at once.', ONCE), '2GB'),
+  deadline: v.optional(
+    field(duration('1ms', '24h'), 'How long one image may take.'),
+    `${DEFAULT_LIMITS.deadline / 1000}s`,
+  ),
+  pixels: v.optional(
+    field(integer(1, 10_000_000_000), 'Pixels of one image, all its frames together.'),
+    DEFAULT_LIMITS.pixels,
+  ),
+  frames: v.optional(field(integer(1, 100_000), 'Frames of one image.'), DEFAULT_LIMITS.frames),
+  side: v.optional(
+    field(integer(1, 65_535), 'Pixels along one side of an output.'),
+    DEFAULT_LIMITS.side,
+  ),
+  svg: v.optional(
+    field(v.boolean(), 'Whether SVG is read, which is markup that draws.'),
+    DEFAULT_LIMITS.svg,
+  ),
+});
+
+const overload = v.strictObject({
+  eventLoopDelay: v.optional(
+    field(duration('10ms', '1h'), 'Delay of the main thread beyond which requests get 503.', ONCE),
+    '1s',
+  ),
+  memory: v.optional(
+    field(size('64MB', '1000TB'), 'Memory of the process beyond which they do; unset: any.', ONCE),
+  ),
+});
+
+const log = v.strictObject({
+  level: v.optional(
+    field(
+      v.picklist(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+      'The least important messages to write.',
+    ),
+    'info',
+  ),
+  format: v.optional(
+    field(
+      v.picklist(['auto', 'pretty', 'json']),
+      'How they look: auto is pretty on a terminal, else json.',
+      ONCE,
+    ),
+    'auto',
+  ),
+});
+
+const metrics = v.strictObject({
+  enabled: v.optional(field(v.boolean(), 'Whether /metrics answers.', ONCE), true),
+  token: v.optional(
+    field(text(), 'The bearer token that /metrics asks for; unset: none.', { secret: 'always' }),
+  ),
+});
+
+const owner = v.strictObject({
+  credits: v.optional(
+    field(credits(), 'Credits of the account that the first start creates.'),
+    1000,
+  ),
+});
+
+const baseUrl = field(httpUrl(), 'Where its interface begins, /v1 included.', {
+  secret: 'interpolated',
+});
+
+const remote = {
+  baseUrl,
+  apiKey: v.optional(
+    field(
+      v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/)),
+      'Its key; leave it out where none is asked for.',
+      {
+        secret: 'always',
+        expects: 'printable ASCII characters without spaces',
+      },
+    ),
+  ),
+};
+
+const provider = v.variant('kind', [
+  v.strictObject({ kind: v.literal('openai'), ...remote }),
+  v.strictObject({ kind: v.literal('anthropic'), ...remote }),
+  v.strictObject({ kind: v.literal('oriel'), ...remote }),
+  v.strictObject({ kind: v.literal('sandbox') }),
+]);
+
+/** The whole configuration, as a file gives it and as it is loaded. */
+export const configSchema = v.strictObject({
+  server: v.nullish(field(server, 'Where clients connect.'), {}),
+  dataDir: v.optional(
+    field(text(), 'Where everything is kept; relative to the file that says so.', ONCE),
+    './data',
+  ),
+  pool: v.nullish(field(pool, 'The threads that work on images.'), {}),
+  routing: v.nullish(field(routing, 'How providers are tried.'), {}),
+  network: v.nullish(field(network, 'Where the server may connect to.'), {}),
+  limits: v.nullish(field(limits, 'What accounts may do, and how long things take.'), {}),
+  batch: v.nullish(field(batch, 'Batch image work.'), {}),
+  overload: v.nullish(field(overload, 'When new requests are turned away.'), {}),
+  log: v.nullish(field(log, 'What the server writes down.'), {}),
+  metrics: v.nullish(field(metrics, 'Figures for Prometheus.'), {}),
+  owner: v.nullish(field(owner, 'The first account.'), {}),
+  providers: v.nullish(
+    field(v.record(identifier(), provider), 'Who answers, by a name of your choice.'),
+    {},
+  ),
+  models: v.nullish(field(models, 'What clients may ask for, by its public identifier.'), {}),
+});
+
+type DeepReadonly<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+  : Value;
+
+/** Durations are milliseconds, sizes bytes, sums of credits whole micro-credits. */
+export type Config = DeepReadonly<v.InferOutput<typeof configSchema>>;
+export type Provider = Config['providers'][string];
+export type Model = Config['models'][string];

@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+
+/** A text that says something. */
+export const text = () => v.pipe(v.string(), v.nonEmpty());
+
+/** A name that stands in addresses and in lists with commas: no spaces, no commas, not endless. */
+export const identifier = () =>
+  v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/),
+    v.metadata({ expects: 'letters, digits and . _ : / @ + -, 128 at most,' }),
+  );
+
+function isHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === '';
+}
+
+/** An address that paths are appended to; loaded without a slash at its end. */
+export const httpUrl = () =>
+  v.pipe(
+    v.string(),
+    v.check(isHttpUrl),
+    v.metadata({ expects: 'an http or https URL without credentials, query and fragment' }),
+    v.transform((value) => new URL(value).href.replace(/\/+$/, '')),
+  );

@@ -1,0 +1,87 @@
+import { timingSafeEqual } from 'node:crypto';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
+import { VERBS } from '../administration/registry.ts';
+import { Failure } from '../failure.ts';
+import { parseFields } from '../schema.ts';
+import { hashOf } from '../store/key.ts';
+import type { Store } from '../store/store.ts';
+import { answerFailure } from './errors.ts';
+import { quietly } from './log.ts';
+import { newRequestId } from './request-id.ts';
+import { answerUnknownRoutes } from './unknown-routes.ts';
+
+export interface AdminOptions {
+  readonly store: Store;
+  /** The data directory, where the command line looks for the way in. */
+  readonly directory: string;
+  readonly log: Logger;
+}
+
+/**
+ * Starts the local admin API: each verb of administration as `POST /group/verb`, on this machine
+ * only, for whoever can read the data directory.
+ */
+export async function startAdmin({
+  store,
+  directory,
+  log,
+}: AdminOptions): Promise<{ close(): Promise<void> }> {
+  const token = newToken();
+  const server = fastify({
+    ...quietly(log),
+    genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
+    bodyLimit: 65_536,
+    requestTimeout: 10_000,
+    // A request that got in before the end is done; one after it finds nobody.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: answerFailure,
+  }) as unknown as FastifyInstance;
+  // Browsers let every page send plain text anywhere, without asking first.
+  server.removeContentTypeParser('text/plain');
+  server.setErrorHandler(answerFailure);
+  server.addHook('onRequest', async (request) => admit(request, token));
+  server.addHook('onResponse', async ({ method, url, id }, { statusCode: status }) => {
+    log.info({ requestId: id, method, path: url.split('?', 1)[0], status }, 'administration');
+  });
+  answerUnknownRoutes(server);
+  for (const verb of VERBS) {
+    server.post(`/${verb.group}/${verb.name}`, async ({ body }) => {
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+        throw new Failure('invalid_request', 'the body: expected a JSON object');
+      }
+      const options = parseFields(verb.options, body as Record<string, unknown>);
+      return { result: await verb.run(store, options) };
+    });
+  }
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.server.address() as { port: number };
+  try {
+    writeDoor(directory, { url: `http://127.0.0.1:${port}`, token, pid: process.pid });
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  return {
+    async close() {
+      removeDoor(directory);
+      await server.close();
+    },
+  };
+}
+
+/**
+ * Refuses whoever does not know the token, and every browser: a page of another site can send
+ * requests here, by a name that it lets point to this machine (DNS rebinding) or by guessing ports.
+ */
+function admit({ headers, socket }: FastifyRequest, token: string): void {
+  if (headers.host !== `127.0.0.1:${socket.localPort}` || headers.origin !== undefined) {
+    throw new Failure('auth_error', 'this is no place for browsers', { status: 403 });
+  }
+  // Hashes are equally long, which the comparison in constant time asks for.
+  const given = Buffer.from(hashOf(headers.authorization ?? ''));
+  if (timingSafeEqual(given, Buffer.from(hashOf(`Bearer ${token}`)))) return;
+  throw new Failure('auth_error', 'the token is not that of this daemon', { code: 'wrong_token' });
+}

@@ -1,0 +1,74 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../failure.ts';
+import type { ApiKey } from '../store/account.ts';
+import { hashOf } from '../store/key.ts';
+import type { KeyHolder } from '../store/store.ts';
+import type { Gateway } from './gateway.ts';
+import { RateLimiter } from './rate-limit.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks. Set before the body is read, on every endpoint that needs a key. */
+    holder: KeyHolder;
+  }
+}
+
+/** The credential of a request: a bearer token, or the header that messages clients send. */
+function credentialOf({ headers }: FastifyRequest): string {
+  const { authorization } = headers;
+  if (authorization === undefined) {
+    const key = headers['x-api-key'];
+    if (typeof key === 'string' && key !== '') return key;
+    throw new Failure(
+      'auth_error',
+      'no API key came; send the header Authorization: Bearer <key>',
+      {
+        code: 'missing_api_key',
+      },
+    );
+  }
+  const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+  if (token === undefined) {
+    throw new Failure('auth_error', 'Authorization: expected Bearer and an API key', {
+      code: 'invalid_api_key',
+    });
+  }
+  return token;
+}
+
+function checkAlive(key: ApiKey, now: number): void {
+  if (key.revokedAt !== null) {
+    throw new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
+  }
+  if (key.expiresAt !== null && key.expiresAt <= now) {
+    throw new Failure('auth_error', 'this API key has expired', { code: 'expired_api_key' });
+  }
+}
+
+/** A hook that lets nobody in without a key that is good, and no key in more often than it may. */
+export function authenticator(gateway: Gateway) {
+  const limiter = new RateLimiter();
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const holder = await gateway.store.findKey(hashOf(credentialOf(request)));
+    if (!holder) {
+      throw new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
+    }
+    checkAlive(holder.key, Date.now());
+    request.holder = holder;
+    const { key, account } = holder;
+    const state = limiter.take(key.id, key.rpm ?? gateway.config.limits[account.plan].rpm);
+    // The names that clients of OpenAI read; its reset is a duration with a unit.
+    reply.header('x-ratelimit-limit-requests', state.limit);
+    reply.header('x-ratelimit-remaining-requests', state.remaining);
+    reply.header('x-ratelimit-reset-requests', `${Math.ceil(state.reset)}s`);
+  };
+}
+
+/** Refuses accounts on the free plan (interface part 5, rule 3). */
+export function requirePaid({ holder }: FastifyRequest): void {
+  if (holder.account.plan === 'paid') return;
+  throw new Failure('auth_error', 'this endpoint needs an API key of a paid account', {
+    code: 'paid_account_required',
+    status: 403,
+  });
+}

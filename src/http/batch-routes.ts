@@ -1,0 +1,87 @@
+import multipart from '@fastify/multipart';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { Operation } from '../operations/operation.ts';
+import { type Leave, Places } from '../operations/places.ts';
+import { OPERATIONS } from '../operations/registry.ts';
+import { fieldsOf, fromText, parseFields } from '../schema.ts';
+import { requirePaid } from './auth.ts';
+import { answerBatch } from './batch-answer.ts';
+import { batchSchema } from './batch-schema.ts';
+import { departureOf } from './departure.ts';
+import { overloaded } from './errors.ts';
+import { checkFormHeaders, type Form, type FormShape, readForm } from './form.ts';
+import type { Gateway } from './gateway.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** Interface parts 4.10 and 8. */
+const BOUNDS = { mostFiles: 20, fileBytes: 30 * MEGABYTE, requestBytes: 100 * MEGABYTE } as const;
+
+/** The batch image endpoints (interface part 4.10), one for each operation that names its own. */
+export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
+  return async (server) => {
+    // JSON and text are no forms: what no parser takes is answered 415.
+    server.removeAllContentTypeParsers();
+    await server.register(multipart);
+    const { metrics, spool } = gateway;
+    const places = new Places(gateway.config.batch.concurrency);
+    metrics.gauge('oriel_batches_running', 'Batches that are worked on', () => places.taken);
+    metrics.gauge('oriel_batches_waiting', 'Batches that wait for others', () => places.waiting);
+    metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
+
+    for (const operation of OPERATIONS) {
+      const { endpoint } = operation;
+      if (endpoint === undefined) continue;
+      const fields = fieldsOf(operation.options).map(({ name }) => name);
+      const shape: FormShape = { files: 'files', ...BOUNDS, fields };
+      server.post(`/api/free/${endpoint}`, {
+        schema: batchSchema(operation, shape),
+        onRequest: async (request) => {
+          requirePaid(request);
+          checkFormHeaders(request, shape);
+          spool.checkRoom(Number(request.headers['content-length'] ?? 0));
+        },
+        handler: async (request, reply) => {
+          const left = departureOf(reply);
+          const uploads = spool.uploads();
+          try {
+            const form = await readForm(request, shape, uploads, left);
+            const options = parseOptions(operation, form);
+            // Only now: who still sends must not keep others from their turn.
+            const leave = await admit(places, request, gateway, left);
+            try {
+              const batch = { operation, endpoint, options, files: form.files };
+              return await answerBatch(batch, gateway, request, reply, left);
+            } finally {
+              leave();
+            }
+          } finally {
+            await uploads.discard();
+          }
+        },
+      });
+    }
+  };
+}
+
+/** @throws Failure that names the field at fault */
+function parseOptions({ options }: Operation, form: Form): unknown {
+  const values = fieldsOf(options).flatMap((field) => {
+    const text = form.fields.get(field.name);
+    return text === undefined ? [] : [[field.name, fromText(field, text)]];
+  });
+  return parseFields(options, Object.fromEntries(values));
+}
+
+async function admit(
+  places: Places,
+  { holder }: FastifyRequest,
+  { config }: Gateway,
+  left: AbortSignal,
+): Promise<Leave> {
+  const { concurrency, queue } = config.batch;
+  if (places.taken >= concurrency && places.waiting >= queue) {
+    throw overloaded('too many batches are waiting; send this one later');
+  }
+  return places.take(holder.account.id, left);
+}

@@ -1,0 +1,70 @@
+import * as v from 'valibot';
+import type { Operation } from '../operations/operation.ts';
+import type { FormShape } from './form.ts';
+import { jsonSchemaOf } from './openapi.ts';
+
+const record = {
+  index: v.number(),
+  inputFilename: v.string(),
+  status: v.picklist(['succeeded', 'failed']),
+  originalSize: v.number(),
+};
+const failure = v.object({ code: v.string(), message: v.string() });
+const summary = {
+  total: v.number(),
+  succeeded: v.number(),
+  failed: v.number(),
+  originalBytes: v.number(),
+};
+
+/** The batch JSON result of interface part 2.8. */
+const batchResult = v.object({
+  requestId: v.string(),
+  operation: v.string(),
+  status: v.literal('completed'),
+  summary: v.object(summary),
+  results: v.array(
+    v.object({
+      ...record,
+      data: v.optional(v.record(v.string(), v.unknown())),
+      error: v.optional(failure),
+      warnings: v.optional(v.array(failure)),
+    }),
+  ),
+});
+
+/** The documentation of one batch endpoint. */
+export function batchSchema(operation: Operation, { files, mostFiles, fields }: FormShape) {
+  const options = jsonSchemaOf(operation.options, 'input');
+  const properties = {
+    [files]: {
+      type: 'array',
+      items: { type: 'string', format: 'binary' },
+      minItems: 1,
+      maxItems: mostFiles,
+      description: 'The images, 30 MB each and 100 MB together at the most.',
+    },
+    ...(options['properties'] as object),
+  };
+  const required = [files, ...((options['required'] as string[] | undefined) ?? [])];
+  const description =
+    operation.gives === 'image'
+      ? 'Answers with a ZIP of the images and `manifest.json`, which tells what became of each file.'
+      : 'Answers with what was found, in the order of the files.';
+  return {
+    summary: operation.summary,
+    description: `${description} Takes a key of a paid account. Fields: ${fields.join(', ')}.`,
+    tags: ['Batch images'],
+    consumes: ['multipart/form-data'],
+    body: { type: 'object', properties, required, additionalProperties: false },
+    response: {
+      200:
+        operation.gives === 'image'
+          ? {
+              description: 'The ZIP',
+              content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+            }
+          : batchResult,
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+
+/** The error body of interface part 2.1. */
+export const errorBody = v.object({
+  error: v.object({
+    type: v.picklist([
+      'invalid_request',
+      'auth_error',
+      'rate_limit',
+      'insufficient_quota',
+      'content_policy',
+      'timeout',
+      'network_error',
+      'service_error',
+      'billable_error',
+      'unknown',
+    ]),
+    message: v.string(),
+    param: v.nullable(v.string()),
+    code: v.nullable(v.string()),
+  }),
+});
+
+export function bodyOf({ type, message, param, code }: Failure): v.InferOutput<typeof errorBody> {
+  return { error: { type, message, param, code } };
+}
+
+/** Fastify's own complaints about a request, in our words and with a machine code. */
+const FRAMEWORK: Readonly<Record<string, readonly [code: string, message: string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'this Content-Type is not taken here'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json', 'the body is empty; expected JSON'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_json', 'the body is not valid JSON'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'the body is larger than this server takes'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_content_length',
+    'the body is not as long as Content-Length says',
+  ],
+  FST_ERR_BAD_URL: ['invalid_url', 'the path is not valid percent-encoded UTF-8'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_url', 'a part of the path is too long'],
+};
+
+/** Anything thrown while a request was worked on, as the Failure that is told to the client. */
+function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof Error && error.cause instanceof Failure) return error.cause;
+  const { code = '', statusCode = 500, message } = error as Partial<FastifyError>;
+  if (statusCode >= 400 && statusCode < 500) {
+    const [known, text] = FRAMEWORK[code] ?? ['invalid_request', message ?? 'invalid request'];
+    return new Failure('invalid_request', text, { code: known, status: statusCode, cause: error });
+  }
+  return new Failure('unknown', 'something went wrong inside the server; it was logged', {
+    code: 'internal_error',
+    cause: error,
+  });
+}
+
+/** Answers a request with a failure, whatever was thrown. The only place that does. */
+export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = failureOf(error);
+  if (failure.type === 'unknown') request.log.error({ err: error }, 'a defect, please report it');
+  if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
+  if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
+  reply.code(failure.status).send(bodyOf(failure));
+}
+
+/** Seconds after which a refused client may try again. */
+const RETRY_AFTER = 5;
+
+export function overloaded(message: string): Failure {
+  return new Failure('service_error', message, {
+    code: 'overloaded',
+    status: 503,
+    retryAfter: RETRY_AFTER,
+  });
+}

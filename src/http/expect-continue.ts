@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * Sends `100 Continue` to clients that wait for it only when the request has passed the hooks before
+ * its body, so that who is refused never sends the body (RFC 9110, section 10.1.1).
+ */
+export function continueWhenWelcome(server: FastifyInstance): void {
+  server.server.on('checkContinue', (request, response) => {
+    server.server.emit('request', request, response);
+  });
+  server.addHook('preParsing', (request, reply, _payload, next) => {
+    const waits = /^100-continue$/i.test(request.headers.expect ?? '');
+    if (waits && !request.is404) reply.raw.writeContinue();
+    next();
+  });
+}

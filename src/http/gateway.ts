@@ -1,0 +1,21 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import type { SharedPool } from '../operations/pool.ts';
+import type { Store } from '../store/store.ts';
+import type { Metrics } from './metrics.ts';
+import type { Spool } from './spool.ts';
+
+/** What the endpoints work with. */
+export interface Gateway {
+  /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
+  readonly config: Config;
+  /** Of Oriel, as in package.json. */
+  readonly version: string;
+  readonly store: Store;
+  readonly pool: SharedPool;
+  readonly spool: Spool;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Aborted when the daemon begins to end: nothing new is taken up. */
+  readonly draining: AbortSignal;
+}

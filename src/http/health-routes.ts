@@ -1,0 +1,74 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+import { hashOf } from '../store/key.ts';
+import type { Gateway } from './gateway.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answered under whatever load. */
+    vital?: boolean;
+  }
+}
+
+const health = v.object({ status: v.picklist(['ok', 'draining']) });
+
+/** What those who run the daemon ask it. None of it needs an API key. */
+export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
+  return async (server) => {
+    server.get('/healthz', {
+      config: { vital: true },
+      schema: {
+        summary: 'Whether the process lives',
+        tags: ['Operation'],
+        security: [],
+        response: { 200: health },
+      },
+      handler: async () => ({ status: 'ok' }),
+    });
+
+    server.get('/readyz', {
+      config: { vital: true },
+      schema: {
+        summary: 'Whether requests are welcome: 503 while the daemon drains',
+        tags: ['Operation'],
+        security: [],
+        response: { 200: health },
+      },
+      handler: async () => {
+        if (!gateway.draining.aborted) return { status: 'ok' };
+        throw new Failure('service_error', 'the server is shutting down', {
+          code: 'draining',
+          status: 503,
+          retryAfter: 5,
+        });
+      },
+    });
+
+    if (!gateway.config.metrics.enabled) return;
+    server.get('/metrics', {
+      config: { vital: true },
+      schema: {
+        summary: 'Figures for Prometheus',
+        tags: ['Operation'],
+        security: [],
+        produces: ['text/plain'],
+        response: { 200: v.string() },
+      },
+      handler: async (request, reply) => {
+        checkToken(request, gateway.config.metrics.token);
+        reply.type(gateway.metrics.contentType).serializer((text) => String(text));
+        return gateway.metrics.text();
+      },
+    });
+  };
+}
+
+function checkToken({ headers }: FastifyRequest, token: string | undefined): void {
+  if (token === undefined) return;
+  const given = hashOf(headers.authorization ?? '');
+  // Hashes are equally long, which the comparison in constant time asks for.
+  if (timingSafeEqual(Buffer.from(given), Buffer.from(hashOf(`Bearer ${token}`)))) return;
+  throw new Failure('auth_error', 'the metrics need their own bearer token');
+}

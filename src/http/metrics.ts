@@ -1,0 +1,151 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { SharedPool } from '../operations/pool.ts';
+import { toCredits } from '../store/credits.ts';
+import type { Store } from '../store/store.ts';
+
+/** What one commit of the store took. */
+export interface Commit {
+  readonly milliseconds: number;
+  readonly transactions: number;
+  readonly bytes: number;
+}
+
+const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** The figures of one daemon, in the terms and units of Prometheus: seconds, bytes, `_total`. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Histogram<'method' | 'route' | 'status'>;
+  readonly #commits: Histogram;
+  readonly #committed: Counter;
+  readonly #batches: Counter<'endpoint' | 'outcome'>;
+
+  constructor() {
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    this.#requests = new Histogram({
+      name: 'oriel_http_request_duration_seconds',
+      help: 'Time from the arrival of a request to the end of its answer',
+      labelNames: ['method', 'route', 'status'],
+      buckets: LATENCIES,
+      registers,
+    });
+    this.#commits = new Histogram({
+      name: 'oriel_store_commit_duration_seconds',
+      help: 'Time that one commit to the disk took, whatever it carried',
+      buckets: LATENCIES,
+      registers,
+    });
+    this.#committed = new Counter({
+      name: 'oriel_store_transactions_total',
+      help: 'Transactions that were committed',
+      registers,
+    });
+    this.#batches = new Counter({
+      name: 'oriel_batches_total',
+      help: 'Batches that were worked on, by what became of them; abandoned: the client left',
+      labelNames: ['endpoint', 'outcome'],
+      registers,
+    });
+  }
+
+  /** Watches the pool and the store: they are asked when somebody asks us. */
+  watch(pool: SharedPool, store: Store): void {
+    this.gauge('oriel_pool_threads', 'Threads that work on images', () => pool.size);
+    this.gauge('oriel_pool_jobs_running', 'Images that threads are at work on', () => {
+      return pool.statistics().running;
+    });
+    this.gauge('oriel_pool_jobs_waiting', 'Images that wait for a thread', () => {
+      return pool.statistics().waiting;
+    });
+    this.#watchFinished(pool);
+    this.gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
+    new Gauge({
+      name: 'oriel_tasks',
+      help: 'Tasks that are remembered, by state',
+      labelNames: ['status'],
+      registers: [this.#registry],
+      collect() {
+        for (const [status, count] of Object.entries(store.statistics().tasks)) {
+          this.set({ status }, count);
+        }
+      },
+    });
+    new Gauge({
+      name: 'oriel_credits',
+      help: 'Credits of all accounts together, by what became of them',
+      labelNames: ['kind'],
+      registers: [this.#registry],
+      collect() {
+        const { granted, reserved, spent } = store.statistics().credits;
+        this.set({ kind: 'granted' }, toCredits(granted));
+        this.set({ kind: 'reserved' }, toCredits(reserved));
+        this.set({ kind: 'spent' }, toCredits(spent));
+        this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
+      },
+    });
+  }
+
+  #watchFinished(pool: SharedPool): void {
+    const registers = [this.#registry];
+    const labelNames = ['operation'] as const;
+    new Counter({
+      name: 'oriel_pool_jobs_total',
+      help: 'Images that threads are done with, by operation',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [operation, { jobs }] of pool.statistics().finished) {
+          this.inc({ operation }, jobs);
+        }
+      },
+    });
+    new Counter({
+      name: 'oriel_pool_job_seconds_total',
+      help: 'Time that threads spent on them',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [operation, { milliseconds }] of pool.statistics().finished) {
+          this.inc({ operation }, milliseconds / 1000);
+        }
+      },
+    });
+  }
+
+  /** A figure that is asked for whenever somebody asks us. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  observeBatch(endpoint: string, outcome: 'completed' | 'abandoned'): void {
+    this.#batches.inc({ endpoint, outcome });
+  }
+
+  /** @param route the route's pattern, never the path: labels must be few */
+  observeRequest(method: string, route: string, status: number, seconds: number): void {
+    this.#requests.observe({ method, route, status }, seconds);
+  }
+
+  observeCommit({ milliseconds, transactions }: Commit): void {
+    this.#commits.observe(milliseconds / 1000);
+    this.#committed.inc(transactions);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}

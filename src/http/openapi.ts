@@ -1,0 +1,94 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type { FastifyInstance } from 'fastify';
+import type * as v from 'valibot';
+import { errorBody } from './errors.ts';
+
+type JsonSchema = Record<string, unknown>;
+
+function isValibot(schema: unknown): schema is v.GenericSchema {
+  return typeof schema === 'object' && schema !== null && '~standard' in schema;
+}
+
+/** @param side what the client sends, or what it gets */
+export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
+  if (!isValibot(schema)) return schema as JsonSchema;
+  // What JSON Schema has no word for (a check in code) is told by the field's description.
+  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode: side, errorMode: 'ignore' });
+  return rest as JsonSchema;
+}
+
+const INTRODUCTION = `One gateway to text, image, video and audio models, and batch image tools.
+Every endpoint takes \`Authorization: Bearer <API key>\`. Every error body is
+\`{"error": {"type", "message", "param", "code"}}\`.`;
+
+/** What the documentation says of every answer that is a failure. */
+const FAILURES = {
+  '4XX': 'The request was refused; `error` says why',
+  '5XX': 'The server or an upstream failed; `error` says how',
+};
+
+/** Serves `/openapi.json` and the page `/docs`, both derived from what the routes declare. */
+export async function documentRoutes(server: FastifyInstance, version: string): Promise<void> {
+  const error = jsonSchemaOf(errorBody, 'output');
+  await server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Oriel',
+        version: '1.0.0',
+        description: `${INTRODUCTION}\n\nServed by Oriel ${version}.`,
+      },
+      components: {
+        securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      },
+      security: [{ key: [] }],
+    },
+    transform: ({ schema, url }) => {
+      if (!schema) return { schema: { hide: true }, url };
+      const { body, querystring, params, response, ...rest } = schema as Record<string, unknown>;
+      const answers = Object.entries((response ?? {}) as Record<string, unknown>).map(
+        ([status, answer]) => [status, answerOf(answer)],
+      );
+      const failures = Object.entries(FAILURES).map(([status, description]) => [
+        status,
+        { description, content: { 'application/json': { schema: error } } },
+      ]);
+      return {
+        // A wildcard that stands for an identifier with slashes is one parameter to readers.
+        url: url.replace('*', ':id'),
+        schema: {
+          ...rest,
+          ...(body !== undefined && { body: jsonSchemaOf(body, 'input') }),
+          ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring, 'input') }),
+          ...(params !== undefined && { params: jsonSchemaOf(params, 'input') }),
+          response: Object.fromEntries([...answers, ...failures]),
+        },
+      };
+    },
+  });
+  await server.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    // The page styles some of its elements as it draws them.
+    transformStaticCSP: (policy) =>
+      policy.replace(/style-src [^;]*/, "style-src 'self' 'unsafe-inline'"),
+    uiConfig: { persistAuthorization: false },
+    theme: { title: 'Oriel' },
+  });
+  server.get('/openapi.json', {
+    schema: {
+      summary: 'This document',
+      tags: ['Operation'],
+      security: [],
+      response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
+    },
+    handler: async () => server.swagger(),
+  });
+}
+
+function answerOf(answer: unknown): JsonSchema {
+  const schema = jsonSchemaOf(answer, 'output');
+  return { description: 'Success', ...schema };
+}

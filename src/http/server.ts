@@ -1,0 +1,96 @@
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { ObjectSchema } from '../schema.ts';
+import { accountRoutes } from './account-routes.ts';
+import { authenticator } from './auth.ts';
+import { batchRoutes } from './batch-routes.ts';
+import { answerBrokenRequest } from './broken-requests.ts';
+import { answerFailure } from './errors.ts';
+import { continueWhenWelcome } from './expect-continue.ts';
+import type { Gateway } from './gateway.ts';
+import { healthRoutes } from './health-routes.ts';
+import { lingerAfterRefusals } from './linger.ts';
+import { quietly } from './log.ts';
+import { modelRoutes } from './model-routes.ts';
+import { documentRoutes } from './openapi.ts';
+import { shedLoad } from './overload.ts';
+import { parseQuery } from './query.ts';
+import { newRequestId } from './request-id.ts';
+import { taskRoutes } from './task-routes.ts';
+import { answerUnknownRoutes } from './unknown-routes.ts';
+
+/** The HTTP server with all its endpoints, not yet listening. */
+export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
+  const { server: settings } = gateway.config;
+  const { trustProxy } = settings;
+  const server = fastify({
+    ...quietly(gateway.log),
+    genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
+    trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
+    bodyLimit: settings.bodyLimit,
+    // From the first byte to the last of a request; a body that trickles in must end some time.
+    requestTimeout: settings.requestTimeout,
+    keepAliveTimeout: 75_000,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    frameworkErrors: answerFailure,
+    clientErrorHandler: answerBrokenRequest,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+  }) as unknown as FastifyInstance;
+
+  server.setValidatorCompiler<ObjectSchema>(({ schema, httpPart }) => (value) => {
+    try {
+      return { value: httpPart === 'querystring' ? parseQuery(schema, value) : value };
+    } catch (error) {
+      // Fastify writes a code and more on what it is given: not on our own.
+      return { error: new Error('invalid', { cause: error }) };
+    }
+  });
+  // What is declared of answers is for the documentation; nothing may be dropped from them.
+  server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  // Fastify takes plain text for a body too; none of ours is one.
+  server.removeContentTypeParser('text/plain');
+  server.setErrorHandler(answerFailure);
+  answerUnknownRoutes(server);
+  continueWhenWelcome(server);
+  lingerAfterRefusals(server);
+  observeRequests(server, gateway);
+
+  await documentRoutes(server, gateway.version);
+  await shedLoad(server, gateway);
+  server.register(healthRoutes(gateway));
+  server.register(async (api) => {
+    api.addHook('onRequest', authenticator(gateway));
+    api.register(accountRoutes(gateway));
+    api.register(modelRoutes(gateway));
+    api.register(taskRoutes(gateway));
+    api.register(batchRoutes(gateway));
+  });
+  return server;
+}
+
+/** Gives every answer its request's identifier, and every request a line in the log and a count. */
+function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
+  server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
+  server.addHook('onRequest', (request, reply, next) => {
+    reply.header('x-request-id', request.id);
+    next();
+  });
+  server.addHook('onSend', (_request, reply, payload, next) => {
+    // A connection that is kept open would keep the process from ending.
+    if (draining.aborted) reply.header('connection', 'close');
+    next(null, payload);
+  });
+  server.addHook('onResponse', (request, reply, next) => {
+    const { method, url, routeOptions, id, ip } = request;
+    const route = routeOptions.url ?? 'unknown';
+    const status = reply.statusCode;
+    const milliseconds = reply.elapsedTime;
+    metrics.observeRequest(method, route, status, milliseconds / 1000);
+    // The query may hold what somebody takes for a place to put a secret: the path is enough.
+    const path = url.split('?', 1)[0];
+    const key = request.holder?.key.id;
+    const fields = { requestId: id, method, path, status, milliseconds: Math.round(milliseconds) };
+    log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
+    next();
+  });
+}

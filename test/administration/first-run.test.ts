@@ -1,0 +1,112 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { firstRun } from '../../src/administration/first-run.ts';
+import { hashOf } from '../../src/store/key.ts';
+import { openStore } from '../../src/store/lowdb/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from '../oriel.ts';
+
+const CREDITS = 1_000_000_000;
+const CHOSEN = 'chosen-by-somebody-0123456789';
+
+async function emptyStore(): Promise<Store> {
+  const store = await openStore({ directory: temporaryFolder() });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function keysOf(store: Store, account: string) {
+  const found = await store.findAccount(account);
+  return found ? store.listKeys(found.id) : undefined;
+}
+
+it('makes an owner with credits and a key that works', async () => {
+  const store = await emptyStore();
+  const made = await firstRun(store, { credits: CREDITS });
+  expect(made).toMatchObject({ account: { name: 'owner', plan: 'paid', granted: CREDITS } });
+  const holder = await store.findKey(hashOf(made!.key));
+  expect(holder).toMatchObject({
+    account: { name: 'owner' },
+    key: { expiresAt: null, revokedAt: null, models: null, rpm: null, budget: null },
+  });
+});
+
+it('makes nothing the second time', async () => {
+  const store = await emptyStore();
+  await firstRun(store, { credits: CREDITS });
+  expect(await firstRun(store, { credits: CREDITS })).toBeUndefined();
+  expect(await store.listAccounts()).toHaveLength(1);
+  expect(await store.listKeys()).toHaveLength(1);
+});
+
+it('goes on where a crash came between account and key', async () => {
+  const store = await emptyStore();
+  await store.createAccount({ name: 'owner', plan: 'paid', credits: CREDITS });
+  const made = await firstRun(store, { credits: CREDITS });
+  expect(made?.account.granted).toBe(CREDITS);
+  expect(await store.findKey(hashOf(made!.key))).toMatchObject({ account: { name: 'owner' } });
+  expect(await store.listAccounts()).toHaveLength(1);
+});
+
+it('makes no other key where the only one was revoked', async () => {
+  const store = await emptyStore();
+  await firstRun(store, { credits: CREDITS });
+  const [key] = await store.listKeys();
+  await store.revokeKey(key!.id);
+  expect(await firstRun(store, { credits: CREDITS })).toBeUndefined();
+});
+
+it('makes no owner where others are', async () => {
+  const store = await emptyStore();
+  await store.createAccount({ name: 'ci', plan: 'free', credits: 0 });
+  expect(await firstRun(store, { credits: CREDITS })).toBeUndefined();
+  expect(await store.findAccount('owner')).toBeUndefined();
+  expect(await store.listKeys()).toEqual([]);
+});
+
+it('takes a key that somebody chose, and tells nobody', async () => {
+  const store = await emptyStore();
+  const options = { credits: CREDITS, bootstrapKey: CHOSEN };
+  expect(await firstRun(store, options)).toBeUndefined();
+  expect(await firstRun(store, options)).toBeUndefined();
+  expect(await store.findKey(hashOf(CHOSEN))).toMatchObject({
+    account: { name: 'owner', plan: 'paid', granted: CREDITS },
+  });
+  expect(await store.listKeys()).toHaveLength(1);
+});
+
+it('adds a chosen key that is new beside those before', async () => {
+  const store = await emptyStore();
+  await firstRun(store, { credits: CREDITS });
+  await firstRun(store, { credits: CREDITS, bootstrapKey: CHOSEN });
+  await firstRun(store, { credits: CREDITS, bootstrapKey: `${CHOSEN}-rotated` });
+  expect(await keysOf(store, 'owner')).toHaveLength(3);
+  expect(await store.findAccount('owner')).toMatchObject({ granted: CREDITS });
+});
+
+it('makes an owner for a chosen key even where others are', async () => {
+  const store = await emptyStore();
+  await store.createAccount({ name: 'ci', plan: 'free', credits: 0 });
+  await firstRun(store, { credits: CREDITS, bootstrapKey: CHOSEN });
+  expect(await keysOf(store, 'owner')).toHaveLength(1);
+});
+
+it('leaves a chosen key revoked', async () => {
+  const store = await emptyStore();
+  const options = { credits: CREDITS, bootstrapKey: CHOSEN };
+  await firstRun(store, options);
+  const [key] = await store.listKeys();
+  await store.revokeKey(key!.id);
+  await firstRun(store, options);
+  expect(await store.listKeys()).toMatchObject([{ id: key!.id, revokedAt: expect.any(Number) }]);
+});
+
+it.each(['', 'short', `${CHOSEN} with spaces`, `${CHOSEN}é`, `${CHOSEN}\n`])(
+  'refuses %j as a chosen key, before anything is made',
+  async (bootstrapKey) => {
+    const store = await emptyStore();
+    await expect(firstRun(store, { credits: CREDITS, bootstrapKey })).rejects.toThrow(
+      'ORIEL_BOOTSTRAP_KEY: expected 24 to 512 printable ASCII characters',
+    );
+    expect(await store.listAccounts()).toEqual([]);
+  },
+);

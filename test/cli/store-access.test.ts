@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import pino from 'pino';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { readDoor, writeDoor } from '../../src/administration/door.ts';
+import { startAdmin } from '../../src/http/admin.ts';
+import { openStore } from '../../src/store/lowdb/open.ts';
+import { oriel, ROOT, type Run, startProgram, temporaryFolder } from '../oriel.ts';
+
+let data: string;
+
+beforeEach(async () => {
+  data = temporaryFolder();
+  const { status } = await oriel(['accounts', 'create', 'ci', '--data', data]);
+  expect(status).toBe(0);
+});
+
+const hold = () => openStore({ directory: join(data, 'store') });
+const grant = () => oriel(['accounts', 'grant', 'ci', '1', '--data', data]);
+
+async function granted(): Promise<number> {
+  const { out } = await oriel(['accounts', 'show', 'ci', '--json', '--data', data]);
+  return (JSON.parse(out) as { credits: { granted: number } }).credits.granted;
+}
+
+/** Has another program listen where a door says that the daemon does. */
+async function behindTheDoor(listener: RequestListener): Promise<void> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  writeDoor(data, { url: `http://127.0.0.1:${port}`, token: 'of-a-daemon-long-dead', pid: 1 });
+}
+
+const DONE = { status: 0, stderr: 'account ci has 1 credits to spend\n' };
+
+describe('a door that was left behind', () => {
+  it('is passed by where nobody has the store', async () => {
+    let heard = 0;
+    await behindTheDoor((_, response) => {
+      heard += 1;
+      response.end();
+    });
+    expect(await grant()).toMatchObject(DONE);
+    expect(heard).toBe(0);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['knows no token', (_, response) => response.writeHead(401).end('{"error":{"type":"x"}}')],
+    ['answers pages', (_, response) => response.writeHead(404).end('<html>')],
+    ['answers JSON', (_, response) => response.end('[]')],
+    ['answers null', (_, response) => response.end('null')],
+    ['answers nothing', (_, response) => response.writeHead(204).end()],
+    ['answers text for an error', (_, response) => response.writeHead(400).end('{"error":"no"}')],
+  ])('and leads to a program that %s is passed by', async (_, answer) => {
+    const store = await hold();
+    let first = true;
+    await behindTheDoor(async (request, response) => {
+      // By now the command has seen that the store is taken.
+      if (first) await store.close();
+      first = false;
+      answer(request, response);
+    });
+    expect(await grant()).toMatchObject(DONE);
+    expect(await granted()).toBe(1);
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '{}',
+    '{"url":"https://oriel.example","token":"t","pid":1}',
+    '{"url":"http://127.0.0.1:1@oriel.example","token":"t","pid":1}',
+    '{"url":"http://127.0.0.1:80"}',
+  ])('and says %j is none', (text) => {
+    writeFileSync(join(data, 'admin.json'), text);
+    expect(readDoor(data)).toBeUndefined();
+  });
+});
+
+describe('a command waits', () => {
+  it('for a daemon that has the store and not yet a door', async () => {
+    const store = await hold();
+    let admin: Awaited<ReturnType<typeof startAdmin>> | undefined;
+    await behindTheDoor(async (_, response) => {
+      admin ??= await startAdmin({ store, directory: data, log: pino({ enabled: false }) });
+      response.writeHead(401).end('{"error":{"type":"auth_error"}}');
+    });
+    expect(await grant()).toMatchObject(DONE);
+    expect(admin).toBeDefined();
+    expect(await store.findAccount('ci')).toMatchObject({ granted: 1_000_000 });
+    await admin!.close();
+    await store.close();
+  });
+
+  it('not for ever, and says for whom', async () => {
+    const store = await hold();
+    const { status, out, stderr } = await grant();
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(stderr).toContain(`process ${process.pid} is using this store`);
+    await store.close();
+    expect(await granted()).toBe(0);
+  });
+});
+
+it('a store that is somebody else’s is told from none', async () => {
+  chmodSync(data, 0o700);
+  const others = await oriel(['accounts', 'list', '--data', data], { unprivileged: true });
+  const file = await oriel(['accounts', 'list', '--data', join(ROOT, 'package.json')]);
+  for (const { status, out, stderr } of [others, file]) {
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(stderr).toMatch(/^oriel: .*(permission denied|not a directory)/i);
+  }
+});
+
+it('a daemon that goes away while it is asked leaves open whether it did it', async () => {
+  const store = await hold();
+  await behindTheDoor((request) => request.socket.destroy());
+  const { status, stderr } = await grant();
+  expect(status).toBe(1);
+  expect(stderr).toBe(
+    'oriel: the daemon (process 1) went away while it was asked for "accounts grant"; oriel accounts list tells whether it did it\n',
+  );
+  await store.close();
+});
+
+/** A process that has the store and a door, as a daemon has. */
+const DAEMON = `
+  const [root, data] = process.argv.slice(1);
+  const load = (path) => import(new URL('dist/src/' + path, 'file://' + root).href);
+  const { openStore } = await load('store/lowdb/open.js');
+  const { startAdmin } = await load('http/admin.js');
+  const store = await openStore({ directory: data + '/store' });
+  const { default: pino } = await import(new URL('node_modules/pino/pino.js', 'file://' + root));
+  const admin = await startAdmin({ store, directory: data, log: pino({ enabled: false }) });
+  process.once('SIGTERM', async () => {
+    await admin.close();
+    await store.close();
+  });
+  console.log('ready');
+`;
+
+function startHolder() {
+  const args = ['--input-type=module', '-e', DAEMON, ROOT, data];
+  const running = startProgram(process.execPath, args);
+  onTestFinished(async () => {
+    running.child.kill('SIGKILL');
+    await running.ended;
+  });
+  return running;
+}
+
+describe('a daemon in a process of its own', () => {
+  it('that was killed is in nobody’s way', async () => {
+    const { child, ended } = startHolder();
+    await once(child.stdout!, 'data');
+    expect(await grant()).toMatchObject(DONE);
+    child.kill('SIGKILL');
+    await ended;
+    expect(existsSync(join(data, 'admin.json'))).toBe(true);
+    expect(await grant()).toMatchObject({ status: 0 });
+    expect(await granted()).toBe(2);
+  });
+
+  it('may come and go while many commands run, and nothing is lost or done twice', async () => {
+    const grants = (count: number) => Array.from({ length: count }, () => grant());
+    const runs: Promise<Run>[] = grants(4);
+    for (let round = 0; round < 2; round += 1) {
+      const { child, ended } = startHolder();
+      await Promise.race([once(child.stdout!, 'data'), ended]);
+      runs.push(...grants(3));
+      await runs.at(-3);
+      child.kill('SIGTERM');
+      await ended;
+    }
+    const ends = await Promise.all(runs);
+    const unsure = ends.filter(({ stderr }) => stderr.includes('tells whether it did it'));
+    const done = ends.filter(({ status }) => status === 0);
+    expect(ends.filter((end) => !done.includes(end) && !unsure.includes(end))).toEqual([]);
+    const sum = await granted();
+    expect(sum).toBeGreaterThanOrEqual(done.length);
+    expect(sum).toBeLessThanOrEqual(done.length + unsure.length);
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import {
+  findModel,
+  publishModel,
+  publishModels,
+  reasoningOf,
+  routesOf,
+} from '../../src/config/catalog.ts';
+import { load } from './configuration.ts';
+
+const MODELS = `
+providers:
+  p: { kind: sandbox }
+models:
+  text:
+    type: text
+    created: 2026-01-31
+    ownedBy: somebody
+    name: A Text Model
+    description: Writes.
+    routes:
+      - { provider: p, model: light, weight: 1 }
+      - { provider: p, model: heavy, weight: 2 }
+      - { provider: p, model: also-light }
+      - { provider: p, model: off, weight: 0 }
+    reasoning: { supported_efforts: [none, low], default_effort: low, can_disable: true }
+    maxOutputTokens: 4096
+    contextWindow: 8192
+    price: { input: 1.25, cachedInput: 0.125, output: 10 }
+  plain: { type: text, routes: [{ provider: p, model: x }], price: { input: 2 } }
+  fixed: { type: text, rules: fixed-reasoning, routes: [{ provider: p, model: x }] }
+  native: { type: image, rules: native-size, routes: [{ provider: p, model: x }], price: { perImage: 4 } }
+  any: { type: image, routes: [{ provider: p, model: x }] }
+  video: { type: video, routes: [{ provider: p, model: x }], price: { perVideo: 1, perSecond: 0.5 } }
+  audio: { type: audio, routes: [{ provider: p, model: x }], price: { perRequest: 0.1 } }
+  guard: { type: moderation, routes: [{ provider: p, model: x }] }
+`;
+
+describe('the catalog', () => {
+  it("publishes a model in the shape of OpenAI's list, with what we add", () => {
+    const { config } = load(MODELS);
+    expect(publishModels(config, ['text'])).toEqual({
+      object: 'list',
+      data: [
+        {
+          id: 'text',
+          object: 'model',
+          created: 1_769_817_600,
+          owned_by: 'somebody',
+          type: 'text',
+          name: 'A Text Model',
+          description: 'Writes.',
+          endpoints: ['/v1/chat/completions', '/v1/responses', '/v1/messages'],
+          pricing: {
+            input_per_million_tokens: 1.25,
+            cached_input_per_million_tokens: 0.125,
+            output_per_million_tokens: 10,
+          },
+          limits: { context_window: 8192, max_output_tokens: 4096 },
+          capability_metadata: {
+            reasoning: {
+              supported_efforts: ['none', 'low'],
+              default_effort: 'low',
+              can_disable: true,
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it('fills in what an operator leaves out', () => {
+    const { config } = load(MODELS);
+    expect(publishModel(config, 'plain', null)).toMatchObject({
+      created: 0,
+      owned_by: 'oriel',
+      name: 'plain',
+      description: null,
+      pricing: {
+        input_per_million_tokens: 2,
+        cached_input_per_million_tokens: 2,
+        output_per_million_tokens: 0,
+      },
+      limits: { context_window: null, max_output_tokens: null },
+      capability_metadata: {
+        reasoning: { supported_efforts: [], default_effort: null, can_disable: false },
+      },
+    });
+    expect(publishModel(config, 'fixed', null)).toMatchObject({
+      limits: { max_output_tokens: 1_048_576 },
+      capability_metadata: {
+        reasoning: { supported_efforts: ['low', 'high', 'max'], can_disable: false },
+      },
+    });
+  });
+
+  it.each([
+    ['native', { per_image: 4 }, { max_images: 10 }],
+    ['any', { per_image: 0 }, { max_images: 1 }],
+    ['video', { per_video: 1, per_second: 0.5 }, {}],
+    ['audio', { per_request: 0.1 }, {}],
+    ['guard', { per_request: 0 }, {}],
+  ])('tells what %s costs and takes', (id, pricing, limits) => {
+    const { config } = load(MODELS);
+    const published = publishModel(config, id, null);
+    expect(published).toMatchObject({ pricing, limits });
+    expect(published.endpoints).not.toEqual([]);
+    expect(published.capability_metadata.reasoning.supported_efforts).toEqual([]);
+  });
+
+  it('shows a key with a list of models that list alone, in the order of the file', () => {
+    const { config } = load(MODELS);
+    const ids = (allowed: readonly string[] | null) =>
+      publishModels(config, allowed).data.map(({ id }) => id);
+    expect(ids(null)).toEqual(Object.keys(config.models));
+    expect(ids(['video', 'text', 'gone'])).toEqual(['text', 'video']);
+    expect(ids([])).toEqual([]);
+    expect(() => publishModel(config, 'text', ['video'])).toThrow(
+      expect.objectContaining({ status: 404, code: 'model_not_found', param: 'model' }) as Error,
+    );
+  });
+
+  it.each(['gone', '', '__proto__', 'constructor', 'toString'])('has no model %j', (id) => {
+    const { config } = load(MODELS);
+    const missing = { type: 'invalid_request', status: 404, code: 'model_not_found' };
+    for (const ask of [publishModel, findModel]) {
+      expect(() => ask(config, id, null)).toThrow(expect.objectContaining(missing) as Error);
+    }
+  });
+});
+
+describe('a model', () => {
+  it('is found by its identifier, if the key may', () => {
+    const { config } = load(MODELS);
+    expect(findModel(config, 'text', null)).toBe(config.models['text']);
+    expect(findModel(config, 'text', ['text'])).toBe(config.models['text']);
+    expect(() => findModel(config, 'text', ['video'])).toThrow(
+      expect.objectContaining({
+        type: 'auth_error',
+        status: 403,
+        code: 'model_not_allowed',
+      }) as Error,
+    );
+  });
+
+  it('is tried on its heaviest route first, then in order', () => {
+    const { config } = load(MODELS);
+    const model = findModel(config, 'text', null);
+    expect(routesOf(model).map((route) => route.model)).toEqual([
+      'heavy',
+      'light',
+      'also-light',
+      'off',
+    ]);
+    expect(model.routes[0]?.model).toBe('light');
+  });
+
+  it('reasons as its rules say where its operator says nothing', () => {
+    const { config } = load(MODELS);
+    expect(reasoningOf(findModel(config, 'fixed', null))).toEqual({
+      supported_efforts: ['low', 'high', 'max'],
+      default_effort: 'high',
+      can_disable: false,
+    });
+    expect(reasoningOf(findModel(config, 'native', null)).default_effort).toBeNull();
+  });
+});

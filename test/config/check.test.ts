@@ -1,0 +1,330 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { handOver, oriel, shell, temporaryFolder } from '../oriel.ts';
+import { BLANK, configFile, faultsOf } from './configuration.ts';
+
+const PROVIDERS = `
+providers:
+  openai: { kind: openai, baseUrl: https://openai.example/v1, apiKey: key }
+  anthropic: { kind: anthropic, baseUrl: https://anthropic.example/v1 }
+  sandbox: { kind: sandbox }
+`.trim();
+
+const URL_EXPECTED = 'expected an http or https URL without credentials, query and fragment';
+const DURATION = 'a duration with its unit (ms, s, m, h, d)';
+const SIZE = 'a size with its unit (B, KB, MB, GB, TB)';
+
+/** One model on line 5 and below, after the providers. */
+const model = (settings: string) => `${PROVIDERS}\nmodels:\n  m: { ${settings} }\n`;
+
+describe('config check names', () => {
+  it.each<[name: string, yaml: string, faults: string[]]>([
+    ['an unknown section', 'pol: 3', ['1: pol: unknown; did you mean pool?']],
+    [
+      'an unknown setting',
+      'server:\n  banana: 1\n  publicURL: https://x.example',
+      [
+        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, bodyLimit',
+        '3: server.publicURL: unknown; did you mean publicUrl?',
+      ],
+    ],
+    [
+      'a value for a section',
+      'server: here\nrouting: { timeouts: [5s] }',
+      [
+        '1: server: expected an object, received a text',
+        '2: routing.timeouts: expected an object, received a list',
+      ],
+    ],
+    [
+      'a section for a value',
+      'dataDir: { a: 1 }\nlog:\n  level: []',
+      [
+        '1: dataDir: expected a text, received an object',
+        '3: log.level: expected one of fatal, error, warn, info, debug, trace, silent, received a list',
+      ],
+    ],
+    [
+      'numbers out of range',
+      'server: { port: 65536 }\npool: { threads: 1.5 }\nrouting: { retries: -1 }\nlimits:\n  free:\n    rpm: .inf',
+      [
+        '1: server.port: expected an integer from 0 to 65535, received 65536',
+        '2: pool.threads: expected an integer from 1 to 256, received 1.5',
+        '3: routing.retries: expected an integer from 0 to 10, received -1',
+        '6: limits.free.rpm: expected an integer from 1 to 1000000, received Infinity',
+      ],
+    ],
+    [
+      'durations and sizes without a unit, with a wrong one, or out of range',
+      'server:\n  grace: 30\n  requestTimeout: 5 min\n  bodyLimit: 10\nlimits: { retention: 10000d }\nbatch: { memory: 64mb }',
+      [
+        `2: server.grace: expected ${DURATION} from 0s to 24d, received 30`,
+        `3: server.requestTimeout: expected ${DURATION} from 1s to 24d, received "5 min"`,
+        `4: server.bodyLimit: expected ${SIZE} from 1KB to 1GB, received 10`,
+        `5: limits.retention: expected ${DURATION} from 1m to 3650d, received "10000d"`,
+        `6: batch.memory: expected ${SIZE} from 1MB to 1TB, received "64mb"`,
+      ],
+    ],
+    [
+      'what is no truth',
+      'metrics: { enabled: "yes" }\nnetwork: { allowPrivateAddresses: 1 }',
+      [
+        '1: metrics.enabled: expected true or false, received "yes"',
+        '2: network.allowPrivateAddresses: expected true or false, received 1',
+      ],
+    ],
+    [
+      'a proxy that is no address',
+      'server:\n  trustProxy: [10.0.0.0/8, "::1", 10.0.0.0/33, proxy.example]',
+      [
+        '2: server.trustProxy[2]: expected an IP address or a CIDR range such as 10.0.0.0/8',
+        '2: server.trustProxy[3]: expected an IP address or a CIDR range such as 10.0.0.0/8',
+      ],
+    ],
+    [
+      'a proxy setting of another kind',
+      'server: { trustProxy: 1 }',
+      [
+        '1: server.trustProxy: expected true, false or a list of IP addresses and CIDR ranges, received 1',
+      ],
+    ],
+    [
+      'addresses that are none, or hold what belongs elsewhere',
+      'server: { publicUrl: "gateway.example" }\nproviders:\n  a: { kind: openai, baseUrl: "https://u:p@x.example/v1" }\n  b: { kind: oriel, baseUrl: "https://x.example/v1?k=1" }\n  c: { kind: oriel }',
+      [
+        `1: server.publicUrl: ${URL_EXPECTED}, received "gateway.example"`,
+        `3: providers.a.baseUrl: ${URL_EXPECTED}, received "https://***@x.example/v1"`,
+        `4: providers.b.baseUrl: ${URL_EXPECTED}, received "https://x.example/v1?k=1"`,
+        `5: providers.c.baseUrl: ${URL_EXPECTED}, received nothing`,
+      ],
+    ],
+    [
+      'settings that have no value',
+      'dataDir:\nlog: { level: }',
+      [
+        '1: dataDir: expected a text, received nothing',
+        '2: log.level: expected one of fatal, error, warn, info, debug, trace, silent, received nothing',
+      ],
+    ],
+    [
+      'credits that are not whole millionths',
+      'owner: { credits: 0.0000001 }',
+      [
+        '1: owner.credits: expected credits from 0 to 1000000000 with at most six decimals, received 1e-7',
+      ],
+    ],
+    [
+      'a kind of provider that there is not',
+      'providers: { x: { kind: azure }, y: {}, z: { kind: sandbox, apiKey: a } }',
+      [
+        '1: providers.z.apiKey: unknown; expected one of kind',
+        '1: providers.x.kind: expected one of openai, anthropic, oriel, sandbox, received "azure"',
+        '1: providers.y.kind: expected one of openai, anthropic, oriel, sandbox, received nothing',
+      ],
+    ],
+    [
+      'a type of model that there is not',
+      model('type: txt, routes: []'),
+      ['6: models.m.type: expected one of text, image, video, audio, moderation, received "txt"'],
+    ],
+    [
+      'a model without routes',
+      `${PROVIDERS}\nmodels:\n  a: { type: text }\n  b: { type: image, routes: [] }\n  c: { type: video, routes: {} }`,
+      [
+        '6: models.a.routes: expected a list of one route at least, received nothing',
+        '7: models.b.routes: expected a list of one route at least, received a list',
+        '8: models.c.routes: expected a list of one route at least, received an object',
+      ],
+    ],
+    [
+      'a route to nowhere',
+      model(
+        'type: text, routes: [{ provider: sandbox, model: a }, { provider: nowhere, model: b }]',
+      ),
+      [
+        '6: models.m.routes[1].provider: expected one of openai, anthropic, sandbox, received "nowhere"',
+      ],
+    ],
+    [
+      'a route where there are no providers',
+      'models: { m: { type: text, routes: [{ provider: x, model: y }] } }',
+      ['1: models.m.routes[0].provider: expected a name under providers, received "x"'],
+    ],
+    [
+      'a provider that cannot do this',
+      model(
+        'type: video, routes: [{ provider: openai, model: a }, { provider: anthropic, model: b }]',
+      ),
+      [
+        '6: models.m.routes[0].provider: a provider of kind openai has no models of type video',
+        '6: models.m.routes[1].provider: a provider of kind anthropic has no models of type video',
+      ],
+    ],
+    [
+      'a dialect that a provider does not speak',
+      model(
+        'type: text, routes: [{ provider: openai, model: a, dialect: messages }, { provider: openai, model: a, dialect: klingon }]',
+      ),
+      [
+        '6: models.m.routes[1].dialect: expected one of chat, responses, messages, received "klingon"',
+        '6: models.m.routes[0].dialect: expected one of chat, responses for a provider of kind openai, received "messages"',
+      ],
+    ],
+    [
+      'rules of another type',
+      model('type: text, rules: native-size, routes: [{ provider: sandbox, model: a }]'),
+      ['6: models.m.rules: expected one of fixed-reasoning, received "native-size"'],
+    ],
+    [
+      'rules where there are none, and a price of another type',
+      model(
+        'type: audio, rules: native-size, price: { perImage: 1 }, routes: [{ provider: sandbox, model: a }]',
+      ),
+      [
+        '6: models.m.rules: unknown; expected one of type, name, description, created, ownedBy, routes, price',
+        '6: models.m.price.perImage: unknown; expected one of perRequest',
+      ],
+    ],
+    [
+      'reasoning that contradicts itself',
+      model(
+        'type: text, routes: [{ provider: sandbox, model: a }], reasoning: { supported_efforts: [low, huge], default_effort: high, can_disable: maybe }',
+      ),
+      [
+        '6: models.m.reasoning.supported_efforts[1]: expected one of none, minimal, low, medium, high, xhigh, max, received "huge"',
+        '6: models.m.reasoning.can_disable: expected true or false, received "maybe"',
+        '6: models.m.reasoning.default_effort: expected one of low, huge, received "high"',
+      ],
+    ],
+    [
+      'reasoning that fixed reasoning does not know',
+      model(
+        'type: text, rules: fixed-reasoning, routes: [{ provider: sandbox, model: a }], reasoning: { supported_efforts: [none, low], default_effort: low, can_disable: true }',
+      ),
+      [
+        '6: models.m.reasoning.supported_efforts[0]: expected one of low, high, max with fixed-reasoning, received "none"',
+        '6: models.m.reasoning.can_disable: expected one of false with fixed-reasoning, received true',
+      ],
+    ],
+    [
+      'a day that there is not',
+      model('type: text, created: 2026-02-30, routes: [{ provider: sandbox, model: a }]'),
+      ['6: models.m.created: expected a date such as 2026-01-31, received "2026-02-30"'],
+    ],
+    [
+      'names that cannot stand in an address',
+      'providers: { "my provider": { kind: sandbox } }\nmodels:\n  "a,b": { type: image, routes: [{ provider: "my provider", model: x }] }',
+      [
+        '1: providers["my provider"]: expected letters, digits and . _ : / @ + -, 128 at most, as its name',
+        '3: models["a,b"]: expected letters, digits and . _ : / @ + -, 128 at most, as its name',
+      ],
+    ],
+    [
+      'faults between parts beside faults in them',
+      'server: { port: x }\nproviders: { a: { kind: sandbox, typo: 1 } }\nmodels: { m: { type: text, routes: [{ provider: b, model: }] } }',
+      [
+        '1: server.port: expected an integer from 0 to 65535, received "x"',
+        '2: providers.a.typo: unknown; expected one of kind',
+        '3: models.m.routes[0].model: expected a text, received nothing',
+        '3: models.m.routes[0].provider: expected one of a, received "b"',
+      ],
+    ],
+  ])('%s', async (_, yaml, faults) => {
+    expect(await faultsOf(yaml)).toEqual(faults);
+  });
+
+  it('nothing where all is well', async () => {
+    expect(await faultsOf('')).toEqual([]);
+    expect(await faultsOf('# nothing but a comment\n')).toEqual([]);
+    expect(await faultsOf('server:\nproviders:\nmodels:\nlog: {}\n')).toEqual([]);
+    const own = model(
+      'type: text, routes: [{ provider: openai, model: a }, { provider: anthropic, model: b }, { provider: sandbox, model: c }]',
+    );
+    expect(await faultsOf(own)).toEqual([]);
+  });
+
+  it('a hundred faults, and how many more there are', async () => {
+    const yaml = Array.from({ length: 130 }, (_, index) => `banana${index}: 1`).join('\n');
+    const file = configFile(yaml);
+    const { status, stderr } = await oriel(['config', 'check', file], { env: BLANK });
+    expect(status).toBe(1);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(101);
+    expect(lines[99]).toContain(`${file}:100: banana99: unknown`);
+    expect(lines[100]).toBe('and 30 more');
+  });
+});
+
+describe('the file', () => {
+  const good = (name: string, models: number) =>
+    `${name}: good: 1 provider, ${models} model${models === 1 ? '' : 's'}\n`;
+  const ONE =
+    'providers: { s: { kind: sandbox } }\nmodels: { m: { type: text, routes: [{ provider: s, model: x }] } }';
+
+  it('is the one that is named, or that ORIEL_CONFIG names, or oriel.yaml, or none', async () => {
+    const cwd = temporaryFolder();
+    const check = async (args: string[], env: Record<string, string | undefined> = BLANK) => {
+      const { out, stderr } = await oriel(['config', 'check', ...args], { cwd, env });
+      return out + stderr;
+    };
+    expect(await check([])).toBe(good('no file, the defaults', 7));
+    writeFileSync(join(cwd, 'oriel.yaml'), ONE);
+    expect(await check([])).toBe(good(join(cwd, 'oriel.yaml'), 1));
+    writeFileSync(join(cwd, 'other.yaml'), ONE);
+    expect(await check([], { ORIEL_CONFIG: 'other.yaml' })).toBe(good(join(cwd, 'other.yaml'), 1));
+    expect(await check(['oriel.yaml'], { ORIEL_CONFIG: 'other.yaml' })).toBe(
+      good(join(cwd, 'oriel.yaml'), 1),
+    );
+    expect(await check([], { ORIEL_CONFIG: '' })).toBe(good(join(cwd, 'oriel.yaml'), 1));
+    expect(await check(['gone.yaml'])).toBe(`${join(cwd, 'gone.yaml')}: no such file\n`);
+    expect(await check([], { ORIEL_CONFIG: 'gone' })).toBe(`${join(cwd, 'gone')}: no such file\n`);
+    mkdirSync(join(cwd, 'folder'));
+    expect(await check(['folder'])).toBe(`${join(cwd, 'folder')}: a folder, not a file\n`);
+    expect(await check(['/dev/zero'])).toBe('/dev/zero: larger than 512 KB\n');
+  });
+
+  it('is not left out where it is there and may not be read', async () => {
+    const cwd = temporaryFolder();
+    const file = join(cwd, 'oriel.yaml');
+    writeFileSync(file, '', { mode: 0 });
+    handOver(cwd);
+    const run = await oriel(['config', 'check'], { cwd, env: BLANK, unprivileged: true });
+    expect(run).toMatchObject({ status: 1, out: '', stderr: `${file}: may not be read\n` });
+  });
+
+  it('may come through a pipe', async () => {
+    const run = await shell("echo 'pol: 1' | oriel config check /dev/stdin", { env: BLANK });
+    expect(run).toMatchObject({
+      status: 1,
+      stderr: '/dev/stdin:1: pol: unknown; did you mean pool?\n',
+    });
+  });
+
+  it('is warned of where it hardly says what is meant', async () => {
+    const file = configFile('server: { host: 0.0.0.0 }\nproviders: { a: { kind: sandbox } }');
+    const { status, stderr } = await oriel(['config', 'check', file], { env: BLANK });
+    expect(status).toBe(0);
+    expect(stderr.split('\n')).toEqual([
+      'oriel: warning: providers.a: no model has a route to it',
+      expect.stringContaining('oriel: warning: server.publicUrl: not set, while'),
+      '',
+    ]);
+  });
+});
+
+it('wrong usage is told as everywhere', async () => {
+  for (const [args, message] of [
+    [['config', 'chek'], "unknown command 'chek'\n(Did you mean check?)"],
+    [['config', 'check', '--jsn'], "unknown option '--jsn'"],
+    [['config', 'check', 'a', 'b'], 'too many arguments'],
+    [['config', 'schema', 'a'], 'too many arguments'],
+  ] as const) {
+    const run = await oriel(args);
+    expect(run).toMatchObject({ status: 2, out: '' });
+    expect(run.stderr).toContain(`oriel: ${message}`);
+  }
+  const bare = await oriel(['config']);
+  expect(bare).toMatchObject({ status: 2, out: '' });
+  expect(bare.stderr).toContain('Usage: oriel config');
+});

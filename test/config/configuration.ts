@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
+import { oriel, temporaryFolder } from '../oriel.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What a shell that runs the tests may have set does not count. */
+export const BLANK = { ORIEL_CONFIG: undefined };
+
+/** Writes a configuration to a folder of its own, and gives its path. */
+export function configFile(contents: string | Uint8Array): string {
+  const file = join(temporaryFolder(), 'oriel.yaml');
+  writeFileSync(file, contents);
+  return file;
+}
+
+/** Loads a configuration as the daemon does. */
+export function load(contents: string, env: Environment = {}): LoadedConfig {
+  const file = configFile(contents);
+  return loadConfig({ file, env, cwd: '/' });
+}
+
+/** The faults that `oriel config check` names: `LINE: PATH: MESSAGE` each; none where it is good. */
+export async function faultsOf(
+  contents: string | Uint8Array,
+  env: Environment = {},
+): Promise<string[]> {
+  const file = configFile(contents);
+  const { status, out, stderr } = await oriel(['config', 'check', file], {
+    env: { ...BLANK, ...env },
+  });
+  const lines = stderr.split('\n').slice(0, -1);
+  const faults = lines.map((line) => {
+    if (/^and \d+ more$/.test(line)) return line;
+    if (!line.startsWith(`${file}:`)) throw new Error(`not about the file: ${line}`);
+    return line.slice(file.length + 1).trimStart();
+  });
+  if (
+    faults.length === 0 ? status !== 0 || !out.includes(': good: ') : status !== 1 || out !== ''
+  ) {
+    throw new Error(`exit code ${status} with ${JSON.stringify({ out, stderr })}`);
+  }
+  return faults;
+}

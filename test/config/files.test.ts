@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { declared, insideOf } from '../../src/schema/places.ts';
+import { fieldFor } from '../../src/schema.ts';
+import { oriel, ROOT } from '../oriel.ts';
+import { load } from './configuration.ts';
+
+const DEFAULTS = readFileSync(join(ROOT, 'config', 'default.yaml'), 'utf8');
+const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.yaml'), 'utf8');
+
+/** Takes the comment signs off settings, and leaves them before sentences. */
+const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
+  /^( *)# ( *(?:[a-z][A-Za-z_-]*:|- ).*)$/gm,
+  '$1$2',
+);
+
+/** Settings of a file that do not depend on where it lies. */
+function portable(contents: string, env: Record<string, string> = {}) {
+  const { dataDir, ...config } = load(contents, env).config;
+  expect(dataDir).toMatch(/\/data$/);
+  return config;
+}
+
+describe('default.yaml', () => {
+  it('says what counts without it', () => {
+    expect(portable(DEFAULTS)).toEqual(portable(''));
+  });
+
+  it('begins with what tells editors of the schema', () => {
+    expect(DEFAULTS).toMatch(/^# yaml-language-server: \$schema=\.\/oriel\.schema\.json\n/);
+  });
+
+  it('holds every setting, with its default where there is one', () => {
+    const lines = uncommented.split('\n');
+    for (const { path, schema } of declared(configSchema)) {
+      const indent = '  '.repeat(path.length - 1);
+      const preset = fieldFor('', schema).default;
+      const value = typeof preset === 'object' || preset === undefined ? '' : ` ${preset}`;
+      const found = lines.filter((line) => line.startsWith(`${indent}${path.at(-1)}:${value}`));
+      expect(found, path.join('.')).not.toEqual([]);
+    }
+  });
+
+  it('shows every setting of providers and models in its examples, which hold', () => {
+    const env = {
+      OPENAI_API_KEY: 'a',
+      ANTHROPIC_API_KEY: 'b',
+      OTHER_KEY: 'c',
+      METRICS_TOKEN: 'd',
+    };
+    const { providers, models, pool, metrics } = portable(uncommented, env);
+    expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
+      'openai',
+      'anthropic',
+      'oriel',
+      'sandbox',
+    ]);
+    expect(pool.threads).toBe(4);
+    expect(metrics.token).toBe('d');
+    const shown = JSON.stringify(models);
+    const records = insideOf(configSchema, {}) as { entries: Record<string, never> };
+    for (const type of ['text', 'image', 'video', 'audio', 'moderation']) {
+      const { each } = insideOf(records.entries['models']!, {}) as { each: never };
+      for (const { path } of declared({ ...(each as object), ...variant(each, type) } as never)) {
+        expect(shown, `${type}.${path.join('.')}`).toContain(`"${path.at(-1)}":`);
+      }
+    }
+  });
+
+  /** The option of a variant that a type names. */
+  function variant(schema: never, type: string): object {
+    return insideOf(schema, { type }) as object;
+  }
+
+  it('explains every setting', () => {
+    const lines = DEFAULTS.split('\n');
+    for (const [index, line] of lines.entries()) {
+      if (!/^ *(# )?[a-zA-Z]+: \S/.test(line) || /^ *# {2,}/.test(line)) continue;
+      if (index > lines.indexOf('providers:')) break;
+      expect(lines[index - 1], line).toMatch(/^ *# /);
+    }
+  });
+
+  it('marks what counts from the next start', () => {
+    const marked = new Set<string>();
+    const stack: string[] = [];
+    let comment = '';
+    for (const line of uncommented.split('\n')) {
+      const [, indent, name] = /^( *)([A-Za-z]+):/.exec(line) ?? [];
+      if (line.trimStart().startsWith('#')) comment += line;
+      else comment = name ? comment : '';
+      if (name === undefined) continue;
+      stack.length = indent!.length / 2;
+      stack.push(name);
+      if (comment.includes('(restart)') && !comment.includes('settings marked')) {
+        marked.add(stack.join('.'));
+      }
+      comment = '';
+    }
+    const restart = declared(configSchema)
+      .filter(({ schema }) => JSON.stringify(schema, replacePipes).includes('"restart":true'))
+      .map(({ path }) => path.join('.'));
+    expect([...marked].sort()).toEqual(restart.sort());
+  });
+
+  /** Looks at a setting itself, not at those within it. */
+  function replacePipes(key: string, value: unknown): unknown {
+    return key === 'entries' ? undefined : value;
+  }
+});
+
+describe('sandbox.yaml', () => {
+  it('is the catalog of a configuration that names neither providers nor models', () => {
+    const bare = portable('server: { port: 1 }');
+    const { providers, models } = portable(SANDBOX);
+    expect(bare).toMatchObject({ providers, models, server: { port: 1 } });
+    expect(Object.keys(models)).toEqual([
+      'sandbox-chat',
+      'sandbox-reasoner',
+      'sandbox-image',
+      'sandbox-image-any',
+      'sandbox-video',
+      'sandbox-audio',
+      'sandbox-moderation',
+    ]);
+    expect(models['sandbox-reasoner']).toMatchObject({ rules: 'fixed-reasoning' });
+    expect(models['sandbox-image']).toMatchObject({ rules: 'native-size' });
+  });
+
+  it('says of each model that it is a sandbox, and costs something', () => {
+    for (const { description, price } of Object.values(portable(SANDBOX).models)) {
+      expect(description).toMatch(/^A sandbox, not a real model\. /);
+      expect(Math.max(...Object.values(price as Record<string, number>))).toBeGreaterThan(0);
+    }
+  });
+
+  it('keeps out of a configuration that names either', () => {
+    expect(portable('providers: { mine: { kind: sandbox } }')).toMatchObject({
+      providers: { mine: { kind: 'sandbox' } },
+      models: {},
+    });
+    expect(portable('models: {}')).toMatchObject({ providers: {}, models: {} });
+  });
+});
+
+describe('oriel.schema.json', () => {
+  const file = JSON.parse(
+    readFileSync(join(ROOT, 'config', 'oriel.schema.json'), 'utf8'),
+  ) as unknown;
+
+  it('is what npm run docs would write', () => {
+    expect(file).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  });
+
+  it('is what config schema prints', async () => {
+    const { status, out, stderr } = await oriel(['config', 'schema']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(out)).toEqual(file);
+  });
+
+  it('accepts what the files say, and refuses what config check refuses', () => {
+    const validate = new Ajv({ formats: { date: true } }).compile(file as object);
+    for (const contents of [DEFAULTS, SANDBOX, uncommented]) {
+      expect(validate(parse(contents)), JSON.stringify(validate.errors)).toBe(true);
+    }
+    for (const wrong of [
+      { pol: 1 },
+      { server: { port: 65_536 } },
+      { server: { grace: 30 } },
+      { batch: { memory: '64mb' } },
+      { providers: { p: { kind: 'azure' } } },
+      { providers: { 'a b': { kind: 'sandbox' } } },
+      { models: { m: { type: 'text', routes: [] } } },
+      { models: { m: { type: 'video', routes: [{ provider: 'p' }] } } },
+    ]) {
+      expect(validate(wrong), JSON.stringify(wrong)).toBe(false);
+    }
+  });
+
+  it('describes every setting, in words of JSON Schema alone', () => {
+    const words = new Set<string>();
+    const visit = (node: Record<string, unknown>, path: string) => {
+      for (const [word, value] of Object.entries(node)) {
+        words.add(word);
+        if (word === 'properties') {
+          for (const [name, property] of Object.entries(value as Record<string, never>)) {
+            const { description, const: constant } = property as Record<string, unknown>;
+            expect(description ?? constant, `${path}.${name}`).toMatch(/./);
+            visit(property, `${path}.${name}`);
+          }
+        } else if (word === 'items' || word === 'additionalProperties') {
+          if (typeof value === 'object') visit(value as never, `${path}.*`);
+        } else if (word === 'anyOf' || word === 'oneOf') {
+          for (const option of value as never[]) visit(option, path);
+        }
+      }
+    };
+    visit(file as never, '');
+    expect([...words].sort()).toEqual([
+      '$schema',
+      'additionalProperties',
+      'anyOf',
+      'const',
+      'default',
+      'description',
+      'enum',
+      'format',
+      'items',
+      'maximum',
+      'minItems',
+      'minLength',
+      'minimum',
+      'oneOf',
+      'pattern',
+      'properties',
+      'propertyNames',
+      'required',
+      'title',
+      'type',
+    ]);
+  });
+
+  it('takes durations and sizes as texts of their pattern, and variables for anything', () => {
+    const { properties } = file as {
+      properties: Record<string, { properties: Record<string, { anyOf: { pattern: string }[] }> }>;
+    };
+    const patterns = (section: string, name: string) =>
+      properties[section]!.properties[name]!.anyOf.map(({ pattern }) => pattern);
+    const takes = (section: string, name: string, text: string) =>
+      patterns(section, name).some((pattern) => pattern && new RegExp(pattern, 'u').test(text));
+    expect(takes('server', 'grace', '30s')).toBe(true);
+    expect(takes('server', 'grace', '30')).toBe(false);
+    expect(takes('server', 'bodyLimit', '10MB')).toBe(true);
+    expect(takes('server', 'port', '${PORT}')).toBe(true);
+    expect(takes('log', 'level', '${LEVEL:-info}')).toBe(true);
+  });
+});

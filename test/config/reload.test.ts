@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadConfig, reloadConfig } from '../../src/config/load.ts';
+import { configFile, load } from './configuration.ts';
+
+function reloaded(before: string, after: string) {
+  const file = configFile(before);
+  const options = { file, env: {}, cwd: '/' };
+  const previous = loadConfig(options);
+  writeFileSync(file, after);
+  return reloadConfig(previous, options);
+}
+
+describe('loading again', () => {
+  it('gives the new configuration', () => {
+    const { config, restart } = reloaded(
+      'limits: { paid: { rpm: 1 } }',
+      'limits: { paid: { rpm: 2 } }\nlog: { level: debug }\nmodels: {}\nserver: { grace: 1s }',
+    );
+    expect(config.limits.paid.rpm).toBe(2);
+    expect(config.models).toEqual({});
+    expect(restart).toEqual([]);
+  });
+
+  it('tells which settings count from the next start only', () => {
+    const { config, restart } = reloaded(
+      'server: { port: 1 }\npool: { threads: 2 }\nbatch: { queue: 1 }',
+      'server: { port: 2, trustProxy: [10.0.0.1], grace: 5s }\ndataDir: /elsewhere\npool:\nbatch: { queue: 1 }',
+    );
+    expect(restart).toEqual(['server.port', 'server.trustProxy', 'dataDir', 'pool.threads']);
+    // The caller knows what it runs with; this is what the file says.
+    expect(config.server.port).toBe(2);
+  });
+
+  it('finds no change in what says the same in other words', () => {
+    const { restart } = reloaded(
+      'server: { bodyLimit: 1MB, requestTimeout: 60s }',
+      'server:\n  requestTimeout: 1m\n  bodyLimit: 1024KB\n  port: 8787',
+    );
+    expect(restart).toEqual([]);
+  });
+
+  it('fails with every fault, and leaves what was loaded as it was', () => {
+    expect(() => reloaded('', 'pol: 1\nserver: { port: x }')).toThrow(
+      /:1: pol: unknown.*\n.*:2: server\.port: expected/,
+    );
+    expect(() => reloaded('', ': : :\n - x')).toThrow(
+      expect.objectContaining({ code: 'invalid_config', type: 'invalid_request' }) as Error,
+    );
+  });
+});
+
+describe('a configuration', () => {
+  it('cannot be changed by who holds it', () => {
+    const { config } = load('');
+    const visit = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      expect(Object.isFrozen(value)).toBe(true);
+      for (const part of Object.values(value)) visit(part);
+    };
+    visit(config);
+  });
+
+  it('keeps its data beside the file that says so, or in the working folder', () => {
+    const env = {};
+    const { config, file } = loadConfig({ env, cwd: '/nowhere' });
+    expect({ dataDir: config.dataDir, file }).toEqual({ dataDir: '/nowhere/data', file: null });
+    const elsewhere = load('dataDir: ../other');
+    expect(elsewhere.config.dataDir).toBe('/tmp/other');
+    expect(load('dataDir: /var/lib/oriel').config.dataDir).toBe('/var/lib/oriel');
+  });
+
+  it('drops the slashes at the end of addresses', () => {
+    const { config } = load(
+      'server: { publicUrl: "https://X.example:443/oriel//" }\nproviders: { p: { kind: oriel, baseUrl: "http://x.example/" } }',
+    );
+    expect(config.server.publicUrl).toBe('https://x.example/oriel');
+    expect(config.providers['p']).toMatchObject({ baseUrl: 'http://x.example' });
+  });
+});

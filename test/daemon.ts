@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { type Run, type Running, type RunOptions, start, temporaryFolder } from './oriel.ts';
+
+/** The owner's key in tests that do not look at how the first one is made. */
+export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The daemon as a process of its own, on a port of its own. */
+export interface TestDaemon extends Running {
+  readonly url: string;
+  /** Its data directory. */
+  readonly data: string;
+  /** What it has logged so far. */
+  readonly log: readonly LogLine[];
+  /** Resolves with the first line, past or future, that has a message. */
+  logged(message: string): Promise<LogLine>;
+  /** A request with the owner's key. The path may be a whole URL. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** Ends it as the system would, and waits. */
+  stop(signal?: NodeJS.Signals): Promise<Run>;
+}
+
+export interface DaemonSettings extends Omit<RunOptions, 'input'> {
+  /** A data directory to go on with; a new one where not given. */
+  readonly data?: string;
+  readonly args?: readonly string[];
+  /** What `oriel.yaml` says. */
+  readonly config?: object;
+}
+
+/** Starts `oriel serve` and waits until it is ready; the running test's end stops it. */
+export async function startDaemon(settings: DaemonSettings = {}): Promise<TestDaemon> {
+  const launched = launch({ ...settings, data: settings.data ?? temporaryFolder() });
+  onTestFinished(() => launched.end());
+  return launched.ready;
+}
+
+/** One daemon for all tests of a describe block. */
+export function sharedDaemon(settings: DaemonSettings = {}): () => TestDaemon {
+  let daemon: TestDaemon | undefined;
+  const data = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  let end = async () => {};
+  beforeAll(async () => {
+    const launched = launch({ ...settings, data });
+    end = launched.end;
+    daemon = await launched.ready;
+  });
+  afterAll(async () => {
+    await end();
+    rmSync(data, { recursive: true, force: true });
+  });
+  return () => daemon!;
+}
+
+function launch({
+  data,
+  args = [],
+  env = {},
+  config,
+  ...options
+}: DaemonSettings & { data: string }): { ready: Promise<TestDaemon>; end: () => Promise<void> } {
+  // Every JSON document is a YAML document.
+  if (config) writeFileSync(join(data, 'oriel.yaml'), JSON.stringify(config));
+  const running = start(['serve', '--port', '0', '--data', data, '--log-format', 'json', ...args], {
+    cwd: data,
+    ...options,
+    env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY, ...env },
+  });
+  const { child, ended } = running;
+  const log: LogLine[] = [];
+  const watchers = new Set<(line: LogLine) => void>();
+  createInterface({ input: child.stdout! }).on('line', (text) => {
+    const line = JSON.parse(text) as LogLine;
+    log.push(line);
+    for (const watch of watchers) watch(line);
+  });
+  const logged = async (message: string): Promise<LogLine> => {
+    const past = log.find(({ msg }) => msg === message);
+    if (past) return past;
+    const future = new Promise<LogLine>((resolve) => {
+      const watch = (line: LogLine) => {
+        if (line.msg !== message) return;
+        watchers.delete(watch);
+        resolve(line);
+      };
+      watchers.add(watch);
+    });
+    const gone = ended.then(({ status, stderr }) => {
+      throw new Error(`the daemon ended with ${status} before it said "${message}": ${stderr}`);
+    });
+    return Promise.race([future, gone]);
+  };
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return ended;
+  };
+  const ready = logged('ready').then((line): TestDaemon => {
+    const url = String(line['url']);
+    return {
+      ...running,
+      url,
+      data,
+      log,
+      logged,
+      stop,
+      request: (path, init = {}) => {
+        const headers = new Headers(init.headers);
+        if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
+        return fetch(new URL(path, url), { ...init, headers });
+      },
+    };
+  });
+  return {
+    ready,
+    end: async () => {
+      await stop('SIGKILL');
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/** Multipart forms as clients of all kinds write them. */
+import { connect, type Socket } from 'node:net';
+import { KEYS, type TestServer } from './server.ts';
+
+const BOUNDARY = 'a-boundary';
+
+export interface PartSource {
+  /** The part's headers, without the last line end. */
+  readonly headers: string;
+  readonly body: string | Uint8Array;
+}
+
+export function filePart(filename: string, body: string | Uint8Array, name = 'files'): PartSource {
+  const disposition = `Content-Disposition: form-data; name="${name}"; filename="${filename}"`;
+  return { headers: `${disposition}\r\nContent-Type: application/octet-stream`, body };
+}
+
+export function fieldPart(name: string, body: string): PartSource {
+  return { headers: `Content-Disposition: form-data; name="${name}"`, body };
+}
+
+/** A body as browsers write it. */
+export function bodyOf(parts: readonly PartSource[]): Buffer {
+  return Buffer.concat([
+    ...parts.flatMap(({ headers, body }) => [
+      Buffer.from(`--${BOUNDARY}\r\n${headers}\r\n\r\n`),
+      Buffer.from(body as string),
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${BOUNDARY}--\r\n`),
+  ]);
+}
+
+export const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+
+export interface Sent {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: {
+    readonly error?: { type: string; code: string; param: string; message: string };
+  };
+  readonly bytes: Buffer;
+}
+
+export interface SendOptions {
+  readonly key?: string | null;
+  readonly type?: string | null;
+  readonly signal?: AbortSignal;
+}
+
+/** Posts a body to an endpoint and takes the whole answer. */
+export async function send(
+  { url }: TestServer,
+  endpoint: string,
+  body: Buffer | FormData | ReadableStream,
+  { key = KEYS.a, type = FORM_TYPE, signal }: SendOptions = {},
+): Promise<Sent> {
+  const headers = new Headers();
+  if (key !== null) headers.set('authorization', `Bearer ${key}`);
+  if (type !== null && !(body instanceof FormData)) headers.set('content-type', type);
+  const response = await fetch(`${url}/api/free/${endpoint}`, {
+    method: 'POST',
+    headers,
+    body: body as never,
+    duplex: 'half',
+    ...(signal && { signal }),
+  } as RequestInit);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    json: isJson ? JSON.parse(bytes.toString()) : {},
+  };
+}
+
+/** A form as undici writes it. */
+export function formOf(
+  files: Readonly<Record<string, Uint8Array>>,
+  fields: Readonly<Record<string, string>> = {},
+): FormData {
+  const form = new FormData();
+  for (const [name, bytes] of Object.entries(files)) {
+    form.append('files', new Blob([new Uint8Array(bytes)]), name);
+  }
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  return form;
+}
+
+/** The head of a request for those who write the rest by hand. */
+export function headOf(endpoint: string, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({
+    Host: 'localhost',
+    Authorization: `Bearer ${KEYS.a}`,
+    'Content-Type': FORM_TYPE,
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST /api/free/${endpoint} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** A connection whose bytes the test writes itself. */
+export class RawClient {
+  readonly socket: Socket;
+  readonly #chunks: Buffer[] = [];
+  readonly #closed: Promise<void>;
+
+  constructor({ port }: TestServer) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.on('error', () => {});
+    this.socket.on('data', (chunk) => this.#chunks.push(chunk));
+    this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
+  }
+
+  async write(bytes: string | Uint8Array): Promise<void> {
+    if (this.socket.write(bytes) || this.socket.destroyed) return;
+    await this.#either('drain');
+  }
+
+  get received(): string {
+    return Buffer.concat(this.#chunks).toString('latin1');
+  }
+
+  /** Resolves when what has been received matches. */
+  async receive(pattern: RegExp): Promise<string> {
+    while (!pattern.test(this.received)) {
+      if (this.socket.destroyed) throw new Error(`closed after: ${this.received.slice(0, 500)}`);
+      await this.#either('data');
+    }
+    return this.received;
+  }
+
+  /** Resolves at the next such event, or at the end. */
+  async #either(event: 'drain' | 'data'): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const settle = () => {
+        this.socket.off(event, settle);
+        this.socket.off('close', settle);
+        resolve();
+      };
+      this.socket.on(event, settle);
+      this.socket.on('close', settle);
+    });
+  }
+
+  /** All that came until the server closed. */
+  async whole(): Promise<string> {
+    await this.#closed;
+    return this.received;
+  }
+}

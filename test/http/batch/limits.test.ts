@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { bodyOf, FORM_TYPE, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
+import { KEYS, type ServerSettings, startServer, type TestServer } from './server.ts';
+
+const MEGABYTE = 1024 * 1024;
+const HASH = 'batch-image-hash';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.close());
+
+async function ownServer(settings: ServerSettings): Promise<TestServer> {
+  const own = await startServer(settings);
+  onTestFinished(() => own.close());
+  return own;
+}
+
+const many = (count: number) =>
+  bodyOf(Array.from({ length: count }, (_, index) => filePart(`${index}`, 'x')));
+
+describe('twenty files', () => {
+  test('are taken, in their order', async () => {
+    const { status, json } = await send(server, HASH, many(20));
+    expect(status).toBe(200);
+    const { results } = json as { results: { inputFilename: string; index: number }[] };
+    expect(results.map(({ inputFilename }) => Number(inputFilename))).toEqual(
+      Array.from({ length: 20 }, (_, index) => index),
+    );
+  });
+
+  test('and one are refused as soon as it begins', async () => {
+    const { status, json } = await send(server, HASH, many(21));
+    expect([status, json.error?.param]).toEqual([400, 'files']);
+    const client = new RawClient(server);
+    await client.write(headOf(HASH, { 'Content-Length': `${50 * MEGABYTE}` }));
+    await client.write(many(20).subarray(0, -16));
+    await client.write(bodyOf([filePart('20', 'x'.repeat(1000))]).subarray(0, -200));
+    expect(await client.receive(/\}\}$/)).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close/i);
+    client.socket.destroy();
+    await server.idle();
+  });
+});
+
+describe('thirty megabytes', () => {
+  test('of one file are taken; one byte more is its own error, and the others go on', async () => {
+    const [fits, exceeds] = [randomBytes(30 * MEGABYTE), randomBytes(30 * MEGABYTE + 1)];
+    const files = { 'exceeds.bin': exceeds, 'fits.bin': fits, 'small.bin': Buffer.from('x') };
+    const { status, json } = await send(server, HASH, formOf(files));
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      summary: { total: 3, succeeded: 2, failed: 1, originalBytes: 60 * MEGABYTE + 2 },
+      results: [
+        {
+          status: 'failed',
+          originalSize: 30 * MEGABYTE + 1,
+          error: {
+            code: 'file_too_large',
+            message: '30 MB (31457281 bytes), more than the limit of 30 MB',
+          },
+        },
+        { status: 'succeeded', originalSize: 30 * MEGABYTE },
+        { status: 'succeeded', originalSize: 1 },
+      ],
+    });
+    expect(server.files()).toEqual([]);
+  });
+});
+
+describe('a request of more than a hundred megabytes', () => {
+  test('is refused by its length before any of it is read', async () => {
+    const client = new RawClient(server);
+    await client.write(headOf(HASH, { 'Content-Length': `${100 * MEGABYTE + 1}` }));
+    expect(await client.receive(/\}\}$/)).toMatch(/^HTTP\/1\.1 413 [\s\S]*request_too_large/);
+    client.socket.destroy();
+  });
+
+  test('is told so before it is sent, where the client asks', async () => {
+    const client = new RawClient(server);
+    const headers = { 'Content-Length': `${100 * MEGABYTE + 1}`, Expect: '100-continue' };
+    await client.write(headOf(HASH, headers));
+    expect(await client.whole()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test('is refused when it is counted, and the client that only sends hears of it', async () => {
+    const client = new RawClient(server);
+    await client.write(headOf(HASH, { 'Transfer-Encoding': 'chunked' }));
+    const piece = randomBytes(MEGABYTE);
+    const chunk = Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')]);
+    for (let file = 0; file < 6; file += 1) {
+      const part = bodyOf([filePart(`${file}`, '')]).subarray(0, -18);
+      await client.write(`${part.length.toString(16)}\r\n${part}\r\n`);
+      for (let count = 0; count < 20; count += 1) await client.write(chunk);
+      await client.write('2\r\n\r\n\r\n');
+    }
+    await client.write('0\r\n\r\n');
+    const answer = await client.whole();
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close[\s\S]*request_too_large/i);
+    await server.idle();
+  });
+});
+
+test('a client whose key is refused hears of it although it sends on', async () => {
+  const client = new RawClient(server);
+  const body = bodyOf([filePart('a', randomBytes(20 * MEGABYTE))]);
+  const headers = { Authorization: 'Bearer nobody', 'Content-Length': `${body.length}` };
+  await client.write(headOf(HASH, headers));
+  await client.write(body);
+  expect(await client.whole()).toMatch(/^HTTP\/1\.1 401 [\s\S]*\}\}$/);
+});
+
+describe('the spool', () => {
+  test('is bounded: a request that would not fit is refused before it is sent', async () => {
+    const own = await ownServer({ config: { batch: { spool: '100MB' } } });
+    const first = new RawClient(own);
+    await first.write(headOf(HASH, { 'Content-Length': `${90 * MEGABYTE}` }));
+    for (let file = 0; file < 3; file += 1) {
+      await first.write(bodyOf([filePart(`${file}`, randomBytes(20 * MEGABYTE))]).subarray(0, -16));
+    }
+    while (own.spool.bytes < 60 * MEGABYTE) await new Promise(setImmediate);
+    const { status, headers, json } = await send(
+      own,
+      HASH,
+      formOf({ a: randomBytes(50 * MEGABYTE) }),
+      {
+        key: KEYS.b,
+      },
+    );
+    expect([status, json.error?.code]).toEqual([503, 'overloaded']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    first.socket.destroy();
+    await own.idle();
+    expect((await send(own, HASH, formOf({ a: Buffer.from('x') }), { key: KEYS.b })).status).toBe(
+      200,
+    );
+  });
+
+  test('is bounded for those who do not say how much they send', async () => {
+    const own = await ownServer({ config: { batch: { spool: '100MB' } } });
+    const first = new RawClient(own);
+    await first.write(headOf(HASH, { 'Content-Length': `${90 * MEGABYTE}` }));
+    for (let file = 0; file < 4; file += 1) {
+      await first.write(bodyOf([filePart(`${file}`, randomBytes(20 * MEGABYTE))]).subarray(0, -16));
+    }
+    while (own.spool.bytes < 80 * MEGABYTE) await new Promise(setImmediate);
+    const stream = new Blob([bodyOf([filePart('b', randomBytes(25 * MEGABYTE))])]).stream();
+    const { status, json } = await send(own, HASH, stream as ReadableStream);
+    expect([status, json.error?.code]).toEqual([503, 'overloaded']);
+    expect(own.spool.bytes).toBe(80 * MEGABYTE);
+    first.socket.destroy();
+    await own.idle();
+  });
+
+  test('is readable by its owner alone', async () => {
+    const client = new RawClient(server);
+    await client.write(headOf(HASH, { 'Content-Length': '100000' }));
+    await client.write(bodyOf([filePart('../../a', 'x'.repeat(1000))]).subarray(0, -16));
+    while (server.spool.bytes < 1000) await new Promise(setImmediate);
+    const [file] = server.files();
+    expect(file).toMatch(/^[0-9a-f-]{36}$/);
+    expect(statSync(join(server.spoolFolder, file!)).mode & 0o777).toBe(0o600);
+    expect(statSync(server.spoolFolder).mode & 0o777).toBe(0o700);
+    client.socket.destroy();
+    await server.idle();
+    expect(readdirSync(server.spoolFolder)).toEqual([]);
+  });
+});
+
+describe('who may', () => {
+  const body = bodyOf([filePart('a', 'x')]);
+  test.each([
+    ['nobody without a key', null, 401, 'missing_api_key'],
+    ['nobody with a wrong key', 'sk-wrong', 401, 'invalid_api_key'],
+    ['no free account', KEYS.free, 403, 'paid_account_required'],
+  ])('%s', async (_, key, status, code) => {
+    const sent = await send(server, HASH, body, { key });
+    expect([sent.status, sent.json.error?.type, sent.json.error?.code]).toEqual([
+      status,
+      'auth_error',
+      code,
+    ]);
+  });
+});
+
+describe('a client that leaves while it sends', () => {
+  test.each([
+    ['in the middle of a file', bodyOf([filePart('a', randomBytes(MEGABYTE))]).subarray(0, -9000)],
+    ['between files', bodyOf([filePart('a', randomBytes(MEGABYTE))]).subarray(0, -16)],
+    ['in a field', bodyOf([filePart('a', 'x'), fieldPart('perceptual', 'none')]).subarray(0, -20)],
+  ])('%s leaves nothing behind', async (_, body) => {
+    const before = server.log.length;
+    const client = new RawClient(server);
+    await client.write(headOf(HASH, { 'Content-Length': '5000000', 'Content-Type': FORM_TYPE }));
+    await client.write(body);
+    while (server.files().length === 0) await new Promise(setImmediate);
+    client.socket.destroy();
+    await server.idle();
+    const loud = server.log.slice(before).filter(({ level }) => level !== 'info');
+    expect(loud).toEqual([]);
+  });
+});
+
+test('an upload that trickles in is ended', async () => {
+  const own = await ownServer({ config: { server: { requestTimeout: '1s' } } });
+  const client = new RawClient(own);
+  await client.write(headOf(HASH, { 'Content-Length': '5000000' }));
+  await client.write(bodyOf([filePart('a', randomBytes(1000))]).subarray(0, -20));
+  expect(await client.whole()).toMatch(/^HTTP\/1\.1 408 /);
+  await own.idle();
+  expect(own.log.filter(({ level }) => level === 'error')).toEqual([]);
+}, 90_000);

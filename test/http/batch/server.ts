@@ -1,0 +1,118 @@
+/** The server in the test's own process, where the test can see what it holds. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import * as v from 'valibot';
+import { configSchema } from '../../../src/config/schema.ts';
+import type { Gateway } from '../../../src/http/gateway.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { buildServer } from '../../../src/http/server.ts';
+import { Spool } from '../../../src/http/spool.ts';
+import { type SharedPool, startPool } from '../../../src/operations/pool.ts';
+import type { Plan } from '../../../src/store/account.ts';
+import { hashOf, hintOf } from '../../../src/store/key.ts';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pool: SharedPool;
+  readonly spool: Spool;
+  readonly store: Store;
+  readonly spoolFolder: string;
+  /** Names of the files on its spool. */
+  files(): string[];
+  /** What was logged. */
+  readonly log: readonly Line[];
+  metrics(): Promise<string>;
+  /** Waits until nothing is on disk, and nobody works or waits. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keys of two paid accounts and a free one. */
+export const KEYS = {
+  a: 'oriel_test_key_of_account_a_0000000',
+  b: 'oriel_test_key_of_account_b_0000000',
+  free: 'oriel_test_key_of_account_free_0000',
+} as const;
+
+export interface ServerSettings {
+  /** What the configuration says otherwise than usual. */
+  readonly config?: Readonly<Record<string, object>>;
+  readonly pool?: SharedPool;
+}
+
+export async function startServer({ config = {}, pool }: ServerSettings = {}): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  const settings = v.parse(configSchema, { dataDir: folder, ...config });
+  const store = await openStore({ directory: join(folder, 'store') });
+  for (const [name, key] of Object.entries(KEYS)) {
+    const plan: Plan = name === 'free' ? 'free' : 'paid';
+    const { id: accountId } = await store.createAccount({ name, plan, credits: 0 });
+    const unlimited = { expiresAt: null, models: null, budget: null, rpm: 100_000 };
+    await store.createKey({ accountId, name, hash: hashOf(key), hint: hintOf(key), ...unlimited });
+  }
+  const spoolFolder = join(folder, 'spool');
+  const spool = await Spool.open(spoolFolder, settings.batch.spool);
+  const threads = pool ?? (await startPool({ threads: settings.pool.threads ?? 2 }));
+  const metrics = new Metrics();
+  metrics.watch(threads, store);
+  const log: Line[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      log.push(JSON.parse(String(chunk)) as Line);
+      done();
+    },
+  });
+  const gateway = {
+    config: settings,
+    catalog: { models: {} },
+    version: '0.0.0',
+    store,
+    pool: threads,
+    spool,
+    metrics,
+    log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
+    draining: new AbortController().signal,
+  } as unknown as Gateway;
+  const server = await buildServer(gateway);
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.server.address() as AddressInfo;
+  const files = () => readdirSync(spoolFolder);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    pool: threads,
+    spool,
+    store,
+    spoolFolder,
+    files,
+    log,
+    metrics: () => metrics.text(),
+    async idle() {
+      const busy = () => {
+        const { running, waiting } = threads.statistics();
+        return running + waiting + files().length + spool.bytes > 0;
+      };
+      while (busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    async close() {
+      server.server.closeAllConnections();
+      await server.close();
+      await threads.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

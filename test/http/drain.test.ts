@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
+import { oriel } from '../oriel.ts';
+
+const FILE = 'not an image, but bytes that can be hashed';
+const BODY = `--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n${FILE}\r\n--b--\r\n`;
+
+/** Begins a batch and leaves the end of its body to be sent. */
+async function halfAnUpload({ url }: TestDaemon): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const head =
+    `POST /api/free/batch-image-hash HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${OWNER_KEY}\r\n` +
+    `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${BODY.length}\r\n` +
+    'Expect: 100-continue\r\n\r\n';
+  socket.write(head);
+  // The server says so once the request has reached its endpoint.
+  const [interim] = (await once(socket, 'data')) as [Buffer];
+  expect(String(interim)).toMatch(/^HTTP\/1\.1 100 /);
+  socket.write(BODY.slice(0, 50));
+  return socket;
+}
+
+async function rest(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 at %s', async (signal) => {
+  const daemon = await startDaemon();
+  await daemon.request('/v1/account');
+  expect((await daemon.stop(signal)).code).toBe(0);
+  expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
+});
+
+it('finishes what is under way, and takes nothing new', async () => {
+  const daemon = await startDaemon();
+  const socket = await halfAnUpload(daemon);
+  daemon.child.kill('SIGTERM');
+  await daemon.logged('draining');
+  await expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow('fetch failed');
+  socket.write(BODY.slice(50));
+  const answer = await rest(socket);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(answer).toMatch(/connection: close/i);
+  expect(answer).toContain('"succeeded":1');
+  expect((await daemon.ended).code).toBe(0);
+});
+
+it('takes administration until the last request is done', async () => {
+  const daemon = await startDaemon();
+  const socket = await halfAnUpload(daemon);
+  daemon.child.kill('SIGTERM');
+  await daemon.logged('draining');
+  const { status, out } = await oriel(['accounts', 'list', '--data', daemon.data]);
+  expect([status, out]).toEqual([0, expect.stringContaining('owner')]);
+  expect(daemon.log).toContainEqual(expect.objectContaining({ path: '/accounts/list' }));
+  socket.write(BODY.slice(50));
+  await rest(socket);
+  expect((await daemon.ended).code).toBe(0);
+});
+
+it('cuts what outlasts the grace', async () => {
+  const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
+  const socket = await halfAnUpload(daemon);
+  daemon.child.kill('SIGTERM');
+  expect(await rest(socket).catch(() => '')).toBe('');
+  expect((await daemon.ended).code).toBe(0);
+});
+
+it('ends at once at a second signal', async () => {
+  const daemon = await startDaemon();
+  const socket = await halfAnUpload(daemon);
+  socket.on('error', () => {});
+  daemon.child.kill('SIGTERM');
+  await daemon.logged('draining');
+  daemon.child.kill('SIGTERM');
+  expect((await daemon.ended).signal).toBe('SIGTERM');
+});

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { sharedDaemon, startDaemon } from '../daemon.ts';
+
+const daemon = sharedDaemon();
+
+it.each(['/healthz', '/readyz'])('%s answers without a key', async (path) => {
+  const response = await fetch(daemon().url + path);
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ status: 'ok' });
+});
+
+it('the metrics count requests by route and not by path, and know the store and the pool', async () => {
+  for (const id of ['one', 'two']) await daemon().request(`/v1/tasks/${id}`);
+  await daemon().request('/v1/account');
+  const response = await fetch(`${daemon().url}/metrics`);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const text = await response.text();
+  const value = (name: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length + 1),
+    );
+  const count = (route: string, status: number) =>
+    value(
+      `oriel_http_request_duration_seconds_count{method="GET",route="${route}",status="${status}"}`,
+    );
+  expect(count('/v1/tasks/:task_id', 404)).toBe(2);
+  expect(count('/v1/account', 200)).toBe(1);
+  expect(value('oriel_pool_threads')).toBeGreaterThan(0);
+  expect(value('oriel_accounts')).toBe(1);
+  expect(value('oriel_tasks{status="pending"}')).toBe(0);
+  expect(value('oriel_credits{kind="granted"}')).toBeGreaterThan(0);
+  expect(value('oriel_store_commit_duration_seconds_count')).toBeGreaterThan(0);
+  expect(value('process_resident_memory_bytes')).toBeGreaterThan(0);
+});
+
+it('the metrics ask for their token where one is set, and can be switched off', async () => {
+  const guarded = await startDaemon({ config: { metrics: { token: 'for-prometheus' } } });
+  expect((await guarded.request('/metrics')).status).toBe(401);
+  const headers = { authorization: 'Bearer for-prometheus' };
+  expect((await fetch(`${guarded.url}/metrics`, { headers })).status).toBe(200);
+  const off = await startDaemon({ config: { metrics: { enabled: false } } });
+  expect((await fetch(`${off.url}/metrics`)).status).toBe(404);
+});

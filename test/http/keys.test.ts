@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { filesBelow } from '../cli/folder.ts';
+import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
+import { oriel, temporaryFolder } from '../oriel.ts';
+
+const daemon = sharedDaemon();
+
+/** Runs a command of administration while the daemon runs. */
+async function administer(...args: string[]): Promise<Record<string, string>> {
+  const { status, out, stderr } = await oriel([...args, '--json', '--data', daemon().data]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return JSON.parse(out) as Record<string, string>;
+}
+
+async function answerTo(key: string | undefined): Promise<{ status: number; code?: string }> {
+  const response = await fetch(`${daemon().url}/v1/account`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return { status: response.status, ...(error && { code: error.code }) };
+}
+
+describe('while the daemon runs', () => {
+  it('a key that is made opens its account at once, within its bounds', async () => {
+    await administer('accounts', 'create', 'bounds', '--plan', 'paid', '--credits', '7');
+    const bounds = ['--models', 'sandbox-chat', '--rpm', '3', '--budget', '2.5'];
+    const { key, id } = await administer('keys', 'create', '--account', 'bounds', ...bounds);
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${daemon().url}/v1/account`, { headers });
+    expect(response.headers.get('x-ratelimit-limit-requests')).toBe('3');
+    expect(await response.json()).toMatchObject({
+      name: 'bounds',
+      plan: 'paid',
+      credits: { available: 7 },
+      key: { id, models: ['sandbox-chat'], budget: { granted: 2.5 } },
+    });
+  });
+
+  it('a key that is revoked is refused at once', async () => {
+    await administer('accounts', 'create', 'revoked');
+    const { key, id } = await administer('keys', 'create', '--account', 'revoked');
+    expect(await answerTo(key)).toEqual({ status: 200 });
+    await administer('keys', 'revoke', id!);
+    expect(await answerTo(key)).toEqual({ status: 401, code: 'revoked_api_key' });
+  });
+
+  it('a key is taken until it expires, and no longer', async () => {
+    await administer('accounts', 'create', 'expiring', '--plan', 'paid');
+    const made = await administer('keys', 'create', '--account', 'expiring', '--expires', '2s');
+    let answer = await answerTo(made['key']);
+    while (answer.status === 200) {
+      await delay(50);
+      answer = await answerTo(made['key']);
+    }
+    expect(answer).toEqual({ status: 401, code: 'expired_api_key' });
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(made['expiresAt']!));
+    const { keys } = (await administer('keys', 'list', '--account', 'expiring')) as unknown as {
+      keys: { status: string }[];
+    };
+    expect(keys).toMatchObject([{ status: 'expired' }]);
+  });
+
+  it('another plan and further credits count at once', async () => {
+    await administer('accounts', 'create', 'moving');
+    const { key } = await administer('keys', 'create', '--account', 'moving');
+    const limit = async () => {
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${daemon().url}/v1/account`, { headers });
+      const { credits } = (await response.json()) as { credits: { available: number } };
+      return [response.headers.get('x-ratelimit-limit-requests'), credits.available];
+    };
+    expect(await limit()).toEqual(['20', 0]);
+    await administer('accounts', 'set-plan', 'moving', 'paid');
+    await administer('accounts', 'grant', 'moving', '0.25');
+    expect(await limit()).toEqual(['600', 0.25]);
+  });
+});
+
+describe('the first start', () => {
+  const FIRST = { env: { ORIEL_BOOTSTRAP_KEY: undefined } };
+
+  it('prints a key once, which works and is kept nowhere', async () => {
+    const data = temporaryFolder();
+    const first = await startDaemon({ ...FIRST, data });
+    const { stderr } = await first.stop();
+    const key = /oriel_[\w-]{43}/.exec(stderr)![0];
+    expect(stderr).toContain(`curl -H 'Authorization: Bearer ${key}' ${first.url}/v1/account`);
+    expect(JSON.stringify(first.log)).not.toContain(key);
+    for (const file of filesBelow(data)) {
+      expect([file, readFileSync(join(data, file), 'latin1').includes(key)]).toEqual([file, false]);
+    }
+    const second = await startDaemon({ ...FIRST, data });
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await second.request('/v1/account', { headers });
+    expect(await response.json()).toMatchObject({ name: 'owner', plan: 'paid' });
+    expect((await second.stop()).stderr).toBe('');
+  });
+
+  it('makes no key that nobody is told of, where it fails', async () => {
+    const data = temporaryFolder();
+    const port = new URL(daemon().url).port;
+    const args = ['serve', '--port', port, '--data', data];
+    const { status, stderr } = await oriel(args, FIRST);
+    expect(status).toBe(1);
+    expect(stderr).toContain('another program listens there');
+    const second = await startDaemon({ ...FIRST, data });
+    expect((await second.stop()).stderr).toMatch(/oriel_[\w-]{43}/);
+  });
+
+  it('says nothing of a key that was chosen', async () => {
+    const data = temporaryFolder();
+    const { stop, log } = await startDaemon({ data });
+    const { stderr } = await stop();
+    expect(stderr + JSON.stringify(log)).not.toContain(OWNER_KEY);
+    const { out } = await oriel(['keys', 'list', '--json', '--data', data]);
+    expect(JSON.parse(out)).toMatchObject({ keys: [{ account: 'owner', name: 'bootstrap' }] });
+  });
+
+  it('refuses a chosen key that could be guessed', async () => {
+    const data = temporaryFolder();
+    const { status, stderr } = await oriel(['serve', '--port', '0', '--data', data], {
+      env: { ORIEL_BOOTSTRAP_KEY: 'secret' },
+    });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('ORIEL_BOOTSTRAP_KEY: expected 24 to 512 printable ASCII characters');
+  });
+});
+
+it('a daemon that was killed leaves a store that commands open at once', async () => {
+  const data = temporaryFolder();
+  const { stop } = await startDaemon({ data });
+  const run = (...args: string[]) => oriel([...args, '--data', data]);
+  expect((await run('accounts', 'grant', 'owner', '1')).status).toBe(0);
+  await stop('SIGKILL');
+  const { status, out } = await run('accounts', 'show', 'owner', '--json');
+  expect(status).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ credits: { granted: 1001 } });
+});
+
+it('a daemon starts while commands have its store by turns', async () => {
+  const data = temporaryFolder();
+  expect((await oriel(['accounts', 'create', 'ci', '--data', data])).status).toBe(0);
+  const grants = Array.from({ length: 6 }, () =>
+    oriel(['accounts', 'grant', 'ci', '1', '--data', data]),
+  );
+  const { stop } = await startDaemon({ data });
+  const ends = await Promise.all(grants);
+  expect(ends.filter(({ status }) => status !== 0)).toEqual([]);
+  await stop();
+  const { out } = await oriel(['accounts', 'show', 'ci', '--json', '--data', data]);
+  expect(JSON.parse(out)).toMatchObject({ credits: { granted: 6 } });
+});

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import { start, temporaryFolder } from '../oriel.ts';
+
+it('writes one line a request, without anything secret', async () => {
+  const daemon = await startDaemon({ env: { SOME_PROVIDER_KEY: 'sk-provider-secret' } });
+  const secret = 'oriel_secret_of_somebody_else';
+  await daemon.request('/v1/account?token=in-the-query');
+  await daemon.request('/v1/account', { headers: { authorization: `Bearer ${secret}` } });
+  await daemon.request(`/v1/tasks/unknown`, { headers: { 'x-api-key': secret } });
+  const { out, stderr } = await daemon.stop();
+  for (const text of [OWNER_KEY, secret, 'in-the-query', 'sk-provider-secret']) {
+    expect(out + stderr).not.toContain(text);
+  }
+  const lines = daemon.log.filter(({ msg }) => msg === 'request');
+  expect(lines).toHaveLength(3);
+  expect(lines[0]).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    msg: 'request',
+    requestId: expect.stringMatching(/^req_/),
+    method: 'GET',
+    path: '/v1/account',
+    status: 200,
+    milliseconds: expect.any(Number),
+    ip: '127.0.0.1',
+    key: expect.stringMatching(/^key_/),
+  });
+  expect(lines[1]).toMatchObject({ status: 401 });
+  expect(lines[1]).not.toHaveProperty('key');
+});
+
+it('is text for people where asked for', async () => {
+  const args = ['serve', '--port', '0', '--data', temporaryFolder(), '--log-format', 'pretty'];
+  const { child, ended } = start(args);
+  await new Promise<void>((resolve) => {
+    child.stdout!.on('data', (chunk) => String(chunk).includes('ready') && resolve());
+  });
+  child.kill('SIGTERM');
+  const { out, code } = await ended;
+  expect(code).toBe(0);
+  expect(out).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready/m);
+  expect(out).not.toContain('{"level"');
+});

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import { RateLimiter } from '../../src/http/rate-limit.ts';
+import { startDaemon } from '../daemon.ts';
+
+/** Sends a request at each time and tells which were let through. */
+function replay(times: readonly number[], limit: number): number[] {
+  let now = 0;
+  const limiter = new RateLimiter(() => now);
+  return times.filter((time) => {
+    now = time;
+    try {
+      limiter.take('key', limit);
+      return true;
+    } catch (error) {
+      if (error instanceof Failure) return false;
+      throw error;
+    }
+  });
+}
+
+const arrivals = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }).map((gaps) => {
+  let time = 0;
+  return gaps.map((gap) => {
+    time += gap;
+    return time;
+  });
+});
+
+describe('the rate limiter', () => {
+  it('lets no more than the limit through in any sixty seconds', () => {
+    fc.assert(
+      fc.property(arrivals, fc.integer({ min: 1, max: 10 }), (times, limit) => {
+        const passed = replay(times, limit);
+        for (const time of passed) {
+          const within = passed.filter((other) => other >= time && other < time + 60_000);
+          expect(within.length).toBeLessThanOrEqual(limit);
+        }
+      }),
+    );
+  });
+
+  it('lets a request through when it said it would', () => {
+    fc.assert(
+      fc.property(arrivals, fc.integer({ min: 1, max: 10 }), (times, limit) => {
+        let now = 0;
+        const limiter = new RateLimiter(() => now);
+        for (const time of times) {
+          now = Math.max(now, time);
+          try {
+            limiter.take('key', limit);
+          } catch (error) {
+            now += (error as Failure).retryAfter! * 1000;
+            limiter.take('key', limit);
+          }
+        }
+      }),
+    );
+  });
+
+  it('refuses nobody who stays below the limit', () => {
+    const times = Array.from({ length: 200 }, (_, index) => index * 6200);
+    expect(replay(times, 10)).toEqual(times);
+  });
+
+  it('counts each key by itself', () => {
+    const limiter = new RateLimiter(() => 0);
+    limiter.take('one', 1);
+    expect(limiter.take('two', 1)).toMatchObject({ limit: 1, remaining: 0 });
+    expect(() => limiter.take('one', 1)).toThrow(/1 requests in a minute/);
+  });
+
+  it('lets a limit of zero through never', () => {
+    expect(replay([0, 100_000, 200_000], 0)).toEqual([]);
+  });
+
+  it('tells what is left and when all of it is back', () => {
+    let now = 500;
+    const limiter = new RateLimiter(() => now);
+    expect(limiter.take('key', 3)).toEqual({ limit: 3, remaining: 2, reset: 60.5 });
+    now = 30_500;
+    expect(limiter.take('key', 3)).toEqual({ limit: 3, remaining: 1, reset: 60.5 });
+    now = 62_000;
+    expect(limiter.take('key', 3)).toMatchObject({ remaining: 1 });
+  });
+});
+
+describe('over HTTP', () => {
+  it('counts requests by key, tells so in headers, and refuses with 429', async () => {
+    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 2 } } } });
+    const first = await daemon.request('/v1/account');
+    expect(first.headers.get('x-ratelimit-limit-requests')).toBe('2');
+    expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('1');
+    expect(first.headers.get('x-ratelimit-reset-requests')).toMatch(/^6[01]s$/);
+    await daemon.request('/v1/models');
+    const refused = await daemon.request('/v1/account');
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toEqual({
+      error: {
+        type: 'rate_limit',
+        message: 'this key may send 2 requests in a minute',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+    });
+  });
+
+  it('does not count who has no key, nor questions after health', async () => {
+    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
+    for (let count = 0; count < 3; count += 1) {
+      expect((await fetch(`${daemon.url}/v1/account`)).status).toBe(401);
+      expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+    }
+    expect((await daemon.request('/v1/account')).status).toBe(200);
+  });
+});

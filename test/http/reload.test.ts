@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startDaemon, type TestDaemon } from '../daemon.ts';
+
+function configure(daemon: TestDaemon, text: string): void {
+  writeFileSync(join(daemon.data, 'oriel.yaml'), text);
+  daemon.child.kill('SIGHUP');
+}
+
+const limitOf = async (daemon: TestDaemon) =>
+  (await daemon.request('/v1/account')).headers.get('x-ratelimit-limit-requests');
+
+it('reads limits and models again at SIGHUP', async () => {
+  const daemon = await startDaemon({ config: { limits: { paid: { rpm: 7 } } } });
+  expect(await limitOf(daemon)).toBe('7');
+  configure(daemon, 'limits: { paid: { rpm: 9 } }');
+  await daemon.logged('the configuration was read again');
+  expect(await limitOf(daemon)).toBe('9');
+});
+
+it('keeps what it has when the file is at fault, and names each fault', async () => {
+  const daemon = await startDaemon({ config: { limits: { paid: { rpm: 7 } } } });
+  configure(daemon, 'limits: { paid: { rpm: -1 } }\nserver: { prt: 1 }\n');
+  const line = await daemon.logged('the configuration is at fault; the one before stays in force');
+  expect(line.level).toBe('error');
+  expect(line['faults']).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining('limits.paid.rpm'),
+      expect.stringContaining('server.prt'),
+    ]),
+  );
+  expect(await limitOf(daemon)).toBe('7');
+});
+
+it('says which settings wait for the next start', async () => {
+  const daemon = await startDaemon({ config: { pool: { threads: 1 } } });
+  configure(daemon, 'pool: { threads: 2 }');
+  expect(await daemon.logged('this setting changes at the next start only')).toMatchObject({
+    setting: 'pool.threads',
+  });
+});

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
+
+/** Sends raw bytes and gives all that comes back. */
+async function raw(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.write(bytes);
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
+
+const error = (type: string, code: string) => ({
+  error: { type, code, message: expect.any(String), param: null },
+});
+
+const daemon = sharedDaemon();
+
+describe('every answer', () => {
+  it('bears an identifier, its own or the one it was given', async () => {
+    const own = await daemon().request('/v1/account');
+    expect(own.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{24}$/);
+    const given = await daemon().request('/v1/account', { headers: { 'x-request-id': 'ci-7:a' } });
+    expect(given.headers.get('x-request-id')).toBe('ci-7:a');
+    const hostile = await daemon().request('/v1/account', {
+      headers: { 'x-request-id': '{"a":1}' },
+    });
+    expect(hostile.headers.get('x-request-id')).toMatch(/^req_/);
+    const refused = await fetch(`${daemon().url}/v1/account`);
+    expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
+  });
+});
+
+describe('what is no request of ours', () => {
+  it.each([
+    ['GET', '/', 404, 'unknown_endpoint'],
+    ['GET', '/v1', 404, 'unknown_endpoint'],
+    ['POST', '/v1/nothing', 404, 'unknown_endpoint'],
+    ['GET', '/%ff', 400, 'invalid_url'],
+    ['GET', '/v1/tasks/%c3%28', 400, 'invalid_url'],
+    ['DELETE', '/v1/models', 405, 'method_not_allowed'],
+    ['POST', '/v1/tasks/x', 405, 'method_not_allowed'],
+  ])('%s %s answers %i', async (method, path, status, code) => {
+    const response = await daemon().request(path, { method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual(error('invalid_request', code));
+    if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  it.each([
+    ['no HTTP', 'hello\r\n\r\n', /^HTTP\/1\.1 400 /, 'malformed_request'],
+    [
+      'headers without end',
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`,
+      /^HTTP\/1\.1 431 /,
+      'headers_too_large',
+    ],
+    [
+      'a length and chunks at once',
+      'POST /v1/account HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
+      /^HTTP\/1\.1 400 /,
+      'malformed_request',
+    ],
+  ])('%s is refused in the same words', async (_, bytes, status, code) => {
+    const answer = await raw(daemon().url, bytes);
+    expect(answer).toMatch(status);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toEqual(error('invalid_request', code));
+  });
+});
+
+describe('keys', () => {
+  const ask = (headers: Record<string, string>) => fetch(`${daemon().url}/v1/account`, { headers });
+
+  it.each([
+    ['as a bearer', { authorization: `Bearer ${OWNER_KEY}` }],
+    ['without regard to the case of the scheme', { authorization: `bearer ${OWNER_KEY}` }],
+    ['in the header of messages clients', { 'x-api-key': OWNER_KEY }],
+  ])('are taken %s', async (_, headers) => {
+    expect((await ask(headers)).status).toBe(200);
+  });
+
+  it.each([
+    ['none', {}, 'missing_api_key'],
+    ['an empty one', { authorization: 'Bearer ' }, 'invalid_api_key'],
+    ['one that nobody has', { authorization: `Bearer ${OWNER_KEY}x` }, 'invalid_api_key'],
+    ['another scheme', { authorization: `Basic ${OWNER_KEY}` }, 'invalid_api_key'],
+    ['an empty header of messages clients', { 'x-api-key': '' }, 'missing_api_key'],
+  ])('are refused: %s', async (_, headers, code) => {
+    const response = await ask(headers);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await response.json()).toEqual(error('auth_error', code));
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  it('is answered only once the key is known to be good', async () => {
+    const head = (key: string) =>
+      `POST /api/free/batch-image-hash HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+      'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n' +
+      'Connection: close\r\nExpect: 100-continue\r\n\r\n';
+    expect(await raw(daemon().url, head('wrong'))).toMatch(/^HTTP\/1\.1 401 /);
+    const { hostname, port } = new URL(daemon().url);
+    const socket = connect(Number(port), hostname);
+    socket.write(head(OWNER_KEY));
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(String(first)).toMatch(/^HTTP\/1\.1 100 /);
+    socket.destroy();
+  });
+});
