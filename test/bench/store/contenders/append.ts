@@ -4,7 +4,7 @@ import { figures, inFlight } from './work.ts';
 // The least that a durable log can do: lines are appended, all that came meanwhile in one write, and
 // acknowledged after fdatasync.
 
-const WARM_UP = 500;
+const WARM_UP = 3000;
 
 const [width = '1', file = '', length = '1', count = '0'] = process.argv.slice(2);
 const line = `${'x'.repeat(Math.max(1, Math.round(Number(length)) - 1))}\n`;

@@ -18,7 +18,7 @@ interface Options {
 }
 
 const CREDIT = 1_000_000;
-const WARM_UP = 500;
+const WARM_UP = 3000;
 
 const [module = '', work, directory = '', count = '0'] = process.argv.slice(2);
 const { openStore } = (await import(module)) as { openStore(options: Options): Promise<Store> };
