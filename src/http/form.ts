@@ -171,6 +171,8 @@ function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal)
     end() {
       body.off('data', count);
       body.unpipe();
+      // What is left unread would keep the connection from its next request.
+      body.resume();
     },
   };
 }

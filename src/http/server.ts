@@ -29,6 +29,11 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     bodyLimit: settings.bodyLimit,
     // From the first byte to the last of a request; a body that trickles in must end some time.
     requestTimeout: settings.requestTimeout,
+    http: {
+      // Node 20 waits for the longer of the two, and looks whether it is over at intervals.
+      headersTimeout: Math.min(60_000, settings.requestTimeout),
+      connectionsCheckingInterval: Math.min(10_000, settings.requestTimeout),
+    },
     keepAliveTimeout: 75_000,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
     frameworkErrors: answerFailure,

@@ -88,7 +88,7 @@ describe('a request of more than a hundred megabytes', () => {
 
   test('is refused when it is counted, and the client that only sends hears of it', async () => {
     const client = new RawClient(server);
-    await client.write(headOf(HASH, { 'Transfer-Encoding': 'chunked' }));
+    await client.write(headOf(HASH, { 'Transfer-Encoding': 'chunked', Connection: 'close' }));
     const piece = randomBytes(MEGABYTE);
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')]);
     for (let file = 0; file < 6; file += 1) {
