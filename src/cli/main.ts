@@ -22,7 +22,7 @@ function version(): string {
 /** The whole command line as a tree of commands. */
 function buildProgram(finish: (exitCode: number) => void): Command {
   const program = new Command('oriel')
-    .description('Batch image work on every core.')
+    .description('Batch image work on every core, and a self-hosted gateway to models.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')

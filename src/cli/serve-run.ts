@@ -20,7 +20,7 @@ export async function runServe(
   // One that comes too early asks for what is being done anyway, and shall not end the process.
   const early = () => {};
   process.on('SIGHUP', early);
-  const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'];
+  const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
   const daemon = await startDaemon(config, {
     version,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
