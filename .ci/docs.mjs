@@ -19,8 +19,13 @@ const { configJsonSchema } = await import(declared.href);
 
 const GIVES = { image: 'files', data: 'report' };
 const rows = [
-  ['Command', 'What it does', 'Gives'],
-  ...OPERATIONS.map(({ name, summary, gives }) => [`\`${name}\``, summary, GIVES[gives]]),
+  ['Command', 'What it does', 'Gives', 'Endpoint, below `/api/free/`'],
+  ...OPERATIONS.map(({ name, summary, gives, endpoint }) => [
+    `\`${name}\``,
+    summary,
+    GIVES[gives],
+    endpoint === undefined ? '' : `\`${endpoint}\``,
+  ]),
 ].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')));
 // In columns of even width, as the formatter wants it.
 const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)));

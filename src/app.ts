@@ -11,7 +11,9 @@ import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
 import { startPool } from './operations/pool.ts';
-import { openStore } from './store/lowdb/open.ts';
+import { openStore, type StoreOptions } from './store/lowdb/open.ts';
+import { patience } from './store/lowdb/patience.ts';
+import type { Store } from './store/store.ts';
 
 /** A daemon that answers. */
 export interface Daemon {
@@ -41,7 +43,7 @@ export async function startDaemon(
   const log = await openLog(config.log);
   const metrics = new Metrics();
   const draining = new AbortController();
-  const store = await openStore({
+  const store = await openWhenFree({
     directory: join(config.dataDir, 'store'),
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
@@ -101,6 +103,20 @@ export async function startDaemon(
   } catch (error) {
     await closeAll();
     throw error;
+  }
+}
+
+/** Milliseconds for a command of administration to let go of the store; another daemon does not. */
+const PATIENCE = 3000;
+
+async function openWhenFree(options: StoreOptions): Promise<Store> {
+  const wait = patience(PATIENCE);
+  for (;;) {
+    try {
+      return await openStore(options);
+    } catch (error) {
+      await wait(error);
+    }
   }
 }
 

@@ -28,6 +28,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts'],
+  pino: ['src/http/log.ts'],
+  'pino-pretty': ['src/http/log.ts'],
+  'prom-client': ['src/http/metrics.ts'],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   // Threads have one door and one who opens it.
@@ -35,7 +38,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Libraries whose types are spoken everywhere although their code is loaded in one place. */
-const SPOKEN = ['sharp', '#workers/'];
+const SPOKEN = ['sharp', '#workers/', 'pino'];
 
 /** Libraries without an owner: options are declared where they are used. */
 const ANYWHERE = ['valibot', '@valibot/to-json-schema'];

@@ -27,4 +27,8 @@ test('the packed package holds what it needs, and nothing else', async () => {
   const args = ['convert', '--format', 'webp', '--jobs', '2', '1.png', '2.png', '3.png'];
   execFileSync(process.execPath, [binary, ...args], { cwd: folder, stdio: 'pipe' });
   expect((await sharp(join(folder, '3.webp')).metadata()).width).toBe(64);
+
+  // The sandbox's catalog is a file of the package.
+  const checked = execFileSync(process.execPath, [binary, 'config', 'check'], { cwd: folder });
+  expect(String(checked)).toContain('good: 1 provider, 7 models');
 });

@@ -234,7 +234,9 @@ describe('the table of operations', () => {
     expect(check.stderr).toContain('npm run docs');
     expect(docs(readme).status).toBe(0);
     const written = readFileSync(readme, 'utf8');
-    expect(written).toMatch(/^before\n.+\n\| `convert` +\| [^|]+ \| files +\|\n.+\nafter\n$/s);
+    expect(written).toMatch(
+      /^before\n.+\n\| `convert` +\| [^|]+ \| files +\| `batch-convert-images` +\|\n.+\nafter\n$/s,
+    );
     expect(written).not.toContain('gone');
     expect(docs('--check', readme).status).toBe(0);
   });

@@ -2,12 +2,9 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
-import { OPERATIONS } from '../operations/registry.ts';
-import { administrationCommands } from './administration-command.ts';
+import { findOperation, OPERATIONS } from '../operations/registry.ts';
 import { completionCommand } from './completion-command.ts';
-import { configCommand } from './config-command.ts';
 import { imageCommand } from './image-command.ts';
-import { serveCommand } from './serve-command.ts';
 import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
@@ -19,10 +16,18 @@ function version(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-/** The whole command line as a tree of commands. */
-function buildProgram(finish: (exitCode: number) => void): Command {
+/**
+ * The command line as a tree of commands.
+ *
+ * @param named the command that is called for, if it is one: an image tool is made alone, since
+ *   making all the others takes as long as some of its work
+ */
+async function buildProgram(
+  named: string | undefined,
+  finish: (exitCode: number) => void,
+): Promise<Command> {
   const program = new Command('oriel')
-    .description('Batch image work on every core.')
+    .description('Batch image work on every core, and a self-hosted gateway to models.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
@@ -33,15 +38,13 @@ function buildProgram(finish: (exitCode: number) => void): Command {
     })
     .exitOverride()
     .enablePositionalOptions();
-  for (const operation of OPERATIONS) {
+  const called = findOperation(named ?? '');
+  for (const operation of called ? [called] : OPERATIONS) {
     program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
   }
-  program.addCommand(serveCommand(version(), finish).copyInheritedSettings(program));
-  program.addCommand(configCommand(program));
-  for (const group of administrationCommands()) {
-    program.addCommand(group.copyInheritedSettings(program));
-    for (const verb of group.commands) verb.copyInheritedSettings(group);
-  }
+  if (called) return program;
+  const { addDaemonCommands } = await import('./daemon-commands.ts');
+  addDaemonCommands(program, version(), finish);
   program.addCommand(completionCommand().copyInheritedSettings(program));
   return program;
 }
@@ -61,10 +64,10 @@ export async function main(argv: readonly string[]): Promise<void> {
     if (!ended && code === EXIT.done) process.exitCode = EXIT.failed;
   });
   let exitCode: number = EXIT.done;
-  const program = buildProgram((code) => {
-    exitCode = code;
-  });
   try {
+    const program = await buildProgram(argv[2], (code) => {
+      exitCode = code;
+    });
     if (argv.length <= 2) program.help({ error: true });
     await program.parseAsync([...argv]);
   } catch (error) {

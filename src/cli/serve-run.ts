@@ -20,7 +20,7 @@ export async function runServe(
   // One that comes too early asks for what is being done anyway, and shall not end the process.
   const early = () => {};
   process.on('SIGHUP', early);
-  const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'];
+  const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
   const daemon = await startDaemon(config, {
     version,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
@@ -73,7 +73,11 @@ It is shown this once. Try it:
 `);
 }
 
-/** Reads the configuration again at SIGHUP; one that is at fault changes nothing. */
+/**
+ * Reads the configuration again at SIGHUP; one that is at fault changes nothing.
+ *
+ * @param initial what the settings that are read once were read from
+ */
 function reloadOnHangup(
   daemon: Daemon,
   initial: LoadedConfig,
@@ -81,15 +85,13 @@ function reloadOnHangup(
   adjust: (config: Config) => Config,
 ): () => void {
   const { log } = daemon;
-  let current = initial;
   const reload = () => {
     try {
-      const loaded = reloadConfig(current, source);
+      const loaded = reloadConfig(initial, source);
       for (const setting of loaded.restart) {
         log.warn({ setting }, 'this setting changes at the next start only');
       }
       daemon.reconfigure(adjust(loaded.config));
-      current = loaded;
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
       if (!(error instanceof Failure)) throw error;

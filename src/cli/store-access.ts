@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Door, readDoor } from '../administration/door.ts';
 import type { Verb } from '../administration/verb.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import { openStore } from '../store/lowdb/open.ts';
+import { patience } from '../store/lowdb/patience.ts';
 import { say } from './terminal.ts';
 
 interface Request {
@@ -14,9 +14,8 @@ interface Request {
   readonly dataDir: string;
 }
 
-/** Milliseconds for whoever has the store to let go of it, or to open its door. */
+/** Milliseconds for a process that has the store to let go of it, or to open its door. */
 const PATIENCE = 10_000;
-const PAUSE = 40;
 /** Milliseconds for one answer of the daemon. */
 const ANSWER = 30_000;
 
@@ -35,7 +34,7 @@ export async function administer(verb: Verb, request: Request): Promise<object> 
       status: 404,
     });
   }
-  const end = Date.now() + PATIENCE;
+  const wait = patience(PATIENCE);
   for (;;) {
     const locked = await attempt(verb, request, directory);
     if (!(locked instanceof Failure)) return locked.result;
@@ -43,9 +42,7 @@ export async function administer(verb: Verb, request: Request): Promise<object> 
     const door = readDoor(request.dataDir);
     const asked = door && (await ask(door, verb, request));
     if (asked) return asked.result;
-    if (Date.now() > end) throw locked;
-    // Those who wait shall not all come back at the same moment.
-    await delay(PAUSE * (0.5 + Math.random()));
+    await wait(locked);
   }
 }
 

@@ -18,7 +18,7 @@ const summary = {
 };
 
 /** The batch JSON result of interface part 2.8. */
-export const batchResult = v.object({
+const batchResult = v.object({
   requestId: v.string(),
   operation: v.string(),
   status: v.literal('completed'),

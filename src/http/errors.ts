@@ -42,7 +42,7 @@ const FRAMEWORK: Readonly<Record<string, readonly [code: string, message: string
 };
 
 /** Anything thrown while a request was worked on, as the Failure that is told to the client. */
-export function failureOf(error: unknown): Failure {
+function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Error && error.cause instanceof Failure) return error.cause;
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError>;

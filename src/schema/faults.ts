@@ -30,6 +30,8 @@ export function formatPath(path: Path): string {
     .join('');
 }
 
+const keyOf = (path: Path) => JSON.stringify(path);
+
 /**
  * Checks a value of any depth and finds everything that is wrong with it, unknown properties
  * included; of one place, the first fault only.
@@ -41,24 +43,24 @@ export function checkAll<Output>(
 ): { readonly output: Output } | { readonly faults: readonly Fault[] } {
   const faults = new Map<string, Fault>();
   const add = (path: Path, message: string) => {
-    const key = JSON.stringify(path);
+    const key = keyOf(path);
     if (!faults.has(key)) faults.set(key, { path, message });
   };
-  const lists: Path[] = [];
+  const lists = new Set<string>();
   for (const { path, known, schema: own, value: part } of [
     { path: [], known: null, schema, value },
     ...places(schema, value),
   ]) {
     if (known !== null) add(path, unknown(String(path.at(-1)), known));
     if (!own || !isListInstead(own, part)) continue;
-    lists.push(path);
+    lists.add(keyOf(path));
     add(path, 'expected an object, received a list');
   }
   const parsed = v.safeParse(schema, value);
   if (parsed.success && faults.size === 0) return { output: parsed.output };
   for (const issue of parsed.issues ?? []) {
     const path = (issue.path ?? []).map(({ key }) => key as string | number);
-    if (lists.some((list) => list.every((key, index) => key === path[index]))) continue;
+    if ([...path, ''].some((_, length) => lists.has(keyOf(path.slice(0, length))))) continue;
     const last = issue.path?.at(-1);
     const place = schemaAt(schema, value, path);
     if (issue.type === 'raw_check') add(path, issue.message);
@@ -85,7 +87,7 @@ function unknown(name: string, known: readonly string[]): string {
 /** The name that somebody may have meant, if one is close enough to be likely. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const reach = name.length < 6 ? 1 : 2;
+  const reach = name.length < 3 ? 0 : name.length < 6 ? 1 : 2;
   const [best] = known
     .map((candidate) => ({ candidate, steps: distance(plain(name), plain(candidate)) }))
     .filter(({ steps }) => steps <= reach)

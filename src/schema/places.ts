@@ -71,7 +71,11 @@ export function insideOf(schema: v.GenericSchema, value: unknown): Inside {
 /** Whether a list stands where an object should, which Valibot takes for one with numbers as names. */
 export function isListInstead(schema: v.GenericSchema, value: unknown): boolean {
   const inside = Array.isArray(value) ? insideOf(schema, value) : null;
-  return inside !== null && ('entries' in inside || 'key' in inside);
+  return inside !== null && !isList(inside);
+}
+
+function isList(inside: NonNullable<Inside>): boolean {
+  return 'each' in inside && !('key' in inside);
 }
 
 /** Every place in a value, the root left out, each before what is below it. */
@@ -82,7 +86,7 @@ export function* places(
 ): Generator<Place, void> {
   const inside = insideOf(schema, value);
   if (inside === null || typeof value !== 'object' || value === null) return;
-  if (isListInstead(schema, value)) return;
+  if (isList(inside) !== Array.isArray(value)) return;
   const keys: readonly (string | number)[] = Array.isArray(value)
     ? [...value.keys()]
     : Object.keys(value);
@@ -129,7 +133,8 @@ export function schemaAt(
     return { schema: v.picklist(variant.options.map((option) => literalOf(variant, option))) };
   }
   if (inside === null) return undefined;
-  const next = 'each' in inside ? inside.each : inside.entries[first];
+  const named = 'entries' in inside && Object.hasOwn(inside.entries, first);
+  const next = 'each' in inside ? inside.each : named ? inside.entries[first] : undefined;
   if (next === undefined) return undefined;
   if (rest.length === 0) return { schema: next, ...('key' in inside && { key: inside.key }) };
   return schemaAt(next, valueAt(value, [first]), rest);

@@ -24,7 +24,13 @@ export function checkAmount(amount: number, param: string): void {
 /** Adds credits. @throws Failure invalid_request where the account would have had too many to count */
 export function grant<Holder extends Account>(account: Holder, amount: number): Holder {
   checkAmount(amount, 'credits');
-  checkAmount(account.granted + amount, 'credits');
+  if (account.granted + amount > MAX_CREDITS) {
+    throw new Failure(
+      'invalid_request',
+      `credits: the account has had ${toCredits(account.granted)}; expected at most ${toCredits(MAX_CREDITS)} in all`,
+      { param: 'credits' },
+    );
+  }
   return { ...account, granted: account.granted + amount };
 }
 

@@ -6,9 +6,10 @@ import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
 import { reportText } from './report.ts';
+import { store } from './store/suite.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
 
-const suites: Record<string, Suite> = { images };
+const suites: Record<string, Suite> = { images, store };
 
 const usage = `npm run bench -- SUITE [options]
 

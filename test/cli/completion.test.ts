@@ -125,6 +125,8 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel conv', ['convert']],
   ['oriel re', ['resize']],
   ['oriel zz', []],
+  ['oriel config ', ['check', 'help', 'print', 'schema']],
+  ['oriel config print --', ['--help', '--json']],
   ['oriel convert --form', ['--format']],
   ['oriel convert --fit', []],
   ['oriel resize --fit cover --wid', ['--width']],

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { declared, insideOf } from '../../src/schema/places.ts';
@@ -159,6 +161,25 @@ describe('oriel.schema.json', () => {
     const { status, out, stderr } = await oriel(['config', 'schema']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(out)).toEqual(file);
+  });
+
+  it('accepts what the files say, and refuses what config check refuses', () => {
+    const validate = new Ajv({ formats: { date: true } }).compile(file as object);
+    for (const contents of [DEFAULTS, SANDBOX, uncommented]) {
+      expect(validate(parse(contents)), JSON.stringify(validate.errors)).toBe(true);
+    }
+    for (const wrong of [
+      { pol: 1 },
+      { server: { port: 65_536 } },
+      { server: { grace: 30 } },
+      { batch: { memory: '64mb' } },
+      { providers: { p: { kind: 'azure' } } },
+      { providers: { 'a b': { kind: 'sandbox' } } },
+      { models: { m: { type: 'text', routes: [] } } },
+      { models: { m: { type: 'video', routes: [{ provider: 'p' }] } } },
+    ]) {
+      expect(validate(wrong), JSON.stringify(wrong)).toBe(false);
+    }
   });
 
   it('describes every setting, in words of JSON Schema alone', () => {

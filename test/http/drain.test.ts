@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
+import { oriel } from '../oriel.ts';
 
 const FILE = 'not an image, but bytes that can be hashed';
 const BODY = `--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n${FILE}\r\n--b--\r\n`;
@@ -47,6 +48,19 @@ it('finishes what is under way, and takes nothing new', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   expect(answer).toMatch(/connection: close/i);
   expect(answer).toContain('"succeeded":1');
+  expect((await daemon.ended).code).toBe(0);
+});
+
+it('takes administration until the last request is done', async () => {
+  const daemon = await startDaemon();
+  const socket = await halfAnUpload(daemon);
+  daemon.child.kill('SIGTERM');
+  await daemon.logged('draining');
+  const { status, out } = await oriel(['accounts', 'list', '--data', daemon.data]);
+  expect([status, out]).toEqual([0, expect.stringContaining('owner')]);
+  expect(daemon.log).toContainEqual(expect.objectContaining({ path: '/accounts/list' }));
+  socket.write(BODY.slice(50));
+  await rest(socket);
   expect((await daemon.ended).code).toBe(0);
 });
 

@@ -139,3 +139,17 @@ it('a daemon that was killed leaves a store that commands open at once', async (
   expect(status).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ credits: { granted: 1001 } });
 });
+
+it('a daemon starts while commands have its store by turns', async () => {
+  const data = temporaryFolder();
+  expect((await oriel(['accounts', 'create', 'ci', '--data', data])).status).toBe(0);
+  const grants = Array.from({ length: 6 }, () =>
+    oriel(['accounts', 'grant', 'ci', '1', '--data', data]),
+  );
+  const { stop } = await startDaemon({ data });
+  const ends = await Promise.all(grants);
+  expect(ends.filter(({ status }) => status !== 0)).toEqual([]);
+  await stop();
+  const { out } = await oriel(['accounts', 'show', 'ci', '--json', '--data', data]);
+  expect(JSON.parse(out)).toMatchObject({ credits: { granted: 6 } });
+});

@@ -3,7 +3,7 @@ import { nameOf, type ShardKey, shardOf } from './checkpoint.ts';
 import { unavailable } from './faults.ts';
 import type { Journal } from './journal.ts';
 import { encodeLine } from './journal-line.ts';
-import type { Change, Collection, State } from './state.ts';
+import { type Change, COLLECTIONS, type Collection, type State } from './state.ts';
 
 /** How long what nobody waits for may stay in memory, in milliseconds. */
 const PATIENCE = 5;
@@ -15,12 +15,18 @@ export interface Commit {
   readonly bytes: number;
 }
 
+/** What a batch does to one row. */
+interface RowChange {
+  /** What would undo it. */
+  readonly before: Change;
+  /** The last of several: a row that changes often is written once. */
+  change: Change;
+  json: string | null;
+}
+
 /** Transactions that reach the disk together. */
 class Batch {
-  /** The last change of each row; a row that changed often is written once. */
-  readonly changes = new Map<string, { readonly change: Change; readonly json: string | null }>();
-  /** What each row was before the batch. */
-  readonly before = new Map<string, Change>();
+  readonly rows = new Map<number, RowChange>();
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (failure: Failure) => void;
@@ -36,8 +42,9 @@ class Batch {
   }
 
   get json(): string {
-    const changes = [...this.changes.values()];
-    return `[${changes.map(({ change, json }) => json ?? JSON.stringify(change)).join(',')}]`;
+    const parts: string[] = [];
+    for (const { change, json } of this.rows.values()) parts.push(json ?? JSON.stringify(change));
+    return `[${parts.join(',')}]`;
   }
 }
 
@@ -47,8 +54,9 @@ interface CommitOptions {
   readonly onCommit: ((commit: Commit) => void) | undefined;
 }
 
-function rowKey(collection: Collection, order: number): string {
-  return `${collection} ${order}`;
+/** One number for a row of any collection: a text would take longer to make than to look up. */
+function rowKey(collection: Collection, order: number): number {
+  return order * COLLECTIONS.length + COLLECTIONS.indexOf(collection);
 }
 
 /** @throws Failure invalid_request where a value in it is none that JSON has, or lies too deep */
@@ -58,10 +66,6 @@ function asJson(change: Change): string {
   } catch (error) {
     throw new Failure('invalid_request', 'the task cannot be written as JSON', { cause: error });
   }
-}
-
-function nextTick(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 /**
@@ -74,8 +78,9 @@ export class Commits {
   #journal: Journal;
   #writing: Batch | null = null;
   #gathering = new Batch();
-  #running = false;
-  #loop: Promise<void> | null = null;
+  #isScheduled = false;
+  #isBusy = false;
+  #underWay: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   /** Set where the journal could not be cut back: nothing may be appended to it any more. */
   #broken: Failure | null = null;
@@ -98,40 +103,47 @@ export class Commits {
     // A task bears JSON from outside: what cannot be written is found before anything is changed.
     const texts = changes.map((change) => (change[0] === 'tasks' ? asJson(change) : null));
     const batch = this.#gathering;
-    for (const [at, change] of changes.entries()) {
-      const key = rowKey(change[0], change[1]);
+    for (let at = 0; at < changes.length; at += 1) {
+      const change = changes[at]!;
+      const json = texts[at]!;
       const before = this.#state.apply(change);
-      if (!batch.before.has(key)) batch.before.set(key, before);
-      batch.changes.set(key, { change, json: texts[at]! });
+      const key = rowKey(change[0], change[1]);
+      const row = batch.rows.get(key);
+      if (row) {
+        row.change = change;
+        row.json = json;
+      } else {
+        batch.rows.set(key, { before, change, json });
+      }
     }
     batch.transactions += 1;
-    if (lazy) this.#timer ??= setTimeout(() => this.#start(), PATIENCE);
-    else this.#start();
+    if (lazy) this.#timer ??= setTimeout(() => this.#write(), PATIENCE);
+    else this.#schedule();
     return batch.durable;
   }
 
   /** Resolves when all that was changed so far is on disk; at once where it is. Rejects with its undoing. */
   flushed(): Promise<void> | null {
     if (this.#gathering.transactions === 0) return this.#writing?.durable ?? null;
-    this.#start();
+    this.#schedule();
     return this.#gathering.durable;
   }
 
   /** The same for one row. */
   settled(collection: Collection, order: number): Promise<void> | null {
     const key = rowKey(collection, order);
-    if (this.#gathering.changes.has(key)) {
-      this.#start();
+    if (this.#gathering.rows.has(key)) {
+      this.#schedule();
       return this.#gathering.durable;
     }
-    return this.#writing?.changes.has(key) ? this.#writing.durable : null;
+    return this.#writing?.rows.has(key) ? this.#writing.durable : null;
   }
 
   /** A row as it is on disk, whatever is under way. */
   durable<Row>(collection: Collection, order: number): Row | null {
     const key = rowKey(collection, order);
-    const before = this.#writing?.before.get(key) ?? this.#gathering.before.get(key);
-    if (before) return before[2] as Row | null;
+    const changed = this.#writing?.rows.get(key) ?? this.#gathering.rows.get(key);
+    if (changed) return changed.before[2] as Row | null;
     return ((this.#state[collection].rows.get(order) as unknown) ?? null) as Row | null;
   }
 
@@ -155,47 +167,54 @@ export class Commits {
   /** Writes down the rest, and closes the journal. */
   async close(): Promise<void> {
     await this.flushed()?.catch(() => {});
-    await this.#loop;
+    await this.#underWay;
     await this.#journal.close();
   }
 
-  #start(): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
-    if (this.#running) return;
-    this.#running = true;
-    this.#loop = this.#run();
+  /** Has what gathers written by the end of this turn, so that all it still brings goes along. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => {
+      this.#isScheduled = false;
+      this.#write();
+    });
   }
 
-  async #run(): Promise<void> {
-    // All that the present callbacks still bring goes into the first batch.
-    await nextTick();
-    while (this.#gathering.transactions > 0) {
-      const batch = this.#gathering;
-      this.#writing = batch;
-      this.#gathering = new Batch();
-      const started = performance.now();
-      let bytes: Buffer;
-      try {
-        if (this.#broken) throw this.#broken;
-        bytes = encodeLine(batch.json);
-        await this.#journal.append(bytes);
-      } catch (error) {
-        await this.#undo(error);
-        continue;
-      }
-      this.#writing = null;
-      for (const { change } of batch.changes.values()) this.markChanged(change[0], change[1]);
-      batch.resolve();
-      this.#options.onCommit?.({
-        milliseconds: performance.now() - started,
-        transactions: batch.transactions,
-        bytes: bytes.length,
-      });
-      this.#journal = await this.#options.between(this.#journal);
-      await nextTick();
+  /** Gives the disk what has gathered, unless it is at work. */
+  #write(): void {
+    if (this.#isBusy || this.#gathering.transactions === 0) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#isBusy = true;
+    this.#writing = this.#gathering;
+    this.#gathering = new Batch();
+    this.#underWay = this.#commit(this.#writing);
+  }
+
+  async #commit(batch: Batch): Promise<void> {
+    const started = performance.now();
+    let bytes: Buffer;
+    try {
+      if (this.#broken) throw this.#broken;
+      bytes = encodeLine(batch.json);
+      await this.#journal.append(bytes);
+    } catch (error) {
+      await this.#undo(error);
+      this.#isBusy = false;
+      this.#write();
+      return;
     }
-    this.#running = false;
+    const milliseconds = performance.now() - started;
+    this.#writing = null;
+    for (const { change } of batch.rows.values()) this.markChanged(change[0], change[1]);
+    this.#journal = await this.#options.between(this.#journal);
+    this.#isBusy = false;
+    // The disk goes on with the next before those of this batch go on with their work.
+    this.#write();
+    batch.resolve();
+    const { transactions } = batch;
+    this.#options.onCommit?.({ milliseconds, transactions, bytes: bytes.length });
   }
 
   /** Takes back the batch that failed and the one behind it, which was computed upon it. */
@@ -204,8 +223,8 @@ export class Commits {
     const failed = [this.#gathering, this.#writing!];
     this.#gathering = new Batch();
     this.#writing = null;
-    for (const { before } of failed) {
-      for (const change of before.values()) this.#state.apply(change);
+    for (const { rows } of failed) {
+      for (const { before } of rows.values()) this.#state.apply(before);
     }
     try {
       await this.#journal.cut();

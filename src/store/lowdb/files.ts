@@ -1,5 +1,5 @@
 import * as disk from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 
 /** What the driver asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
 export type Files = Pick<
@@ -64,15 +64,6 @@ export async function namesIn(files: Files, folder: string): Promise<string[]> {
     if (isMissing(error)) return [];
     throw error;
   }
-}
-
-/** Removes what is not needed of a folder. */
-export async function removeAll(
-  files: Files,
-  folder: string,
-  names: readonly string[],
-): Promise<void> {
-  for (const name of names) await remove(files, join(folder, name));
 }
 
 export function isMissing(error: unknown): boolean {

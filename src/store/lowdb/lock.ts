@@ -35,6 +35,8 @@ async function take(files: Files, path: string, owner: Owner): Promise<void> {
   const handle = await files.open(beside, 'w', 0o600);
   try {
     await handle.writeFile(JSON.stringify(owner));
+    // After a power cut the name must not lead to an empty file, which nobody could tell from another's.
+    await handle.sync();
   } finally {
     await handle.close();
   }

@@ -1,10 +1,12 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
 import { owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
+import { gate, type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const unavailable = expect.objectContaining({
   name: 'Failure',
@@ -64,23 +66,23 @@ describe('a disk that fails', () => {
 
   it('rejects what was computed upon what failed, and takes what comes later', async () => {
     const { disk, store, key, account } = await onDisk();
-    const gate = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
+    const go = gate();
+    const reached = gate();
     disk.hook = async (operation) => {
       if (operation !== 'write') return;
-      reached.resolve();
-      await gate.promise;
+      reached.open();
+      await go.passed;
       disk.hook = () => {};
       throw systemError('ENOSPC');
     };
     const first = store.createTask(taskFor(key, { reservation: 60 }));
-    await reached.promise;
+    await reached.passed;
     const behind = store.grant(account.id, 11);
     // It sees what the first has reserved, although nobody outside does.
     await expect(store.createTask(taskFor(key, { reservation: 60 }))).rejects.toMatchObject({
       code: 'insufficient_credits',
     });
-    gate.resolve();
+    go.open();
     await expect(first).rejects.toEqual(unavailable);
     await expect(behind).rejects.toEqual(unavailable);
     await store.createTask(taskFor(key, { reservation: 60 }));
@@ -92,8 +94,6 @@ describe('a disk that fails', () => {
     const { directory, disk, store, key, account } = await onDisk();
     const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
     // Two steps of one write: the disk is full after the first.
-    const { appendFileSync } = await import('node:fs');
-    const { join } = await import('node:path');
     disk.hook = (operation) => {
       if (operation !== 'write') return;
       appendFileSync(join(directory, 'journal', '00000001.journal'), '01234567 00000100 [["acc');
@@ -121,7 +121,7 @@ describe('a disk that fails', () => {
     await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
     disk.hook = () => {};
     await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
-    await expect(store.createTask(taskFor(key))).rejects.toEqual(unavailable);
+    await expect(store.createTask(taskFor(key, { reservation: 1 }))).rejects.toEqual(unavailable);
     expect(await store.findAccount(account.id)).toMatchObject({ granted: 100 });
     await store.close();
     const again = await openStore({ directory });
@@ -137,17 +137,17 @@ describe('a disk that fails', () => {
 });
 
 describe('a disk that is slow', () => {
-  /** A store whose next write waits for `gate`. */
+  /** A store whose next write waits for `go`. */
   async function stopped() {
     const made = await onDisk();
-    const gate = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
+    const go = gate();
+    const reached = gate();
     made.disk.hook = async (operation) => {
       if (operation !== 'write') return;
-      reached.resolve();
-      await gate.promise;
+      reached.open();
+      await go.passed;
     };
-    return { ...made, gate, reached };
+    return { ...made, go, reached };
   }
 
   /** Whether something has come by the time that everything ready has been done. */
@@ -164,26 +164,26 @@ describe('a disk that is slow', () => {
   }
 
   it('shows nothing that a crash would take back', async () => {
-    const { store, account, gate, reached } = await stopped();
+    const { store, account, go, reached } = await stopped();
     const granted = store.grant(account.id, 5);
-    await reached.promise;
+    await reached.passed;
     const found = store.findAccount(account.id);
     const listed = store.listAccounts();
     const ledger = store.listLedger(account.id, { limit: 1 });
     for (const read of [granted, found, listed, ledger]) expect(await isPending(read)).toBe(true);
-    gate.resolve();
+    go.open();
     expect(await found).toMatchObject({ granted: 105 });
     expect(await listed).toMatchObject([{ granted: 105 }]);
     expect(await ledger).toMatchObject([{ amount: 5 }]);
   });
 
   it('holds up no request: a key is told as it was on disk last', async () => {
-    const { store, account, key, gate, reached } = await stopped();
+    const { store, account, key, go, reached } = await stopped();
     const granted = store.grant(account.id, 5);
     const revoked = store.revokeKey(key.id);
-    await reached.promise;
+    await reached.passed;
     expect(await store.findKey(key.hash)).toEqual({ key, account });
-    gate.resolve();
+    go.open();
     await Promise.all([granted, revoked]);
     const after = await store.findKey(key.hash);
     expect(after!.key.revokedAt).not.toBeNull();
@@ -191,35 +191,35 @@ describe('a disk that is slow', () => {
   });
 
   it('holds up only those who read what is being written', async () => {
-    const { store, key, account, gate, reached, disk } = await stopped();
+    const { store, key, account, go, reached, disk } = await stopped();
     const hook = disk.hook;
     disk.hook = () => {};
     const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
     disk.hook = hook;
     const granted = store.grant(account.id, 5);
-    await reached.promise;
+    await reached.passed;
     expect(await store.findTask(account.id, task.id)).toEqual(task);
-    gate.resolve();
+    go.open();
     await granted;
   });
 
   it('gives the same task to a request repeated meanwhile only once it is there', async () => {
-    const { store, key, gate, reached } = await stopped();
+    const { store, key, go, reached } = await stopped();
     const idempotency = { key: 'k', fingerprint: 'f' };
     const task = taskFor(key, { reservation: 1, idempotency });
     const first = store.createTask(task);
-    await reached.promise;
+    await reached.passed;
     const second = store.createTask(task);
     expect(await isPending(second)).toBe(true);
-    gate.resolve();
+    go.open();
     expect(await second).toEqual({ created: false, task: (await first).task });
   });
 
   it('lets a settled request go at once, and writes the charge before it closes', async () => {
-    const { directory, store, key, account, gate } = await stopped();
+    const { directory, store, key, account, go } = await stopped();
     const holder = { accountId: account.id, keyId: key.id };
     expect(await store.settle(holder, { model: 'm', counts: {}, charge: 3 })).toBe(3);
-    gate.resolve();
+    go.open();
     await store.close();
     const again = await openStore({ directory });
     expect(await again.findAccount(account.id)).toMatchObject({ spent: 3 });

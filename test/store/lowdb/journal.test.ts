@@ -9,6 +9,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
 import { owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
+import { hastyFiles } from './hooked-files.ts';
 
 const FIRST = join('journal', '00000001.journal');
 
@@ -46,13 +47,16 @@ async function open(directory: string) {
   const recoveries: Recovery[] = [];
   const store = await openStore({
     directory,
+    files: hastyFiles,
     onRecovery: (recovery) => recoveries.push(recovery),
   });
   return { store, recoveries };
 }
 
 describe('a journal', () => {
-  it('cut at any byte gives every transaction before the cut, and none in part', async () => {
+  it('cut at any byte gives all before the cut, and nothing in part', {
+    timeout: 300_000,
+  }, async () => {
     const { directory, bytes, ends } = await journalled();
     const lines = new Set<number>();
     for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) lines.add(at + 1);
@@ -94,7 +98,9 @@ describe('a journal', () => {
     await again.store.close();
   });
 
-  it('damaged before its last batch is refused wherever it is, and left as it is', async () => {
+  it('damaged anywhere before its last batch is refused and kept', {
+    timeout: 300_000,
+  }, async () => {
     const { directory, bytes, ends } = await journalled();
     const last = ends.at(-2)!.length;
     const path = join(directory, FIRST);
@@ -107,7 +113,7 @@ describe('a journal', () => {
       damaged[at]! ^= 0x04;
       writeFileSync(path, damaged);
       const offset = starts.findLast((start) => start <= at);
-      await expect(openStore({ directory })).rejects.toMatchObject({
+      await expect(openStore({ directory, files: hastyFiles })).rejects.toMatchObject({
         name: 'Failure',
         code: 'store_corrupt',
         message: expect.stringContaining(`${path}, byte ${offset}: `),

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startDaemon } from '../daemon.ts';
+import { handOver, oriel, type Running, start, startProgram, temporaryFolder } from '../oriel.ts';
+
+/** Resolves with what a process has said on standard error once that matches. */
+async function said({ child, ended }: Running, pattern: RegExp): Promise<string> {
+  let text = '';
+  const matched = new Promise<string>((resolve) => {
+    child.stderr!.on('data', (chunk) => {
+      text += String(chunk);
+      if (pattern.test(text)) resolve(text);
+    });
+  });
+  const gone = ended.then(({ status }) => {
+    throw new Error(`it ended with ${status} and said: ${text}`);
+  });
+  return Promise.race([matched, gone]);
+}
+
+/** Every file and folder below one, with its permissions. */
+function modesBelow(folder: string): [string, string][] {
+  return readdirSync(folder, { recursive: true })
+    .map(String)
+    .map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
+}
+
+describe('the first start', () => {
+  it('prints a key once, and curl lines that work as pasted', async () => {
+    const cwd = temporaryFolder();
+    const running = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
+    const text = await said(running, /curl.*\n.*curl.*\n/);
+    const lines = text.match(/^ +curl .*$/gm)!;
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      const { code, out } = await startProgram('sh', ['-c', `${line} --silent --fail`]).ended;
+      expect({ code, answer: JSON.parse(out) }).toMatchObject({
+        code: 0,
+        answer: { object: expect.any(String) },
+      });
+    }
+    running.child.kill('SIGTERM');
+    const { code, out } = await running.ended;
+    expect(code).toBe(0);
+    const key = /oriel_\w{43}/.exec(text)![0];
+    expect(out).not.toContain(key);
+
+    const again = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
+    await once(again.child.stdout!, 'data');
+    again.child.kill('SIGTERM');
+    expect((await again.ended).stderr).toBe('');
+  });
+
+  it('leaves nothing that others may read', async () => {
+    const daemon = await startDaemon({ data: join(temporaryFolder(), 'data'), cwd: '/' });
+    for (const [name, mode] of modesBelow(daemon.data)) {
+      expect(mode, name).toMatch(/^[67]00$/);
+    }
+  });
+});
+
+describe('a daemon that cannot start says why', () => {
+  it('where another program listens', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const args = ['serve', '--port', String(port), '--data', temporaryFolder()];
+    const { code, stderr } = await oriel(args);
+    other.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `oriel: cannot listen on 127.0.0.1:${port}: another program listens there\n`,
+    });
+  });
+
+  it('where the machine has no such address', async () => {
+    const args = ['serve', '--host', '192.0.2.1', '--port', '0', '--data', temporaryFolder()];
+    expect(await oriel(args)).toMatchObject({
+      code: 1,
+      stderr: 'oriel: cannot listen on 192.0.2.1:0: this machine has no such address\n',
+    });
+  });
+
+  it('where another daemon has the data directory', async () => {
+    const daemon = await startDaemon();
+    const { code, stderr } = await oriel(['serve', '--port', '0', '--data', daemon.data]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `oriel: ${daemon.data}/store/lock: process ${daemon.child.pid} is using this store\n`,
+    });
+    expect((await daemon.request('/v1/account')).status).toBe(200);
+  });
+
+  it('where the data directory cannot be written', async () => {
+    const folder = temporaryFolder();
+    handOver(folder);
+    mkdirSync(join(folder, 'data'), { mode: 0o500 });
+    const args = ['serve', '--port', '0', '--data', join(folder, 'data', 'deep')];
+    const { code, stderr } = await oriel(args, { cwd: folder, unprivileged: true });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^oriel: .*permission denied.*data/);
+  });
+
+  it('where the key that somebody chose could be guessed', async () => {
+    const args = ['serve', '--port', '0', '--data', temporaryFolder()];
+    const { code, stderr } = await oriel(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'oriel: ORIEL_BOOTSTRAP_KEY: expected 24 to 512 printable ASCII characters without spaces\n',
+    });
+  });
+
+  it('where the configuration is at fault', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'oriel.yaml'), 'server: { port: 99999 }\n');
+    const { code, stderr } = await oriel(['serve'], { cwd: folder });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/oriel\.yaml:1: server\.port: expected an integer from 0 to 65535/);
+  });
+
+  it.each([
+    ['--port', 'http', '--port: expected an integer from 0 to 65535, received "http"'],
+    ['--log-format', 'xml', '--log-format: expected one of auto, pretty, json, received "xml"'],
+  ])('where %s makes no sense', async (flag, value, message) => {
+    const { code, stderr } = await oriel(['serve', flag, value]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `oriel: ${message}\n` });
+  });
+});
+
+it('starts again after kill -9, with all that was there', async () => {
+  const daemon = await startDaemon();
+  const created = await oriel(['accounts', 'create', 'kept', '--data', daemon.data]);
+  expect(created.code).toBe(0);
+  await daemon.stop('SIGKILL');
+  const again = await startDaemon({ data: daemon.data });
+  const { out } = await oriel(['accounts', 'list', '--json', '--data', again.data]);
+  const { accounts } = JSON.parse(out) as { accounts: { name: string }[] };
+  expect(accounts.map(({ name }) => name)).toEqual(['owner', 'kept']);
+});

@@ -1,0 +1,356 @@
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { contentBelow, filesBelow } from '../../cli/folder.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { audit, everyTask } from '../audit.ts';
+import { owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash.ts';
+import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
+
+/** So short that a checkpoint is made every few transactions. */
+const journalLimit = 3000;
+
+/** What somebody outside knows to have happened. */
+interface Known {
+  readonly made: string[];
+  readonly ended: string[];
+}
+
+/** Uses a store until several checkpoints have been made. */
+async function use(store: Store, known: Known, rounds = 12): Promise<void> {
+  const account = await store.findAccount('owner');
+  const [key] = account ? await store.listKeys(account.id) : [(await owner(store, 1_000_000)).key];
+  for (let round = 0; round < rounds; round += 1) {
+    const { task } = await store.createTask(taskFor(key!, { reservation: 3 }));
+    known.made.push(task.id);
+    await store.claimTask(task.id);
+    await store.completeTask(task.id, { result: { round }, charge: 2, counts: {} });
+    known.ended.push(task.id);
+    await store.settle(
+      { accountId: key!.accountId, keyId: key!.id },
+      { model: 'm', counts: {}, charge: 1 },
+    );
+  }
+}
+
+/** Uses a store until something has happened in the background. */
+async function useUntil(store: Store, known: Known, happened: () => boolean): Promise<void> {
+  for (let round = 0; round < 500 && !happened(); round += 1) await use(store, known, 1);
+  expect(happened()).toBe(true);
+}
+
+async function expectKnown(store: Store, { made, ended }: Known): Promise<void> {
+  const tasks = new Map((await everyTask(store)).map((task) => [task.id, task]));
+  expect(made.filter((id) => !tasks.has(id))).toEqual([]);
+  expect(ended.filter((id) => tasks.get(id)?.status !== 'completed')).toEqual([]);
+  expect(await audit(store)).toEqual([]);
+}
+
+/** A directory with a checkpoint, closed. */
+async function checkpointed() {
+  const directory = temporaryFolder();
+  const known: Known = { made: [], ended: [] };
+  const store = await openStore({ directory, journalLimit });
+  await use(store, known);
+  await store.close();
+  expect(filesBelow(directory)).toContain('checkpoint.json');
+  return { directory, known };
+}
+
+function filesLike(directory: string, pattern: RegExp): string[] {
+  const found = filesBelow(directory).filter((path) => pattern.test(path));
+  expect(found).not.toEqual([]);
+  return found;
+}
+
+describe('a checkpoint', () => {
+  it('takes over from the journals, which go', async () => {
+    const { directory, known } = await checkpointed();
+    const journals = readdirSync(join(directory, 'journal'));
+    expect(journals.length).toBeLessThanOrEqual(2);
+    expect(journals).not.toContain('00000001.journal');
+    const { shards } = JSON.parse(readFileSync(join(directory, 'checkpoint.json'), 'utf8')) as {
+      shards: { file: string }[];
+    };
+    expect(readdirSync(join(directory, 'shards')).sort()).toEqual(
+      shards.map(({ file }) => file).sort(),
+    );
+    const store = await openStore({ directory, journalLimit });
+    await expectKnown(store, known);
+    await store.close();
+  });
+
+  it('is right whenever the machine dies', async () => {
+    const directory = temporaryFolder();
+    const copies: { copy: string; known: Known; after: string }[] = [];
+    const known: Known = { made: [], ended: [] };
+    let under = false;
+    const files = hookedFiles((operation, path) => {
+      if (!under) return;
+      copies.push({
+        copy: copyOfCrashed(directory),
+        known: { made: [...known.made], ended: [...known.ended] },
+        after: `${operation} ${path.slice(directory.length + 1)}`,
+      });
+    });
+    const store = await openStore({ directory, journalLimit, files });
+    await use(store, known, 1);
+    under = true;
+    await useUntil(store, known, () => copies.some(({ after }) => /^unlink shards/.test(after)));
+    await use(store, known, 4);
+    under = false;
+    await store.close();
+    const steps = new Set(
+      copies.map(({ after }) => after.replaceAll(/\d+/g, 'N').replace(/(shards\/)[a-z]+/, '$1X')),
+    );
+    expect([...steps].sort()).toEqual(
+      [
+        'open checkpoint.json.new',
+        'open journal',
+        'open journal/N.journal.new',
+        'open shards',
+        'open shards/X-N.N.json.new',
+        'open ',
+        'rename checkpoint.json',
+        'rename journal/N.journal',
+        'rename shards/X-N.N.json',
+        'sync ',
+        'sync checkpoint.json.new',
+        'sync journal',
+        'sync journal/N.journal.new',
+        'sync shards',
+        'sync shards/X-N.N.json.new',
+        'unlink journal/N.journal',
+        'unlink shards/X-N.N.json',
+        'write journal/N.journal.new',
+        'writeFile checkpoint.json.new',
+        'writeFile shards/X-N.N.json.new',
+      ].sort(),
+    );
+    for (const [at, { copy, known: then }] of copies.entries()) {
+      const crashed = await openStore({ directory: copy, journalLimit });
+      await expectKnown(crashed, then);
+      // And it goes on from there, through further checkpoints.
+      const more: Known = { made: [...then.made], ended: [...then.ended] };
+      if (at % 4 === 0) await use(crashed, more, 4);
+      await crashed.close();
+      const again = await openStore({ directory: copy, journalLimit });
+      await expectKnown(again, more);
+      await again.close();
+      rmSync(copy, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['a new journal', 'open', /journal\.new$/],
+    ["a new journal's name", 'rename', /journal$/],
+    ['a shard', 'writeFile', /shards/],
+    ["a shard's sync", 'sync', /shards.*json/],
+    ["a shard's name", 'rename', /shards/],
+    ['the list of shards', 'writeFile', /checkpoint/],
+    ["the list's name", 'rename', /checkpoint/],
+    ['the removal of a journal', 'unlink', /journal$/],
+    ['the removal of a shard', 'unlink', /shards/],
+  ])('that fails at %s is made later', async (_, operation, path) => {
+    const directory = temporaryFolder();
+    const disk: { hook: Hook } = { hook: () => {} };
+    const faults: unknown[] = [];
+    const known: Known = { made: [], ended: [] };
+    const store = await openStore({
+      directory,
+      journalLimit,
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFault: (error) => faults.push(error),
+    });
+    await use(store, known, 4);
+    disk.hook = (name, at) => {
+      if (name === operation && path.test(at)) throw systemError('ENOSPC');
+    };
+    await useUntil(store, known, () => faults.length > 0);
+    await use(store, known, 8);
+    await expectKnown(store, known);
+    const crashed = await openStore({ directory: copyOfCrashed(directory) });
+    await expectKnown(crashed, known);
+    await crashed.close();
+
+    disk.hook = () => {};
+    await use(store, known, 14);
+    await store.close();
+    expect(readdirSync(join(directory, 'journal')).length).toBeLessThanOrEqual(2);
+    const again = await openStore({ directory, journalLimit });
+    await expectKnown(again, known);
+    await again.close();
+  });
+
+  it('holds nothing that is not on disk in the journal', async () => {
+    const directory = temporaryFolder();
+    const disk: { hook: Hook } = { hook: () => {} };
+    const known: Known = { made: [], ended: [] };
+    const store = await openStore({
+      directory,
+      journalLimit,
+      files: hookedFiles((...args) => disk.hook(...args)),
+    });
+    await use(store, known, 4);
+    // Every other batch fails while checkpoints are made.
+    let writes = 0;
+    disk.hook = (operation) => {
+      if (operation !== 'write') return;
+      writes += 1;
+      if (writes % 2 === 0) throw systemError('EIO');
+    };
+    const account = await store.findAccount('owner');
+    let granted = account!.granted;
+    for (let n = 0; n < 60; n += 1) {
+      await store.grant(account!.id, 1, 'x'.repeat(300)).then(
+        () => {
+          granted += 1;
+        },
+        () => {},
+      );
+    }
+    expect(granted).toBeGreaterThan(account!.granted);
+    expect(granted).toBeLessThan(account!.granted + 60);
+    const crashed = await openStore({ directory: copyOfCrashed(directory) });
+    expect(await crashed.findAccount('owner')).toMatchObject({ granted });
+    await expectKnown(crashed, known);
+    await crashed.close();
+    disk.hook = () => {};
+    await store.close();
+  });
+
+  it('writes again only the shards in which something has changed', async () => {
+    const { directory } = await checkpointed();
+    const store = await openStore({ directory, journalLimit: 1e9 });
+    const [key] = await store.listKeys();
+    await Promise.all(
+      Array.from({ length: 1500 }, () => store.createTask(taskFor(key!, { reservation: 0 }))),
+    );
+    await store.close();
+    const shards = () => readdirSync(join(directory, 'shards')).sort();
+    const again = await openStore({ directory, journalLimit });
+    await again.createTask(taskFor(key!, { reservation: 0 }));
+    await again.close();
+    const before = shards();
+    expect(before.filter((name) => name.startsWith('tasks'))).toHaveLength(3);
+    const third = await openStore({ directory, journalLimit });
+    for (let n = 0; n < 12; n += 1) await third.grant(key!.accountId, 1, 'x'.repeat(300));
+    await third.close();
+    const changed = shards().filter((name) => !before.includes(name));
+    expect(changed.map((name) => name.replace(/\d+\.json/, ''))).toEqual([
+      'accounts-000000.',
+      'ledger-000000.',
+    ]);
+  });
+
+  it('is read by its owner alone, journals and lock too', async () => {
+    const directory = join(temporaryFolder(), 'a', 'b');
+    const mask = process.umask(0);
+    try {
+      const store = await openStore({ directory, journalLimit });
+      await use(store, { made: [], ended: [] });
+      const modes = (names: string[]) =>
+        new Set(names.map((name) => (statSync(join(directory, name)).mode & 0o777).toString(8)));
+      expect(modes(['', 'journal', 'shards', '..'])).toEqual(new Set(['700']));
+      expect(filesBelow(directory)).toContain('lock');
+      expect(modes(filesBelow(directory))).toEqual(new Set(['600']));
+      await store.close();
+      expect(filesBelow(directory)).not.toContain('lock');
+    } finally {
+      process.umask(mask);
+    }
+  });
+
+  it('leaves strangers in its folders alone', async () => {
+    const { directory, known } = await checkpointed();
+    for (const name of ['notes.txt', 'journal/00000001.journal.bak', 'shards/mine.json']) {
+      writeFileSync(join(directory, name), 'mine');
+    }
+    writeFileSync(join(directory, 'journal', '00000009.journal.new'), 'half');
+    writeFileSync(join(directory, 'shards', 'tasks-000000.99.json.new'), 'half');
+    const store = await openStore({ directory, journalLimit });
+    await use(store, known);
+    await store.close();
+    const left = filesBelow(directory);
+    expect(left).toEqual(expect.arrayContaining(['notes.txt', 'shards/mine.json']));
+    expect(left).toContain('journal/00000001.journal.bak');
+    expect(left.filter((path) => path.endsWith('.new'))).toEqual([]);
+  });
+});
+
+describe('a damaged store', () => {
+  const SHARD = /^shards\/tasks/;
+  const LIST = /^checkpoint\.json$/;
+  const JOURNAL = /^journal/;
+
+  const damages: [what: string, which: RegExp, damage: (path: string) => void][] = [
+    ['a shard that is gone', SHARD, (path) => rmSync(path)],
+    ['an empty shard', SHARD, (path) => truncateSync(path, 0)],
+    ['half a shard', SHARD, (path) => truncateSync(path, 100)],
+    ['a shard without rows', SHARD, (path) => writeFileSync(path, '{}')],
+    ['a shard that is null', SHARD, (path) => writeFileSync(path, 'null')],
+    ['a shard with another figure', SHARD, replaceDigit],
+    ['no list of shards', LIST, (path) => rmSync(path)],
+    ['an empty list of shards', LIST, (path) => truncateSync(path, 0)],
+    ['a list that is null', LIST, (path) => writeFileSync(path, 'null')],
+    ['a list of another shape', LIST, (path) => writeFileSync(path, '[]')],
+    ['a list with another figure', LIST, replaceDigit],
+    ['a list of another version', LIST, (path) => writeFileSync(path, '{"version":2}')],
+    ['no journal', JOURNAL, (path) => rmSync(path)],
+    [
+      'a journal of another number',
+      JOURNAL,
+      (path) => {
+        copyFileSync(path, path.replace(/\d{8}\.journal$/, '00000001.journal'));
+        rmSync(path);
+      },
+    ],
+  ];
+
+  function replaceDigit(path: string): void {
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(/:1(?=\d{3})/, ':2'));
+    expect(readFileSync(path, 'utf8')).not.toBe(text);
+  }
+
+  it.each(damages)('with %s is refused and left as it is', async (_, which, damage) => {
+    const { directory } = await checkpointed();
+    const damaged = filesLike(directory, which);
+    for (const path of damaged) damage(join(directory, path));
+    const before = contentBelow(directory);
+    await expect(openStore({ directory })).rejects.toMatchObject({
+      name: 'Failure',
+      code: 'store_corrupt',
+      message: expect.stringContaining(directory),
+    });
+    expect(contentBelow(directory)).toEqual(before);
+  });
+
+  it('with a gap between its journals is refused', async () => {
+    const directory = temporaryFolder();
+    const files = hookedFiles((operation, path) => {
+      if (operation === 'rename' && path.includes('shards')) throw systemError('ENOSPC');
+    });
+    const store = await openStore({ directory, journalLimit, files });
+    await use(store, { made: [], ended: [] }, 30);
+    await store.close();
+    const journals = filesLike(directory, /^journal/);
+    expect(journals.length).toBeGreaterThan(2);
+    rmSync(join(directory, journals[1]!));
+    await expect(openStore({ directory })).rejects.toMatchObject({
+      code: 'store_corrupt',
+      message: expect.stringContaining(journals[1]!),
+    });
+  });
+});

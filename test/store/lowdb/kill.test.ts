@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { audit, everyTask } from '../audit.ts';
+
+const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url));
+const KILLS = Number(process.env['ORIEL_KILLS'] ?? 16);
+/** A store grows from kill to kill, and with it what is to be looked through after each. */
+const KILLS_OF_ONE_STORE = 8;
+
+/** Lets a process write to a store, and kills it after some acknowledgements. Resolves with these. */
+async function killed(directory: string, after: number): Promise<string[]> {
+  const child = spawn(process.execPath, [WRITER, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (lines.length === after) child.kill('SIGKILL');
+  }
+  expect(await exited).toEqual([null, 'SIGKILL']);
+  return lines;
+}
+
+describe('kill -9', () => {
+  it('takes nothing that was acknowledged', { timeout: KILLS * 5000 }, async () => {
+    let directory = '';
+    const known = new Map<string, string[]>();
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      if (kill % KILLS_OF_ONE_STORE === 0) {
+        directory = temporaryFolder();
+        known.clear();
+      }
+      for (const line of await killed(directory, 1 + Math.floor(Math.random() * 700))) {
+        const [verb, what] = line.split(' ') as [string, string];
+        known.set(verb, [...(known.get(verb) ?? []), what]);
+      }
+      const store = await openStore({ directory });
+      const states = new Map((await everyTask(store)).map(({ id, status }) => [id, status]));
+      const lost = (known.get('made') ?? []).filter((id) => !states.has(id));
+      expect(lost).toEqual([]);
+      for (const state of ['completed', 'failed']) {
+        expect((known.get(state) ?? []).filter((id) => states.get(id) !== state)).toEqual([]);
+      }
+      for (const hash of known.get('key') ?? []) expect(await store.findKey(hash)).toBeDefined();
+      const { granted } = store.statistics().credits;
+      expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
+      expect(await audit(store)).toEqual([]);
+      // What nobody works at any more is put back, as a daemon does when it starts.
+      for (const { id, status } of await store.openTasks()) {
+        if (status === 'processing') await store.reopenTask(id);
+      }
+      await store.close();
+    }
+  });
+});

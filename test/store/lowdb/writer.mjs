@@ -1,0 +1,58 @@
+// Uses a store until it is killed, and prints each thing once it is acknowledged.
+import { writeSync } from 'node:fs';
+import { openStore } from '../../../dist/src/store/lowdb/open.js';
+
+const [directory] = process.argv.slice(2);
+// Short journals, so that many of the kills come in the middle of a checkpoint.
+const store = await openStore({ directory, journalLimit: 30_000 });
+const say = (line) => writeSync(1, `${line}\n`);
+
+const account =
+  (await store.findAccount('owner')) ??
+  (await store.createAccount({ name: 'owner', plan: 'paid', credits: 1_000_000 }));
+const hash = process.pid.toString(16).padStart(64, '0');
+const key = await store.createKey({
+  accountId: account.id,
+  name: 'writer',
+  hash,
+  hint: '…',
+  expiresAt: null,
+  models: null,
+  rpm: null,
+  budget: null,
+});
+say(`key ${hash}`);
+
+const holder = { accountId: account.id, keyId: key.id };
+const task = {
+  ...holder,
+  type: 'image',
+  model: 'some-image-model',
+  request: { prompt: 'a harbour at dawn' },
+  deadline: 4_000_000_000_000,
+  idempotency: null,
+};
+
+async function work(worker) {
+  for (let turn = worker; ; turn += 1) {
+    const { id } = (await store.createTask({ ...task, reservation: turn % 5 })).task;
+    say(`made ${id}`);
+    if (turn % 4 === 0) continue;
+    await store.claimTask(id);
+    if (turn % 4 === 1) {
+      await store.failTask(id, { type: 'timeout', message: 'x', code: null });
+      say(`failed ${id}`);
+    } else {
+      await store.completeTask(id, { result: { turn }, charge: turn % 3, counts: {} });
+      say(`completed ${id}`);
+    }
+    const hold = await store.hold(account.id, key.id, 2);
+    await store.settle(hold, { model: 'm', counts: { outputTokens: 1 }, charge: 1 });
+    if (turn % 10 === 0) {
+      await store.grant(account.id, 3);
+      say('granted 3');
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, (_, worker) => work(worker)));
