@@ -62,7 +62,9 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   if (failure.type === 'unknown') request.log.error({ err: error }, 'a defect, please report it');
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
-  reply.code(failure.status).send(bodyOf(failure));
+  // An answer of another kind may have been announced before it failed.
+  reply.removeHeader('content-disposition');
+  reply.code(failure.status).type('application/json; charset=utf-8').send(bodyOf(failure));
 }
 
 /** Seconds after which a refused client may try again. */

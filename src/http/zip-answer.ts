@@ -26,11 +26,11 @@ export async function answerWithZip(
   const { stream } = zip;
   // Whoever reads it hears of errors; once nobody reads any more, nobody need.
   stream.on('error', () => {});
-  const abandon = () => stream.destroy(left.reason);
-  if (left.aborted) abandon();
-  left.addEventListener('abort', abandon);
   const filled = fill(zip).catch((error: Error) => {
-    if (!left.aborted) reply.log.error({ err: error }, 'a defect, please report it');
+    // Where nothing was sent yet, it is answered and logged like any other failure.
+    if (!left.aborted && reply.raw.headersSent) {
+      reply.log.error({ err: error }, 'a defect, please report it');
+    }
     stream.destroy(error);
   });
   const giveUp = () => {
@@ -38,6 +38,13 @@ export async function answerWithZip(
     reply.raw.destroy();
   };
   const body = Readable.from(pieces(stream, giveUp), { objectMode: false, highWaterMark: PIECE });
+  const abandon = () => {
+    stream.destroy(left.reason);
+    // With its reason, before Fastify does it without one and takes that for a defect.
+    body.destroy(left.reason);
+  };
+  if (left.aborted) abandon();
+  left.addEventListener('abort', abandon);
   const closed = once(body, 'close').catch(() => {});
   reply.type('application/zip');
   reply.header('content-disposition', `attachment; filename="${filename}.zip"`);

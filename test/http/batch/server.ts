@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { configSchema } from '../../../src/config/schema.ts';
@@ -35,6 +36,8 @@ export interface TestServer {
   /** What was logged. */
   readonly log: readonly Line[];
   metrics(): Promise<string>;
+  /** Waits until no client is connected. */
+  disconnected(): Promise<void>;
   /** Waits until nothing is on disk, and nobody works or waits. */
   idle(): Promise<void>;
   close(): Promise<void>;
@@ -100,6 +103,12 @@ export async function startServer({ config = {}, pool }: ServerSettings = {}): P
     files,
     log,
     metrics: () => metrics.text(),
+    async disconnected() {
+      const count = promisify(server.server.getConnections.bind(server.server));
+      while ((await count()) > 0) await new Promise(setImmediate);
+      // A connection is off the count just before those who use it are told.
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    },
     async idle() {
       const busy = () => {
         const { running, waiting } = threads.statistics();

@@ -1,0 +1,279 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { BatchResult } from '../../../src/operations/batch.ts';
+import { OPERATIONS } from '../../../src/operations/registry.ts';
+import { photo, quadrants } from '../../fixtures/images.ts';
+import { oriel, temporaryFolder } from '../../oriel.ts';
+import { bodyOf, fieldPart, filePart, formOf, send } from './form.ts';
+import { KEYS, startServer, type TestServer } from './server.ts';
+
+const run = promisify(execFile);
+
+let server: TestServer;
+let files: Record<string, Buffer>;
+beforeAll(async () => {
+  server = await startServer();
+  files = {
+    'b.jpg': await photo({ width: 300, height: 200 }).jpeg().toBuffer(),
+    'a é.png': await quadrants({ width: 64, height: 64 }).png().toBuffer(),
+    'broken.png': Buffer.from('no image'),
+    'empty.png': Buffer.alloc(0),
+    'A É.webp': await quadrants({ width: 80, height: 60 }).webp().toBuffer(),
+  };
+});
+afterAll(() => server.close());
+
+/** What the system's unzip makes of an archive. */
+async function unzip(archive: string, folder: string): Promise<Record<string, Buffer>> {
+  await run('unzip', ['-q', archive, '-d', folder]);
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
+  );
+}
+
+const manifestOf = (entries: Record<string, Buffer>) =>
+  JSON.parse(entries['manifest.json']!.toString()) as BatchResult & { parameters: object };
+
+/** Options for each operation that has an endpoint, as a form sends them. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  convert: { format: 'webp', quality: '70', lossless: 'false' },
+  resize: { width: '40', fit: 'cover', height: '30', enlarge: 'yes' },
+  crop: { left: '1', top: '2', width: '30', height: '20', format: 'png' },
+  rotate: { angle: '-90' },
+  metadata: { exif: 'full', gps: 'true' },
+  palette: { count: '3' },
+  hash: { perceptual: 'dhash' },
+};
+
+const ENDPOINTS = {
+  convert: '/api/free/batch-convert-images',
+  resize: '/api/free/batch-resize-images',
+  crop: '/api/free/batch-crop-images',
+  rotate: '/api/free/batch-rotate-images',
+  metadata: '/api/free/batch-image-metadata',
+  palette: '/api/free/batch-color-palette',
+  hash: '/api/free/batch-image-hash',
+};
+
+test('the seven endpoints are those of the interface', () => {
+  const named = OPERATIONS.filter(({ endpoint }) => endpoint !== undefined);
+  expect(Object.fromEntries(named.map((one) => [one.name, `/api/free/${one.endpoint}`]))).toEqual(
+    ENDPOINTS,
+  );
+});
+
+const cases = OPERATIONS.flatMap(({ name, gives, endpoint }) =>
+  endpoint === undefined ? [] : [{ name, gives, endpoint, fields: FIELDS[name]! }],
+);
+
+/** The same options as flags. */
+const flagsOf = (fields: Readonly<Record<string, string>>) =>
+  Object.entries(fields).flatMap(([name, value]) => {
+    if (['true', 'yes'].includes(value)) return [`--${name}`];
+    return value === 'false' ? [] : [`--${name}=${value}`];
+  });
+
+describe('a batch sent by curl gives what the command line gives', () => {
+  test.each(cases)('$name', async ({ name, gives, endpoint, fields }) => {
+    const folder = temporaryFolder();
+    for (const [file, bytes] of Object.entries(files)) writeFileSync(join(folder, file), bytes);
+    const form = Object.keys(files).flatMap((file) => ['-F', `files=@${file}`]);
+    const options = Object.entries(fields).flatMap(([field, value]) => ['-F', `${field}=${value}`]);
+    const curl = ['-sS', '-D', 'headers', '-o', 'answer', '-H', `Authorization: Bearer ${KEYS.a}`];
+    await run('curl', [...curl, ...options, ...form, `${server.url}/api/free/${endpoint}`], {
+      cwd: folder,
+    });
+    const headers = readFileSync(join(folder, 'headers'), 'utf8');
+    expect(headers).toMatch(/HTTP\/1\.1 200 OK[\s\S]*x-request-id: req_/);
+
+    const [flags, names] = [flagsOf(fields), Object.keys(files)];
+    if (gives === 'image') {
+      expect(headers).toMatch(/content-type: application\/zip/i);
+      expect(headers).toContain(`content-disposition: attachment; filename="${endpoint}.zip"`);
+      await oriel([name, ...flags, '--zip', 'cli.zip', '--', ...names], { cwd: folder });
+      for (const sub of ['http', 'cli']) mkdirSync(join(folder, sub));
+      const http = await unzip(join(folder, 'answer'), join(folder, 'http'));
+      const cli = await unzip(join(folder, 'cli.zip'), join(folder, 'cli'));
+      const { requestId, ...mine } = manifestOf(http);
+      const { requestId: _, ...theirs } = manifestOf(cli);
+      expect(mine).toEqual(theirs);
+      expect(mine.summary).toMatchObject({ total: 5, succeeded: 3, failed: 2 });
+      expect(headers).toContain(requestId);
+      delete http['manifest.json'];
+      delete cli['manifest.json'];
+      expect(http).toEqual(cli);
+      expect(Object.keys(http)).toHaveLength(3);
+    } else {
+      expect(headers).toMatch(/content-type: application\/json/i);
+      const cli = await oriel([name, ...flags, '--json', '--', ...names], { cwd: folder });
+      const { requestId, ...mine } = JSON.parse(
+        readFileSync(join(folder, 'answer'), 'utf8'),
+      ) as BatchResult;
+      const { requestId: _, ...theirs } = JSON.parse(cli.out) as BatchResult;
+      expect(mine).toEqual(theirs);
+      expect(headers).toContain(requestId);
+      expect(Object.keys(mine)).toEqual(['operation', 'status', 'summary', 'results']);
+    }
+    expect(server.files()).toEqual([]);
+  });
+});
+
+describe('names in the archive', () => {
+  test('are safe and unlike one another, whatever the files are called', async () => {
+    const image = files['a é.png']!;
+    const hostile = [
+      '../../etc/passwd',
+      'C:\\x\\con.png',
+      '/abs',
+      'manifest.json',
+      '',
+      'A.PNG',
+      'a.png',
+    ];
+    const parts = hostile.map((name) => filePart(name, image));
+    const { bytes } = await send(
+      server,
+      'batch-convert-images',
+      bodyOf([...parts, fieldPart('format', 'png')]),
+    );
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'a.zip'), bytes);
+    mkdirSync(join(folder, 'out'));
+    const { stdout } = await run('unzip', ['-Z1', join(folder, 'a.zip')]);
+    const names = stdout.trimEnd().split('\n');
+    const images = ['passwd.png', 'con_.png', 'abs.png', 'manifest.png', 'image.png'];
+    expect(names).toEqual([...images, 'A.PNG', 'a-2.png', 'manifest.json']);
+    const manifest = manifestOf(await unzip(join(folder, 'a.zip'), join(folder, 'out')));
+    expect(manifest.results.map(({ inputFilename }) => inputFilename)).toEqual(hostile);
+    expect(manifest.results.map(({ outputFilename }) => outputFilename)).toEqual(
+      names.slice(0, -1),
+    );
+  });
+});
+
+describe('a batch of which nothing succeeds', () => {
+  test.each(['batch-convert-images', 'batch-color-palette'])(
+    'is done all the same: %s',
+    async (endpoint) => {
+      const fields: Record<string, string> =
+        endpoint === 'batch-convert-images' ? { format: 'png' } : {};
+      const form = formOf({ 'a.png': Buffer.from('no image'), 'b.png': Buffer.alloc(0) }, fields);
+      const { status, bytes, json } = await send(server, endpoint, form);
+      expect(status).toBe(200);
+      let result = json as unknown as BatchResult;
+      if (endpoint === 'batch-convert-images') {
+        const folder = temporaryFolder();
+        writeFileSync(join(folder, 'a.zip'), bytes);
+        result = manifestOf(await unzip(join(folder, 'a.zip'), join(folder, 'out')));
+      }
+      expect(result).toMatchObject({
+        status: 'completed',
+        summary: { total: 2, succeeded: 0, failed: 2 },
+        results: [
+          {
+            index: 0,
+            inputFilename: 'a.png',
+            status: 'failed',
+            error: { code: 'unsupported_format' },
+          },
+          { index: 1, inputFilename: 'b.png', status: 'failed', error: { code: 'empty_file' } },
+        ],
+      });
+    },
+  );
+});
+
+describe('options are refused before any work', () => {
+  test.each([
+    ['batch-convert-images', {}, 'format', /expected one of jpeg, png/],
+    ['batch-convert-images', { format: 'bmp' }, 'format', /received "bmp"/],
+    [
+      'batch-convert-images',
+      { format: 'webp', quality: '101' },
+      'quality',
+      /from 1 to 100, received 101/,
+    ],
+    ['batch-convert-images', { format: 'webp', quality: 'high' }, 'quality', /received "high"/],
+    [
+      'batch-convert-images',
+      { format: 'jpeg', lossless: 'true' },
+      'lossless',
+      /cannot be lossless/,
+    ],
+    ['batch-crop-images', { left: '0', top: '0', width: '10' }, 'height', /received nothing/],
+    ['batch-crop-images', { left: '-1', top: '0', width: '1', height: '1' }, 'left', /at least 0/],
+    ['batch-crop-images', { left: '0', top: '0', width: '8193', height: '1' }, 'width', /8192/],
+    ['batch-color-palette', { count: '21' }, 'count', /from 1 to 20/],
+    ['batch-image-metadata', { gps: 'perhaps' }, 'gps', /true or false/],
+  ])('%s %o', async (endpoint, fields, param, message) => {
+    const form = formOf({ 'b.jpg': files['b.jpg']! }, fields as Record<string, string>);
+    const { status, json } = await send(server, endpoint, form);
+    expect(status).toBe(400);
+    expect(json.error).toMatchObject({ type: 'invalid_request', param });
+    expect(json.error?.message).toMatch(message);
+  });
+});
+
+test('the use of an endpoint is recorded by the time that its answer ends', async () => {
+  const own = await startServer();
+  try {
+    await send(own, 'batch-convert-images', formOf(files, { format: 'png' }));
+    const response = await fetch(`${own.url}/v1/account/usage?by=model`, {
+      headers: { authorization: `Bearer ${KEYS.a}` },
+    });
+    const { data } = (await response.json()) as { data: object[] };
+    expect(data).toMatchObject([
+      { model: 'batch-convert-images', requests: 1, outputs: 3, credits: 0 },
+    ]);
+  } finally {
+    await own.close();
+  }
+});
+
+test('one batch counts once against the rate limit', async () => {
+  const remaining = async () => {
+    const { headers } = await send(server, 'batch-image-hash', formOf(files));
+    return Number(headers.get('x-ratelimit-remaining-requests'));
+  };
+  const before = await remaining();
+  expect(await remaining()).toBe(before - 1);
+});
+
+test('the documentation has ranges, choices and defaults of the fields', async () => {
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+    paths: Record<
+      string,
+      { post: { requestBody: { content: Record<string, { schema: object }> } } }
+    >;
+  };
+  const bodies = Object.values(ENDPOINTS).map(
+    (path) => document.paths[path]!.post.requestBody.content['multipart/form-data']!.schema,
+  );
+  for (const schema of bodies) {
+    expect(schema).toMatchObject({
+      required: expect.arrayContaining(['files']),
+      properties: {
+        files: {
+          type: 'array',
+          items: { type: 'string', format: 'binary' },
+          minItems: 1,
+          maxItems: 20,
+        },
+      },
+    });
+  }
+  expect(bodies[0]).toMatchObject({
+    required: ['files', 'format'],
+    properties: { quality: { type: 'integer', minimum: 1, maximum: 100 } },
+  });
+  expect(bodies[2]).toMatchObject({
+    required: ['files', 'left', 'top', 'width', 'height'],
+    properties: { width: { minimum: 1, maximum: 8192 } },
+  });
+  expect(bodies[5]).toMatchObject({
+    properties: { count: { minimum: 1, maximum: 20, default: 6 } },
+  });
+});
