@@ -45,15 +45,21 @@ function checkAlive(key: ApiKey, now: number): void {
   }
 }
 
+/** Finds out who asks. @throws Failure auth_error where the key is not good */
+export async function identify({ store }: Gateway, request: FastifyRequest): Promise<KeyHolder> {
+  const holder = await store.findKey(hashOf(credentialOf(request)));
+  if (!holder) {
+    throw new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
+  }
+  checkAlive(holder.key, Date.now());
+  return holder;
+}
+
 /** A hook that lets nobody in without a key that is good, and no key in more often than it may. */
 export function authenticator(gateway: Gateway) {
   const limiter = new RateLimiter();
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const holder = await gateway.store.findKey(hashOf(credentialOf(request)));
-    if (!holder) {
-      throw new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
-    }
-    checkAlive(holder.key, Date.now());
+    const holder = await identify(gateway, request);
     request.holder = holder;
     const { key, account } = holder;
     const state = limiter.take(key.id, key.rpm ?? gateway.config.limits[account.plan].rpm);

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { hashOf } from '../store/key.ts';
+import { identify, requirePaid } from './auth.ts';
 import type { Gateway } from './gateway.ts';
 
 declare module 'fastify' {
@@ -14,7 +15,7 @@ declare module 'fastify' {
 
 const health = v.object({ status: v.picklist(['ok', 'draining']) });
 
-/** What those who run the daemon ask it. None of it needs an API key. */
+/** What those who run the daemon ask it. */
 export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
   return async (server) => {
     server.get('/healthz', {
@@ -50,14 +51,13 @@ export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
     server.get('/metrics', {
       config: { vital: true },
       schema: {
-        summary: 'Figures for Prometheus',
+        summary: 'Figures for Prometheus; takes metrics.token, or the key of a paid account',
         tags: ['Operation'],
-        security: [],
         produces: ['text/plain'],
         response: { 200: v.string() },
       },
       handler: async (request, reply) => {
-        checkToken(request, gateway.config.metrics.token);
+        await admitToMetrics(gateway, request);
         reply.type(gateway.metrics.contentType).serializer((text) => String(text));
         return gateway.metrics.text();
       },
@@ -65,10 +65,18 @@ export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
   };
 }
 
-function checkToken({ headers }: FastifyRequest, token: string | undefined): void {
-  if (token === undefined) return;
-  const given = hashOf(headers.authorization ?? '');
+/** Lets in who has the metrics' own token, or, where none is set, any good key of a paid account. */
+async function admitToMetrics(gateway: Gateway, request: FastifyRequest): Promise<void> {
+  const { token } = gateway.config.metrics;
+  if (token === undefined) {
+    request.holder = await identify(gateway, request);
+    requirePaid(request);
+    return;
+  }
+  const given = hashOf(request.headers.authorization ?? '');
   // Hashes are equally long, which the comparison in constant time asks for.
   if (timingSafeEqual(Buffer.from(given), Buffer.from(hashOf(`Bearer ${token}`)))) return;
-  throw new Failure('auth_error', 'the metrics need their own bearer token');
+  throw new Failure('auth_error', 'the metrics need their own bearer token', {
+    code: 'invalid_api_key',
+  });
 }

@@ -21,7 +21,7 @@ export interface ApiKey {
   readonly name: string;
   /** SHA-256 of the key, hexadecimal. Keys are random, so that a slow hash would protect nothing more. */
   readonly hash: string;
-  /** Enough of the key to tell it from others: `oriel_Ab3d…9xYz`. */
+  /** Enough of the key to tell it from others: `sk-oriel-Ab3d…9xYz`. */
   readonly hint: string;
   readonly createdAt: number;
   readonly expiresAt: number | null;

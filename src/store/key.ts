@@ -3,9 +3,9 @@ import { Failure } from '../failure.ts';
 import { randomText } from './identifier.ts';
 
 /** Marks our keys, so that scanners for leaked secrets can know them. */
-const PREFIX = 'oriel_';
+const PREFIX = 'sk-oriel-';
 
-/** A key of 256 random bits, which a double click selects whole. */
+/** A key of 256 random bits, without signs that a shell would mind. */
 export function newKey(): string {
   return PREFIX + randomText(43);
 }

@@ -132,7 +132,7 @@ describe.each([
     await json('accounts', 'create', 'ci');
     const { status, out, stderr } = await run('keys', 'create', '--account', 'ci');
     expect(status).toBe(0);
-    expect(out).toMatch(/^oriel_[\w-]{43}\n$/);
+    expect(out).toMatch(/^sk-oriel-\w{43}\n$/);
     expect(stderr).toMatch(/^key key_\w+ \(unnamed\) of account ci; it is shown this once\n$/);
     expect(await look((store) => store.findKey(hashOf(out.trim())))).toMatchObject({
       account: { name: 'ci' },
@@ -160,7 +160,7 @@ describe.each([
       id: expect.stringMatching(/^key_/),
       account: 'ci',
       name: 'builds@ci',
-      hint: expect.stringMatching(/^oriel_.{4}….{4}$/),
+      hint: expect.stringMatching(/^sk-oriel-.{4}….{4}$/),
       status: 'active',
       createdAt: expect.any(String),
       expiresAt: expect.any(String),
@@ -168,7 +168,7 @@ describe.each([
       models: ['sandbox-chat', 'vendor/model:1'],
       rpm: 60,
       budget: { granted: 2.5, reserved: 0, spent: 0, available: 2.5 },
-      key: expect.stringMatching(/^oriel_/),
+      key: expect.stringMatching(/^sk-oriel-/),
     });
     const days = 90 * 86_400_000;
     expect(Date.parse(made.expiresAt!)).toBeGreaterThanOrEqual(before + days);
@@ -218,7 +218,7 @@ describe.each([
     const { json, run, look } = await begin();
     await json('accounts', 'create', 'ci');
     await json('keys', 'create', '--account', 'ci');
-    for (const text of ['k', 'key_', 'key_nobody', 'unnamed', 'oriel_', '*', '…', '__proto__']) {
+    for (const text of ['k', 'key_', 'key_nobody', 'unnamed', 'sk-oriel-', '*', '…', '__proto__']) {
       const { status, stderr } = await run('keys', 'revoke', text);
       expect({ status, stderr }).toEqual({
         status: 1,
@@ -427,7 +427,7 @@ it('a script gets a key into a variable', async () => {
     { cwd },
   );
   expect(status).toBe(0);
-  expect(out).toMatch(/^<oriel_[\w-]{43}>\n$/);
+  expect(out).toMatch(/^<sk-oriel-\w{43}>\n$/);
   expect(stderr).toContain('it is shown this once');
 });
 

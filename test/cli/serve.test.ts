@@ -45,7 +45,7 @@ describe('the first start', () => {
     running.child.kill('SIGTERM');
     const { code, out } = await running.ended;
     expect(code).toBe(0);
-    const key = /oriel_\w{43}/.exec(text)![0];
+    const key = /sk-oriel-\w{43}/.exec(text)![0];
     expect(out).not.toContain(key);
 
     const again = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });

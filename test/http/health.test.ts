@@ -12,7 +12,8 @@ it.each(['/healthz', '/readyz'])('%s answers without a key', async (path) => {
 it('the metrics count requests by route and not by path, and know the store and the pool', async () => {
   for (const id of ['one', 'two']) await daemon().request(`/v1/tasks/${id}`);
   await daemon().request('/v1/account');
-  const response = await fetch(`${daemon().url}/metrics`);
+  expect((await fetch(`${daemon().url}/metrics`)).status).toBe(401);
+  const response = await daemon().request('/metrics');
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   const text = await response.text();
   const value = (name: string) =>
@@ -42,5 +43,5 @@ it('the metrics ask for their token where one is set, and can be switched off', 
   const headers = { authorization: 'Bearer for-prometheus' };
   expect((await fetch(`${guarded.url}/metrics`, { headers })).status).toBe(200);
   const off = await startDaemon({ config: { metrics: { enabled: false } } });
-  expect((await fetch(`${off.url}/metrics`)).status).toBe(404);
+  expect((await off.request('/metrics')).status).toBe(404);
 });

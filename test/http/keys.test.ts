@@ -86,7 +86,7 @@ describe('the first start', () => {
     const data = temporaryFolder();
     const first = await startDaemon({ ...FIRST, data });
     const { stderr } = await first.stop();
-    const key = /oriel_[\w-]{43}/.exec(stderr)![0];
+    const key = /sk-oriel-\w{43}/.exec(stderr)![0];
     expect(stderr).toContain(`curl -H 'Authorization: Bearer ${key}' ${first.url}/v1/account`);
     expect(JSON.stringify(first.log)).not.toContain(key);
     for (const file of filesBelow(data)) {
@@ -107,7 +107,7 @@ describe('the first start', () => {
     expect(status).toBe(1);
     expect(stderr).toContain('another program listens there');
     const second = await startDaemon({ ...FIRST, data });
-    expect((await second.stop()).stderr).toMatch(/oriel_[\w-]{43}/);
+    expect((await second.stop()).stderr).toMatch(/sk-oriel-\w{43}/);
   });
 
   it('says nothing of a key that was chosen', async () => {

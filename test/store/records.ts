@@ -10,7 +10,7 @@ export function keyFor(account: Account, change: Partial<NewKey> = {}): NewKey {
     accountId: account.id,
     name: 'laptop',
     hash: randomBytes(32).toString('hex'),
-    hint: 'oriel_Ab3d…9xYz',
+    hint: 'sk-oriel-Ab3d…9xYz',
     expiresAt: null,
     models: null,
     rpm: null,

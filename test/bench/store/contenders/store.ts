@@ -43,7 +43,7 @@ if (isNew) {
     accountId: id,
     name: 'bench',
     hash: 'a'.repeat(64),
-    hint: 'oriel_aaaa…aaaa',
+    hint: 'sk-oriel-aaaa…aaaa',
     expiresAt: null,
     models: null,
     rpm: null,
