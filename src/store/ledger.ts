@@ -17,8 +17,9 @@ export interface LedgerEntry {
   /** Requests that a charge without a task sums up; null for everything else. */
   readonly requests: number | null;
   readonly note: string | null;
+  /** Milliseconds since 1970; of a sum, when it last grew. */
   readonly at: number;
-  /** What the account could spend after it. */
+  /** What the account could spend after it, were no request under way. */
   readonly available: number;
 }
 

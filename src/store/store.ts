@@ -79,9 +79,12 @@ export interface StoreStatistics {
  *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `task_not_found`; 409 `account_exists`, `key_exists`, `task_state` (the task is not in a state
- * that allows it), `idempotency_conflict`; `insufficient_quota` with code `insufficient_credits` or
- * `key_budget_exceeded`; `service_error` with status 503 and code `store_unavailable` where the
- * disk does not take what must be written.
+ * that allows it), `idempotency_conflict`; 400 where a sum is not whole micro-credits that an account
+ * may have; `insufficient_quota` with code `insufficient_credits` or `key_budget_exceeded`;
+ * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must
+ * be written.
+ *
+ * What is told of an account's and a key's `reserved` includes what requests under way hold.
  */
 export interface Store {
   createAccount(account: NewAccount): Promise<Account>;
@@ -94,7 +97,10 @@ export interface Store {
   setPlan(accountId: string, plan: Plan): Promise<Account>;
 
   createKey(key: NewKey): Promise<ApiKey>;
-  /** By the hash of the key. Revoked and expired keys are found too: the caller judges. */
+  /**
+   * By the hash of the key. Revoked and expired keys are found too: the caller judges. Every request
+   * asks for this, so that it never waits for what is being written: it tells what was on disk last.
+   */
   findKey(hash: string): Promise<KeyHolder | undefined>;
   /** In the order of creation; of one account, or of all. */
   listKeys(accountId?: string): Promise<readonly ApiKey[]>;
@@ -126,7 +132,7 @@ export interface Store {
   listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
   /** Every task that has not ended, oldest first: what a worker goes through after a start. */
   openTasks(): Promise<readonly Task[]>;
-  /** Forgets tasks that ended before a time. Resolves with those it forgot. */
+  /** Forgets tasks that ended before a time, some thousands in a transaction. Resolves with those. */
   deleteTasks(endedBefore: number): Promise<readonly Task[]>;
 
   /** Holds credits for a request under way. Nothing is written: a hold does not outlast the process. */
@@ -138,14 +144,14 @@ export interface Store {
    * since the request that it charges is over and nobody waits for it.
    */
   settle(holder: Hold | Pick<Hold, 'accountId' | 'keyId'>, metered: Metered): Promise<number>;
-  /** Ends a hold that cost nothing. */
+  /** Ends a hold that cost nothing. A hold ends once: to end it again does nothing, and costs nothing. */
   release(hold: Hold): Promise<void>;
 
   /** Newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
   /** Days are inclusive; rows in the order of days, then of models. */
   listUsage(accountId: string, days: { from: string; to: string }): Promise<readonly UsageRow[]>;
-  /** Folds what each account's ledger has before a time into one `carried` entry. */
+  /** Folds what each account's ledger has before a time into one `carried` entry, account by account. */
   foldLedger(before: number): Promise<void>;
 
   /** Cheap: counts are kept, not counted. */

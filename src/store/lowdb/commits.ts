@@ -183,9 +183,9 @@ export class Commits {
 
   /** Gives the disk what has gathered, unless it is at work. */
   #write(): void {
-    if (this.#isBusy || this.#gathering.transactions === 0) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
+    if (this.#isBusy || this.#gathering.transactions === 0) return;
     this.#isBusy = true;
     this.#writing = this.#gathering;
     this.#gathering = new Batch();
