@@ -44,11 +44,13 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
         handler: async (request, reply) => {
           const left = departureOf(reply);
           const uploads = spool.uploads();
+          let begun = false;
           try {
             const form = await readForm(request, shape, uploads, left);
             const options = parseOptions(operation, form);
             // Only now: who still sends must not keep others from their turn.
             const leave = await admit(places, request, gateway, left);
+            begun = true;
             try {
               const batch = { operation, endpoint, options, files: form.files };
               return await answerBatch(batch, gateway, request, reply, left);
@@ -56,6 +58,7 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
               leave();
             }
           } finally {
+            if (left.aborted && !begun) metrics.observeBatch(endpoint, 'abandoned');
             await uploads.discard();
           }
         },

@@ -199,6 +199,7 @@ describe('a client that leaves while it sends', () => {
     while (server.files().length === 0) await new Promise(setImmediate);
     client.socket.destroy();
     await server.idle();
+    expect(await server.metrics()).toMatch(/oriel_batches_total\{[^}]*outcome="abandoned"\}/);
     const loud = server.log.slice(before).filter(({ level }) => level !== 'info');
     expect(loud).toEqual([]);
   });
