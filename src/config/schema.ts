@@ -197,7 +197,9 @@ const log = v.strictObject({
 const metrics = v.strictObject({
   enabled: v.optional(field(v.boolean(), 'Whether /metrics answers.', ONCE), true),
   token: v.optional(
-    field(text(), 'The bearer token that /metrics asks for; unset: the key of a paid account.', { secret: 'always' }),
+    field(text(), 'The bearer token that /metrics asks for; unset: the key of a paid account.', {
+      secret: 'always',
+    }),
   ),
 });
 

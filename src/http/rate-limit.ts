@@ -95,7 +95,8 @@ function secondsUntil({ counts, second }: Window, requests: number, milliseconds
   let gone = 0;
   for (let age = SLOTS - 1; age >= 0; age -= 1) {
     gone += counts[(second - age + SLOTS) % SLOTS]!;
-    if (gone >= requests) return second - age + SLOTS - milliseconds / 1000;
+    // In whole milliseconds: a residue of rounding would ask for a wait of nothing.
+    if (gone >= requests) return Math.ceil((second - age + SLOTS) * 1000 - milliseconds) / 1000;
   }
   return SLOTS;
 }

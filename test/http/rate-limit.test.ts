@@ -51,7 +51,7 @@ describe('the rate limiter', () => {
           try {
             limiter.take('key', limit);
           } catch (error) {
-            now += (error as Failure).retryAfter! * 1000;
+            now = Math.round(now + (error as Failure).retryAfter! * 1000);
             limiter.take('key', limit);
           }
         }
