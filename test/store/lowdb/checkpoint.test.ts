@@ -104,7 +104,7 @@ describe('a checkpoint', () => {
         known: { made: [...known.made], ended: [...known.ended] },
         after: `${operation} ${path.slice(directory.length + 1)}`,
       });
-    });
+    }, true);
     const store = await openStore({ directory, journalLimit, files });
     await use(store, known, 1);
     under = true;

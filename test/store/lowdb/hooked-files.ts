@@ -7,11 +7,21 @@ export type Hook = (operation: string, path: string) => void | Promise<void>;
 
 const HANDLED = ['write', 'writeFile', 'sync', 'datasync', 'truncate'] as const;
 
-/** The real file system with a hook before everything that changes it. */
-export function hookedFiles(hook: Hook): Files {
-  const hooked = async <Result>(operation: string, path: unknown, go: () => Promise<Result>) => {
-    await hook(operation, String(path));
-    return go();
+/**
+ * The real file system with a hook before everything that changes it.
+ *
+ * @param alone nothing else is under way when the hook is called, so that it sees one moment
+ */
+export function hookedFiles(hook: Hook, alone = false): Files {
+  let last: Promise<unknown> = Promise.resolve();
+  const hooked = <Result>(operation: string, path: unknown, go: () => Promise<Result>) => {
+    const step = async () => {
+      await hook(operation, String(path));
+      return go();
+    };
+    const done = alone ? last.then(step, step) : step();
+    last = done;
+    return done;
   };
   const watched = (handle: FileHandle, path: unknown) =>
     new Proxy(handle, {
