@@ -2,13 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { daemon } from './daemon/suite.ts';
 import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
 import { reportText } from './report.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
 
-const suites: Record<string, Suite> = { images };
+const suites: Record<string, Suite> = { images, daemon };
 
 const usage = `npm run bench -- SUITE [options]
 
