@@ -4,11 +4,21 @@ import { Corpus } from '../images/corpus.ts';
 import { Interruption } from '../measure.ts';
 import { programVersion } from '../peers.ts';
 import { chosenCases, type Report, type Settings, type Suite } from '../suite.ts';
+import { batch } from './batch.ts';
+import { batchMemory } from './batch-memory.ts';
+import { fairness } from './fairness.ts';
 import { lookup } from './lookup.ts';
+import { ready } from './ready.ts';
 import { type Bench, curl, type Trial, wrk } from './trial.ts';
+import { zip } from './zip.ts';
 
 const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
+  ready,
   lookup,
+  batch,
+  'batch-memory': batchMemory,
+  zip,
+  fairness,
 };
 
 /** The daemon over real sockets, against the command line and against minimal servers. */
