@@ -19,8 +19,6 @@ export interface BatchRequest {
   readonly files: readonly string[];
   /** Where the ZIP goes. */
   readonly output: string;
-  /** Bytes a second at which the ZIP is read; as fast as it comes where not given. */
-  readonly pace?: number;
 }
 
 /** How photographs are converted in every case here, over HTTP and on the command line. */
@@ -32,16 +30,13 @@ export const QUALITY = '80';
  * @throws where the answer is not a whole ZIP with an image for each file
  */
 export async function convert(server: Server, request: BatchRequest): Promise<Answer> {
-  const { key, files, output, pace } = request;
+  const { files, output } = request;
+  const written = ['--write-out', '%{http_code} %{time_pretransfer} %{time_total}'];
+  const fields = ['--form', 'format=webp', '--form', `quality=${QUALITY}`];
   const { stdout } = await execute(curl.file!, [
-    '--silent',
-    '--show-error',
-    ...['--output', output, '--write-out', '%{http_code} %{time_pretransfer} %{time_total}'],
-    ...['--header', `Authorization: Bearer ${key}`, '--header', 'Expect:'],
-    ...(pace === undefined ? [] : ['--limit-rate', `${pace}`]),
-    ...['--form', 'format=webp', '--form', `quality=${QUALITY}`],
-    ...files.flatMap((file) => ['--form', `files=@${file}`]),
-    `${server.url}/api/free/${ENDPOINT}`,
+    ...written,
+    ...fields,
+    ...argumentsOf(server, request),
   ]);
   const [status, begun, ended] = stdout.split(' ').map(Number);
   if (status !== 200) throw new Error(`a batch was answered ${status}`);
@@ -50,6 +45,33 @@ export async function convert(server: Server, request: BatchRequest): Promise<An
     throw new Error(`expected ${files.length} images and a manifest, received ${entries} files`);
   }
   return { seconds: ended! - begun!, bytes };
+}
+
+/**
+ * Sends files to be converted to PNG, large and soon done, and reads the ZIP at so many bytes a second
+ * until the signal ends it.
+ */
+export async function dawdle(
+  server: Server,
+  request: BatchRequest,
+  pace: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const fields = ['--limit-rate', `${pace}`, '--form', 'format=png'];
+  try {
+    await execute(curl.file!, [...fields, ...argumentsOf(server, request)], { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function argumentsOf(server: Server, { key, files, output }: BatchRequest): string[] {
+  return [
+    ...['--silent', '--show-error', '--output', output],
+    ...['--header', `Authorization: Bearer ${key}`, '--header', 'Expect:'],
+    ...files.flatMap((file) => ['--form', `files=@${file}`]),
+    `${server.url}/api/free/${ENDPOINT}`,
+  ];
 }
 
 const ENDPOINT = 'batch-convert-images';

@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../race.ts';
 import { photographs } from './batch.ts';
-import { convert } from './batch-client.ts';
+import { type BatchRequest, convert, dawdle } from './batch-client.ts';
+import type { Server } from './server.ts';
 import {
   type Bench,
   curl,
@@ -16,72 +18,114 @@ import {
 } from './trial.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** Of `batch.memory`: less than what the batches give, so that it can be seen to bound them. */
+const THREADS = availableParallelism();
+/** `batch.memory`, in MB: far less than what the batches give, so that it can be seen to bound them. */
 const MEMORY = 16;
 const AT_ONCE = 4;
-/** Bytes a second of a slow reader, beyond what sockets swallow at once. */
-const PACE = 4 * MEGABYTE;
+const CONFIG = { batch: { memory: `${MEMORY}MB`, concurrency: AT_ONCE } };
+/** Bytes a second of a slow reader. */
+const PACE = 64 * 1024;
 
 const TITLE = 'batch-memory: one batch, several, slow readers';
-const GOAL = `${AT_ONCE} slow batches' peak beyond one's ≤ batch.memory`;
+const GOALS = [
+  `${AT_ONCE} batches ≤ 1.25 × one`,
+  `${AT_ONCE} slow readers ≤ 1.25 × (one + batch.memory)`,
+] as const;
 
-/** The daemon's largest resident set, always of a daemon that has worked before. */
+/** What is done with a new daemon while its memory is watched. */
+interface Load {
+  readonly name: string;
+  put(daemon: Server): Promise<unknown>;
+}
+
+/** The daemon's largest resident set under loads that differ in how much they ask for at once. */
 export async function batchMemory(bench: Bench): Promise<Trial> {
-  if (curl.file === undefined) return notMeasured('batch-memory', TITLE, curl, GOAL);
+  if (curl.file === undefined) return notMeasured('batch-memory', TITLE, curl, GOALS[0]);
   const { settings, folder, log } = bench;
   const { files } = await photographs(bench);
   const { data } = await seed(bench, 'data', 0);
-  const config = { batch: { memory: `${MEMORY}MB`, concurrency: AT_ONCE } };
-  const kinds = [
-    { name: 'one batch', batches: 1 },
-    { name: `${AT_ONCE} batches`, batches: AT_ONCE },
-    { name: `${AT_ONCE} batches, slow readers`, batches: AT_ONCE, pace: PACE },
+  const request = (number: number): BatchRequest => {
+    return { key: KEYS[number % KEYS.length]!, files, output: join(folder, `${number}.zip`) };
+  };
+  const several = Array.from({ length: AT_ONCE }, (_, number) => request(number));
+  const loads: Load[] = [
+    { name: 'one batch', put: (daemon) => convert(daemon, request(0)) },
+    {
+      name: `${AT_ONCE} batches`,
+      put: (daemon) => Promise.all(several.map((one) => convert(daemon, one))),
+    },
+    {
+      name: `${AT_ONCE} batches to PNG, slow readers`,
+      put: (daemon) => untilIdle(daemon, several),
+    },
   ];
-  const peaks = kinds.map((): number[] => []);
-  let bytes = 0;
-  const rounds = Math.ceil(settings.rounds * 0.4);
-  for (let round = 0; round < rounds; round++) {
-    for (const [at, { name, batches, pace }] of kinds.entries()) {
-      // Each in a daemon of its own: memory that the system was not given back would count again.
-      const peak = await withDaemon(
-        bench,
-        data,
-        async (daemon) => {
-          const send = (number: number) => {
-            const output = join(folder, `${number}.zip`);
-            const key = KEYS[number % KEYS.length]!;
-            return convert(daemon, { key, files, output, ...(pace !== undefined && { pace }) });
-          };
-          const answers = await Promise.all(Array.from({ length: batches }, (_, n) => send(n)));
-          bytes = answers[0]!.bytes;
-          return daemon.peak();
-        },
-        config,
-      );
-      log(`  ${name}: ${fixed(peak / MEGABYTE, 0)} MB`);
-      peaks[at]!.push(peak / MEGABYTE);
+  const peaks = loads.map((): number[] => []);
+  for (let round = 0; round < Math.ceil(settings.rounds * 0.4); round++) {
+    for (const [at, { name, put }] of loads.entries()) {
+      // Each in a daemon of its own: what the system is not given back would count again.
+      const work = async (daemon: Server) => {
+        await put(daemon);
+        return daemon.peak() / MEGABYTE;
+      };
+      const peak = await withDaemon(bench, data, work, CONFIG);
+      log(`  ${name}: ${fixed(peak, 0)} MB`);
+      peaks[at]!.push(peak);
     }
   }
-  const [one, , slow] = peaks as [number[], number[], number[]];
-  const beyond = slow.map((peak, round) => peak - one[round]!);
+  const [one, four, slow] = peaks as [number[], number[], number[]];
+  const bounds = one.map((peak) => peak + MEMORY);
   return {
     section: {
       title: TITLE,
       text:
-        `${files.length} photographs of 12 megapixels a batch, ${fixed(bytes / MEGABYTE, 0)} MB of WebP each; ` +
-        `batch.memory ${MEMORY} MB, batch.concurrency ${AT_ONCE}, ${availableParallelism()} threads; a slow ` +
-        `reader takes ${PACE / MEGABYTE} MB a second.`,
+        `${files.length} photographs of 12 megapixels a batch, with ${THREADS} threads, batch.memory ${MEMORY} MB ` +
+        `and batch.concurrency ${AT_ONCE}. Slow readers take ${PACE / 1024} KB a second, and are watched ` +
+        'until no thread has anything to do. One finished image a thread, and one in the ZIP, may be ' +
+        "held for each batch beyond batch.memory; decoding takes each thread an image's pixels.",
       table: {
         headings: ['load', 'peak MB', 'beyond one batch, MB'],
-        rows: kinds.map(({ name }, at) => [
+        rows: loads.map(({ name }, at) => [
           name,
           fixed(median(peaks[at]!), 0),
           fixed(median(peaks[at]!.map((peak, round) => peak - one[round]!)), 0),
         ]),
       },
     },
-    goals: [goalOf('batch-memory', `${GOAL} (MB)`, beyond, MEMORY, 'lower', 0)],
+    goals: [
+      goalOf('batch-memory', GOALS[0], quotients(four, one), 1.25, 'lower'),
+      goalOf('batch-memory', GOALS[1], quotients(slow, bounds), 1.25, 'lower'),
+    ],
     faults: [],
-    raw: Object.fromEntries(kinds.map(({ name }, at) => [name, peaks[at]])),
+    raw: Object.fromEntries(loads.map(({ name }, at) => [name, peaks[at]])),
   };
+}
+
+function quotients(values: readonly number[], by: readonly number[]): number[] {
+  return values.map((value, at) => value / by[at]!);
+}
+
+/** Lets readers dawdle until the daemon has done what it will do for them. */
+async function untilIdle(daemon: Server, requests: readonly BatchRequest[]): Promise<void> {
+  const enough = new AbortController();
+  const readers = requests.map((request) => dawdle(daemon, request, PACE, enough.signal));
+  const all = Promise.all(readers);
+  try {
+    while ((await figure(daemon, 'oriel_batches_running')) < requests.length) await sleep(50);
+    let idle = 0;
+    while (idle < 5) {
+      idle = (await figure(daemon, 'oriel_pool_jobs_running')) === 0 ? idle + 1 : 0;
+      await sleep(100);
+    }
+  } finally {
+    enough.abort();
+  }
+  await all;
+}
+
+/** One of the figures at /metrics. */
+async function figure({ url }: Server, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
+  if (value === undefined) throw new Error(`/metrics says nothing of ${name}`);
+  return Number(value);
 }
