@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Server } from './server.ts';
@@ -48,21 +49,23 @@ export async function convert(server: Server, request: BatchRequest): Promise<An
 }
 
 /**
- * Sends files to be converted to PNG, large and soon done, and reads the ZIP at so many bytes a second
- * until the signal ends it.
+ * Sends files to be converted to PNG, which is large and soon done, and takes nothing of the ZIP until
+ * the signal ends it. curl's own limit would slow the sending down too.
  */
 export async function dawdle(
   server: Server,
-  request: BatchRequest,
-  pace: number,
+  request: Omit<BatchRequest, 'output'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const fields = ['--limit-rate', `${pace}`, '--form', 'format=png'];
-  try {
-    await execute(curl.file!, [...fields, ...argumentsOf(server, request)], { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
+  const options = ['--form', 'format=png', ...argumentsOf(server, { ...request, output: '-' })];
+  const client = spawn(curl.file!, options, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const closed = once(client, 'exit');
+  const end = () => client.kill('SIGKILL');
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  await closed;
+  client.stdout.destroy();
+  if (!signal.aborted) throw new Error('a slow reader was cut off');
 }
 
 function argumentsOf(server: Server, { key, files, output }: BatchRequest): string[] {
