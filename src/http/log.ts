@@ -38,6 +38,14 @@ export async function openLog({ level, format }: Config['log']): Promise<Logger>
 }
 
 /**
+ * A log for lines of few known fields, none of them a secret. Looking for secrets in each line, by
+ * copying it, costs three times what the line does.
+ */
+export function unguarded(log: Logger): Logger {
+  return log.child({}, { redact: [] });
+}
+
+/**
  * How a server logs: only what is wrong. It would write two lines for a request where we write one
  * with what it cost, and one for each address that it listens on.
  */

@@ -9,7 +9,7 @@ import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
 import { lingerAfterRefusals } from './linger.ts';
-import { quietly } from './log.ts';
+import { quietly, unguarded } from './log.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
@@ -75,6 +75,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
 function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
+  const requestLog = unguarded(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
@@ -95,7 +96,7 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
     const path = url.split('?', 1)[0];
     const key = request.holder?.key.id;
     const fields = { requestId: id, method, path, status, milliseconds: Math.round(milliseconds) };
-    log.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
+    requestLog.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
     next();
   });
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { daemon } from './daemon/suite.ts';
 import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
@@ -9,7 +10,7 @@ import { reportText } from './report.ts';
 import { store } from './store/suite.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
 
-const suites: Record<string, Suite> = { images, store };
+const suites: Record<string, Suite> = { images, daemon, store };
 
 const usage = `npm run bench -- SUITE [options]
 

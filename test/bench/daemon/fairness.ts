@@ -1,0 +1,85 @@
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { photographs } from './batch.ts';
+import { convert } from './batch-client.ts';
+import {
+  type Bench,
+  curl,
+  fixed,
+  goalOf,
+  KEYS,
+  notMeasured,
+  seed,
+  spread,
+  type Trial,
+  withDaemon,
+} from './trial.ts';
+
+const TITLE = 'fairness: one small file beside twenty large ones';
+const GOAL = "small batch ≤ 2.00 × one large file's time";
+
+/** Small batches while one large one is worked on. */
+const SMALL = 2;
+
+/** How long one account's small batch takes while another's large one is worked on. */
+export async function fairness(bench: Bench): Promise<Trial> {
+  if (curl.file === undefined) return notMeasured('fairness', TITLE, curl, GOAL);
+  const { settings, corpus, folder, log } = bench;
+  const large = await photographs(bench);
+  const small = await corpus.one();
+  const { data } = await seed(bench, 'data', 0);
+  /** Seconds, by round. */
+  const units: number[] = [];
+  const alone: number[] = [];
+  const beside: number[][] = [];
+  await withDaemon(bench, data, async (daemon) => {
+    const send = async (key: string, files: readonly string[], name: string) =>
+      (await convert(daemon, { key, files, output: join(folder, name) })).seconds;
+    const sendLarge = () => send(KEYS[0]!, large.files, 'large.zip');
+    const sendSmall = () => send(KEYS[1]!, small.files, 'small.zip');
+    await sendLarge();
+    for (let round = 0; round < settings.rounds; round++) {
+      alone.push(await sendSmall());
+      rmSync(join(folder, 'large.zip'), { force: true });
+      let isWorking = true;
+      const ended = sendLarge().finally(() => {
+        isWorking = false;
+      });
+      await firstBytes(join(folder, 'large.zip'), () => isWorking);
+      const times: number[] = [];
+      // Few, so that all of them meet threads that are all busy with large files.
+      for (let time = 0; time < SMALL && isWorking; time++) times.push(await sendSmall());
+      // What one large file takes while all threads are busy.
+      units.push(((await ended) * availableParallelism()) / large.files.length);
+      beside.push(times);
+      log(`  ${spread(times)} s beside, ${fixed(units.at(-1))} s a large file`);
+    }
+  });
+  const inUnits = beside.flatMap((times, round) => times.map((time) => time / units[round]!));
+  if (inUnits.length === 0) throw new Error('no small batch ended while a large one was worked on');
+  return {
+    section: {
+      title: TITLE,
+      text:
+        `A JPEG of 640x480 to WebP, ${SMALL} times in a row by one account while another's ` +
+        `${large.files.length} photographs of 12 megapixels are worked on.`,
+      table: {
+        headings: ['small batch', 's', "÷ one large file's time"],
+        rows: [
+          ['alone', spread(alone, 3), ''],
+          ['beside the large one', spread(beside.flat(), 3), spread(inUnits)],
+        ],
+      },
+    },
+    goals: [goalOf('fairness', GOAL, inUnits, 2, 'lower')],
+    faults: [],
+    raw: { units, alone, beside },
+  };
+}
+
+/** Waits until a download has begun: its batch is worked on by then. */
+async function firstBytes(file: string, isComing: () => boolean): Promise<void> {
+  while (isComing() && !(existsSync(file) && statSync(file).size > 0)) await sleep(10);
+}

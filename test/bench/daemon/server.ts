@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** The built program, from the compiled place test/bench/.out/daemon. */
+export const ORIEL = fileURLToPath(new URL('../../../../dist/bin/oriel.cjs', import.meta.url));
+
+/** Milliseconds until a server that has not become ready is given up. */
+const PATIENCE = 60_000;
+/** Of the CPU times in /proc. */
+const TICKS_PER_SECOND = 100;
+
+/**
+ * A server as a process of its own. Its log goes to a file: a pipe would make the benchmark work
+ * for every request, on the cores that the server is measured on.
+ */
+export class Server {
+  readonly url: string;
+  /** Milliseconds from its start to its first answer at the path that tells whether it is ready. */
+  readonly readyAfter: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, url: string, readyAfter: number) {
+    this.#child = child;
+    this.url = url;
+    this.readyAfter = readyAfter;
+  }
+
+  /**
+   * Starts `oriel serve` on a data directory, and waits until GET /readyz answers.
+   *
+   * @param config what differs from the default configuration
+   */
+  static async oriel(folder: string, data: string, config: object = {}): Promise<Server> {
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, 'oriel.yaml');
+    // Every JSON document is a YAML document.
+    writeFileSync(file, JSON.stringify(config));
+    const options = ['--port', '0', '--data', data, '--log-format', 'json', '--config', file];
+    return Server.start(folder, [ORIEL, 'serve', ...options], '/readyz');
+  }
+
+  /** Starts a script that logs a line `{ msg: 'ready', url }`. @param args of Node */
+  static async start(folder: string, args: readonly string[], readyPath: string): Promise<Server> {
+    mkdirSync(folder, { recursive: true });
+    const log = join(folder, 'log');
+    const errors = join(folder, 'errors');
+    const descriptors = [openSync(log, 'w'), openSync(errors, 'w')] as const;
+    const started = performance.now();
+    const child = spawn(process.execPath, args, { stdio: ['ignore', ...descriptors] });
+    for (const descriptor of descriptors) closeSync(descriptor);
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    let url: string | undefined;
+    while (url === undefined) {
+      if (child.exitCode !== null || performance.now() - started > PATIENCE) {
+        child.kill('SIGKILL');
+        throw new Error(`the server did not start: ${readFileSync(errors, 'utf8').slice(-600)}`);
+      }
+      await sleep(2);
+      url = /"url":"([^"]+)".*"msg":"ready"/.exec(readFileSync(log, 'utf8'))?.[1];
+    }
+    const { status } = await fetch(new URL(readyPath, url));
+    if (status !== 200) throw new Error(`${readyPath} answered ${status}`);
+    return new Server(child, url, performance.now() - started);
+  }
+
+  /** Seconds of CPU time that it has used so far, all its threads together. */
+  cpu(): number {
+    const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  }
+
+  /** The largest resident set since the start or the last `forgetPeak`, in bytes. */
+  peak(): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+  }
+
+  /** Lets the peak begin anew with what is resident now. */
+  forgetPeak(): void {
+    writeFileSync(`/proc/${this.#child.pid}/clear_refs`, '5');
+  }
+
+  /** Asks it to end, and waits. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await exit;
+  }
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});

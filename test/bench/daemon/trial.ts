@@ -1,0 +1,137 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Corpus } from '../images/corpus.ts';
+import { measure } from '../measure.ts';
+import { findProgram } from '../peers.ts';
+import { median } from '../race.ts';
+import type { GoalResult, Section, Settings } from '../suite.ts';
+import { Server } from './server.ts';
+
+/** The keys of two accounts; the first has the tasks. */
+export const KEYS = ['oriel_bench_key_of_the_first_account', 'oriel_bench_key_of_the_second_one'];
+
+/** What a case is put together from. */
+export interface Bench {
+  readonly settings: Settings;
+  readonly corpus: Corpus;
+  /** An empty folder of this run. */
+  readonly folder: string;
+  readonly log: (line: string) => void;
+}
+
+/** What came out of a case. */
+export interface Trial {
+  readonly section: Section;
+  readonly goals: readonly GoalResult[];
+  /** What makes its figures incomplete. */
+  readonly faults: readonly string[];
+  readonly raw: unknown;
+}
+
+export const wrk = findProgram('wrk', 'wrk');
+export const curl = findProgram('curl', 'curl');
+
+/** Runs one of the scripts in contenders/ to its end, and gives what it printed. */
+export async function script(
+  { folder }: Bench,
+  name: string,
+  args: readonly string[],
+): Promise<string> {
+  const place = join(folder, 'script');
+  mkdirSync(place, { recursive: true });
+  await measure({ file: process.execPath, args: [contender(name), ...args] }, place);
+  return readFileSync(join(place, 'stdout'), 'utf8');
+}
+
+/** The path of a script in contenders/. */
+export function contender(name: string): string {
+  return fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
+}
+
+/** The address of a built file of Oriel's, from the compiled place test/bench/.out/daemon. */
+export function built(file: string): string {
+  return new URL(`../../../../dist/src/${file}`, import.meta.url).href;
+}
+
+/** A new data directory with the accounts of KEYS and some finished tasks; tells the last one's id. */
+export async function seed(
+  bench: Bench,
+  name: string,
+  tasks: number,
+): Promise<{ data: string; task: string }> {
+  const data = join(bench.folder, name);
+  mkdirSync(data, { recursive: true });
+  const store = join(data, 'store');
+  const driver = built('store/lowdb/open.js');
+  return { data, task: await script(bench, 'seed', [driver, store, `${tasks}`, ...KEYS]) };
+}
+
+/** A daemon on a data directory while something is done with it. */
+export async function withDaemon<Value>(
+  bench: Bench,
+  data: string,
+  work: (daemon: Server) => Promise<Value>,
+  config: object = {},
+): Promise<Value> {
+  const daemon = await Server.oriel(join(bench.folder, 'daemon'), data, config);
+  try {
+    return await work(daemon);
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** A goal by the rounds' figures: their median counts, the best of them is told beside it. */
+export function goalOf(
+  id: string,
+  goal: string,
+  figures: readonly number[],
+  bound: number,
+  better: 'lower' | 'higher',
+  digits = 2,
+): GoalResult {
+  const measured = median(figures);
+  const best = better === 'lower' ? Math.min(...figures) : Math.max(...figures);
+  // As it is printed, so that the table never contradicts itself.
+  const rounded = measured === undefined ? undefined : Number(measured.toFixed(digits));
+  return {
+    case: id,
+    goal,
+    measured: fixed(measured, digits),
+    atBest: figures.length === 0 ? '' : fixed(best, digits),
+    met:
+      rounded === undefined ? undefined : better === 'lower' ? rounded <= bound : rounded >= bound,
+  };
+}
+
+/** A case that needs a program which this machine has not. */
+export function notMeasured(
+  id: string,
+  title: string,
+  program: { name: string; from: string },
+  goal: string,
+): Trial {
+  const reason = `${program.name} is not installed (apt-get install ${program.from})`;
+  return {
+    section: {
+      title,
+      text: `Not measured: ${reason}.`,
+      table: { headings: ['contender', 'note'], rows: [['oriel', reason]] },
+    },
+    goals: [{ case: id, goal, measured: '', atBest: '', met: undefined }],
+    faults: [],
+    raw: { absent: program.name },
+  };
+}
+
+export function fixed(value: number | undefined, digits = 2): string {
+  return value === undefined ? '' : value.toFixed(digits);
+}
+
+/** `0.91 (0.88–0.95)` */
+export function spread(values: readonly number[], digits = 2): string {
+  if (values.length === 0) return '';
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${fixed(median(values), digits)} (${fixed(least, digits)}–${fixed(most, digits)})`;
+}

@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { median } from '../race.ts';
+import { convertHere, photographs } from './batch.ts';
+import { convert } from './batch-client.ts';
+import {
+  type Bench,
+  built,
+  curl,
+  fixed,
+  goalOf,
+  KEYS,
+  notMeasured,
+  script,
+  seed,
+  spread,
+  type Trial,
+  withDaemon,
+} from './trial.ts';
+
+const TITLE = 'zip: what streaming it adds';
+const GOAL = 'CPU that the ZIP adds to the batch ≤ 3 %';
+/** Passes over all images in one process. */
+const REPETITIONS = 10;
+
+/** The ZIP alone, over images that are encoded already, as a share of the CPU time of a whole batch. */
+export async function zip(bench: Bench): Promise<Trial> {
+  if (curl.file === undefined) return notMeasured('zip', TITLE, curl, GOAL);
+  const { settings, folder, log } = bench;
+  const { files } = await photographs(bench);
+  const out = join(folder, 'out');
+  await convertHere(folder, files, out);
+  const { data } = await seed(bench, 'data', 0);
+  const output = join(folder, 'batch.zip');
+  const whole = await withDaemon(bench, data, async (daemon) => {
+    await convert(daemon, { key: KEYS[0]!, files, output });
+    const before = daemon.cpu();
+    await convert(daemon, { key: KEYS[0]!, files, output });
+    return (daemon.cpu() - before) * 1000;
+  });
+  const costs: { zipped: number; bare: number }[] = [];
+  for (let round = 0; round < settings.rounds; round++) {
+    const args = [built('operations/zip.js'), out, `${REPETITIONS}`];
+    const [zipped, bare] = JSON.parse(await script(bench, 'zip', args)) as [number, number];
+    log(`  ${fixed(zipped, 1)} ms in a ZIP, ${fixed(bare, 1)} ms bare`);
+    costs.push({ zipped, bare });
+  }
+  const shares = costs.map(({ zipped, bare }) => (100 * (zipped - bare)) / whole);
+  return {
+    section: {
+      title: TITLE,
+      text: `${files.length} encoded photographs hashed and passed on, in a ZIP and bare.`,
+      table: {
+        headings: ['contender', 'CPU ms', 'share of the batch, %'],
+        rows: [
+          ['the whole batch', fixed(whole, 0), '100'],
+          ['bare', fixed(median(costs.map(({ bare }) => bare)), 1), ''],
+          ['in a ZIP', fixed(median(costs.map(({ zipped }) => zipped)), 1), spread(shares)],
+        ],
+      },
+    },
+    goals: [goalOf('zip', GOAL, shares, 3, 'lower')],
+    faults: [],
+    raw: { whole, costs },
+  };
+}
