@@ -7,5 +7,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // Most tests wait for processes that they start: a core for the runner itself would idle.
+    maxWorkers: '100%',
   },
 });
