@@ -181,6 +181,7 @@ const log = v.strictObject({
     field(
       v.picklist(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
       'The least important messages to write.',
+      ONCE,
     ),
     'info',
   ),

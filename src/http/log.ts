@@ -1,5 +1,5 @@
 import { LogController } from 'fastify';
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/schema.ts';
 
 /**
@@ -28,13 +28,31 @@ const OPTIONS: LoggerOptions = {
 export async function openLog({ level, format }: Config['log']): Promise<Logger> {
   const options = { ...OPTIONS, level };
   if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) {
-    return pino(options, pino.destination({ dest: 1, sync: true }));
+    return pino(options, standardOutput());
   }
   const { default: pretty } = await import('pino-pretty');
   return pino(
     options,
     pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true }),
   );
+}
+
+/** Lines of one turn of the event loop leave in one write: under load those are many. */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true });
+  let lines = '';
+  const flush = () => {
+    const text = lines;
+    lines = '';
+    if (text !== '') output.write(text);
+  };
+  process.on('exit', flush);
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush);
+      lines += line;
+    },
+  };
 }
 
 /**

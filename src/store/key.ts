@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Failure } from '../failure.ts';
 import { randomText } from './identifier.ts';
 
@@ -12,7 +12,7 @@ export function newKey(): string {
 
 /** What is kept of a key: SHA-256, hexadecimal. A random key needs no slow hash. */
 export function hashOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 /** Enough of a key to tell it from others, too little to use it. */
