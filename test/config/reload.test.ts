@@ -15,7 +15,7 @@ describe('loading again', () => {
   it('gives the new configuration', () => {
     const { config, restart } = reloaded(
       'limits: { paid: { rpm: 1 } }',
-      'limits: { paid: { rpm: 2 } }\nlog: { level: debug }\nmodels: {}\nserver: { grace: 1s }',
+      'limits: { paid: { rpm: 2 } }\nrouting: { retries: 1 }\nmodels: {}\nserver: { grace: 1s }',
     );
     expect(config.limits.paid.rpm).toBe(2);
     expect(config.models).toEqual({});

@@ -8,6 +8,9 @@ import { type Change, COLLECTIONS, type Collection, type State } from './state.t
 /** How long what nobody waits for may stay in memory, in milliseconds. */
 const PATIENCE = 5;
 
+/** Transactions that are worth a write of their own while more are coming. */
+const LEAST = 8;
+
 /** What one write to the journal took. */
 export interface Commit {
   readonly milliseconds: number;
@@ -78,6 +81,8 @@ export class Commits {
   #journal: Journal;
   #writing: Batch | null = null;
   #gathering = new Batch();
+  /** Transactions at which the disk is not kept waiting for the rest of this turn's. */
+  #enough = Infinity;
   #isScheduled = false;
   #isBusy = false;
   #underWay: Promise<void> | null = null;
@@ -117,7 +122,8 @@ export class Commits {
       }
     }
     batch.transactions += 1;
-    if (lazy) this.#timer ??= setTimeout(() => this.#write(), PATIENCE);
+    if (!this.#isBusy && batch.transactions >= this.#enough) this.#write();
+    else if (lazy) this.#timer ??= setTimeout(() => this.#write(), PATIENCE);
     else this.#schedule();
     return batch.durable;
   }
@@ -189,6 +195,9 @@ export class Commits {
     this.#isBusy = true;
     this.#writing = this.#gathering;
     this.#gathering = new Batch();
+    // Those who wait for one batch come back together. In two halves, one is being made while the
+    // other is being written.
+    this.#enough = Math.max(LEAST, this.#writing.transactions / 2);
     this.#underWay = this.#commit(this.#writing);
   }
 
