@@ -143,7 +143,7 @@ describe('a journal', () => {
     expect(readFileSync(join(directory, FIRST))).toHaveLength(0);
   });
 
-  it('takes many transactions in one write', async () => {
+  it('takes many transactions in few writes', async () => {
     const directory = temporaryFolder();
     const commits: number[] = [];
     const store = await openStore({
@@ -156,7 +156,8 @@ describe('a journal', () => {
     });
     const { key } = await owner(store);
     await Promise.all(Array.from({ length: 64 }, () => store.createTask(taskFor(key))));
-    expect(commits).toEqual([1, 1, 64]);
+    // A first few, and all that came while they were being written.
+    expect(commits).toEqual([1, 1, 8, 56]);
     expect(readdirSync(join(directory, 'journal'))).toEqual(['00000001.journal']);
     await store.close();
   });
