@@ -121,7 +121,8 @@ async function untilIdle(daemon: Server, requests: readonly BatchRequest[]): Pro
 
 /** One of the figures at /metrics. */
 async function figure({ url }: Server, name: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+  const headers = { authorization: `Bearer ${KEYS[0]}` };
+  const text = await (await fetch(`${url}/metrics`, { headers })).text();
   const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
   if (value === undefined) throw new Error(`/metrics says nothing of ${name}`);
   return Number(value);
