@@ -89,7 +89,10 @@ export async function* runBatch<Input extends BatchInput>(
   let started = 0;
   let yielded = 0;
   let running = 0;
+  /** Of finished images, the one that the reader is busy with included. */
   let bytesWaiting = 0;
+  /** Bytes of the largest image so far: what each job under way may be expected to add. */
+  let largest = 0;
   let exhausted = false;
   let defect: { readonly error: unknown } | undefined;
   let wake = () => {};
@@ -99,12 +102,14 @@ export async function* runBatch<Input extends BatchInput>(
     !signal?.aborted &&
     running < pool.size &&
     started - yielded < RECORDS_AHEAD &&
-    bytesWaiting < bytesAhead;
+    (bytesWaiting === 0 || bytesWaiting + running * largest < bytesAhead);
 
   const start = async (input: Input, index: number) => {
     try {
       const entry = await runOne(input, index, options);
-      bytesWaiting += entry.image?.bytes.byteLength ?? 0;
+      const bytes = entry.image?.bytes.byteLength ?? 0;
+      bytesWaiting += bytes;
+      largest = Math.max(largest, bytes);
       finished.set(index, entry);
       options.onFinish?.(entry.record);
     } catch (error) {
@@ -141,8 +146,8 @@ export async function* runBatch<Input extends BatchInput>(
       if (entry) {
         finished.delete(yielded);
         yielded += 1;
-        bytesWaiting -= entry.image?.bytes.byteLength ?? 0;
         yield entry;
+        bytesWaiting -= entry.image?.bytes.byteLength ?? 0;
       } else if (running === 0) {
         return;
       } else {
