@@ -48,10 +48,11 @@ export async function administer(verb: Verb, request: Request): Promise<object> 
 
 function isMissing(path: string): boolean {
   try {
-    return statSync(path, { throwIfNoEntry: false }) === undefined;
-  } catch {
-    // Something is there that may not be looked at: whoever opens it will say so.
+    statSync(path);
     return false;
+  } catch (error) {
+    // Where something is there that may not be looked at, whoever opens it will say so.
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 

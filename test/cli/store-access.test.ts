@@ -113,11 +113,14 @@ describe('a command waits', () => {
 it('a store that is somebody else’s is told from none', async () => {
   chmodSync(data, 0o700);
   const others = await oriel(['accounts', 'list', '--data', data], { unprivileged: true });
-  const file = await oriel(['accounts', 'list', '--data', join(ROOT, 'package.json')]);
-  for (const { status, out, stderr } of [others, file]) {
-    expect({ status, out }).toEqual({ status: 1, out: '' });
-    expect(stderr).toMatch(/^oriel: .*(permission denied|not a directory)/i);
-  }
+  expect(others).toMatchObject({ status: 1, out: '' });
+  expect(others.stderr).toMatch(/^oriel: .*permission denied/i);
+  const file = join(ROOT, 'package.json');
+  expect(await oriel(['accounts', 'list', '--data', file])).toMatchObject({
+    status: 1,
+    out: '',
+    stderr: `oriel: ${file}: there is no store of Oriel\n`,
+  });
 });
 
 it('a daemon that goes away while it is asked leaves open whether it did it', async () => {
