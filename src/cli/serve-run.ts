@@ -70,6 +70,8 @@ It is shown this once. Try it:
 
   curl -H 'Authorization: Bearer ${key}' ${url}/v1/account
   curl -H 'Authorization: Bearer ${key}' ${url}/v1/models
+
+All endpoints, to read and to try out: ${url}/docs
 `);
 }
 
