@@ -14,6 +14,8 @@ const STATUS = {
 
 export type FailureType = keyof typeof STATUS;
 
+export const FAILURE_TYPES = Object.keys(STATUS) as FailureType[];
+
 interface FailureDetails {
   /** The offending parameter, by path: `messages[2].content`, `width`. */
   param?: string;

@@ -1,13 +1,5 @@
-import type { Account, ApiKey } from '../store/account.ts';
-import { availableOf, type Balance, toCredits } from '../store/credits.ts';
-
-/** Credits leave as decimals. */
-interface CreditsRecord {
-  readonly granted: number;
-  readonly reserved: number;
-  readonly spent: number;
-  readonly available: number;
-}
+import { type Account, type ApiKey, type KeyStatus, statusOf } from '../store/account.ts';
+import { type CreditsRecord, creditsOf } from '../store/credits.ts';
 
 /** An account as its administrator may see it: not the secret that signs its callbacks. */
 export interface AccountRecord {
@@ -25,7 +17,7 @@ export interface KeyRecord {
   readonly account: string;
   readonly name: string;
   readonly hint: string;
-  readonly status: 'active' | 'expired' | 'revoked';
+  readonly status: KeyStatus;
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
@@ -33,15 +25,6 @@ export interface KeyRecord {
   readonly rpm: number | null;
   /** Null where it may spend whatever its account has. */
   readonly budget: CreditsRecord | null;
-}
-
-function creditsOf(balance: Balance): CreditsRecord {
-  return {
-    granted: toCredits(balance.granted),
-    reserved: toCredits(balance.reserved),
-    spent: toCredits(balance.spent),
-    available: toCredits(availableOf(balance)),
-  };
 }
 
 const timeOf = (milliseconds: number) => new Date(milliseconds).toISOString();
@@ -68,11 +51,6 @@ export function keyRecord(key: ApiKey, account: Account | undefined): KeyRecord 
     rpm: key.rpm,
     budget: budget === null ? null : creditsOf({ granted: budget, reserved, spent }),
   };
-}
-
-function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): KeyRecord['status'] {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
 }
 
 /** A decimal as people read it: never `1e-6`. */

@@ -1,3 +1,4 @@
+import type * as v from 'valibot';
 import { type Daemon, startDaemon } from '../app.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -40,13 +41,8 @@ export async function runServe(
   return 0;
 }
 
-function withFlags(config: Config, flags: Partial<Record<string, unknown>>): Config {
-  const { host, port, data, logFormat } = flags as {
-    host?: string;
-    port?: number;
-    data?: string;
-    logFormat?: Config['log']['format'];
-  };
+function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Config {
+  const { host, port, data, logFormat } = flags;
   return {
     ...config,
     ...(data !== undefined && { dataDir: data }),

@@ -102,24 +102,23 @@ const videoModel = v.strictObject({
   ),
 });
 
+const pricePerRequest = v.nullish(
+  field(v.strictObject({ perRequest: price('per request') }), 'What it costs.'),
+  {},
+);
+
 const audioModel = v.strictObject({
   type: v.literal('audio'),
   ...about,
   routes: mediaRoutes,
-  price: v.nullish(
-    field(v.strictObject({ perRequest: price('per request') }), 'What it costs.'),
-    {},
-  ),
+  price: pricePerRequest,
 });
 
 const moderationModel = v.strictObject({
   type: v.literal('moderation'),
   ...about,
   routes: mediaRoutes,
-  price: v.nullish(
-    field(v.strictObject({ perRequest: price('per request') }), 'What it costs.'),
-    {},
-  ),
+  price: pricePerRequest,
 });
 
 /** Models by their public identifiers. */

@@ -2,8 +2,8 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { day, field, integer } from '../schema.ts';
 import { PLANS } from '../store/account.ts';
-import { availableOf, type Balance, toCredits } from '../store/credits.ts';
-import { ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';
+import { creditsOf, toCredits } from '../store/credits.ts';
+import { dayOf, ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';
 import type { Gateway } from './gateway.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
 
@@ -13,15 +13,6 @@ const creditsShape = v.object({
   spent: v.number(),
   available: v.number(),
 });
-
-function creditsOf(balance: Balance): v.InferOutput<typeof creditsShape> {
-  return {
-    granted: toCredits(balance.granted),
-    reserved: toCredits(balance.reserved),
-    spent: toCredits(balance.spent),
-    available: toCredits(availableOf(balance)),
-  };
-}
 
 const accountShape = v.object({
   object: v.literal('account'),
@@ -193,7 +184,6 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
         response: { 200: usageShape },
       },
       handler: async ({ holder, query }) => {
-        const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
         const to = query.to ?? dayOf(Date.now());
         const from = query.from ?? dayOf(Date.parse(to) - (USUAL_DAYS - 1) * 86_400_000);
         const rows = await gateway.store.listUsage(holder.account.id, { from, to });

@@ -1,12 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
 import { VERBS } from '../administration/registry.ts';
 import { Failure } from '../failure.ts';
 import { parseFields } from '../schema.ts';
-import { hashOf } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
+import { bearsToken } from './auth.ts';
 import { answerFailure } from './errors.ts';
 import { quietly } from './log.ts';
 import { newRequestId } from './request-id.ts';
@@ -76,12 +75,11 @@ export async function startAdmin({
  * Refuses whoever does not know the token, and every browser: a page of another site can send
  * requests here, by a name that it lets point to this machine (DNS rebinding) or by guessing ports.
  */
-function admit({ headers, socket }: FastifyRequest, token: string): void {
+function admit(request: FastifyRequest, token: string): void {
+  const { headers, socket } = request;
   if (headers.host !== `127.0.0.1:${socket.localPort}` || headers.origin !== undefined) {
     throw new Failure('auth_error', 'this is no place for browsers', { status: 403 });
   }
-  // Hashes are equally long, which the comparison in constant time asks for.
-  const given = Buffer.from(hashOf(headers.authorization ?? ''));
-  if (timingSafeEqual(given, Buffer.from(hashOf(`Bearer ${token}`)))) return;
+  if (bearsToken(request, token)) return;
   throw new Failure('auth_error', 'the token is not that of this daemon', { code: 'wrong_token' });
 }

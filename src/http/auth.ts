@@ -1,6 +1,7 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
-import type { ApiKey } from '../store/account.ts';
+import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
@@ -36,13 +37,21 @@ function credentialOf({ headers }: FastifyRequest): string {
   return token;
 }
 
-function checkAlive(key: ApiKey, now: number): void {
-  if (key.revokedAt !== null) {
-    throw new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
+function checkAlive(key: ApiKey): void {
+  switch (statusOf(key, Date.now())) {
+    case 'revoked':
+      throw new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
+    case 'expired':
+      throw new Failure('auth_error', 'this API key has expired', { code: 'expired_api_key' });
+    case 'active':
   }
-  if (key.expiresAt !== null && key.expiresAt <= now) {
-    throw new Failure('auth_error', 'this API key has expired', { code: 'expired_api_key' });
-  }
+}
+
+/** Whether a request bears a token that is no API key: one of the administrator's. */
+export function bearsToken({ headers }: FastifyRequest, token: string): boolean {
+  // Hashes are equally long, which the comparison in constant time asks for.
+  const given = Buffer.from(hashOf(headers.authorization ?? ''));
+  return timingSafeEqual(given, Buffer.from(hashOf(`Bearer ${token}`)));
 }
 
 /** Finds out who asks. @throws Failure auth_error where the key is not good */
@@ -51,7 +60,7 @@ export async function identify({ store }: Gateway, request: FastifyRequest): Pro
   if (!holder) {
     throw new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
   }
-  checkAlive(holder.key, Date.now());
+  checkAlive(holder.key);
   return holder;
 }
 

@@ -1,5 +1,6 @@
 import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { DEFAULT_LIMITS } from '../images/limits.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type Leave, Places } from '../operations/places.ts';
 import { OPERATIONS } from '../operations/registry.ts';
@@ -12,10 +13,12 @@ import { overloaded } from './errors.ts';
 import { checkFormHeaders, type Form, type FormShape, readForm } from './form.ts';
 import type { Gateway } from './gateway.ts';
 
-const MEGABYTE = 1024 * 1024;
-
 /** Interface parts 4.10 and 8. */
-const BOUNDS = { mostFiles: 20, fileBytes: 30 * MEGABYTE, requestBytes: 100 * MEGABYTE } as const;
+const BOUNDS = {
+  mostFiles: 20,
+  fileBytes: DEFAULT_LIMITS.fileBytes,
+  requestBytes: 100 * 1024 * 1024,
+} as const;
 
 /** The batch image endpoints (interface part 4.10), one for each operation that names its own. */
 export function batchRoutes(gateway: Gateway): FastifyPluginAsync {

@@ -1,22 +1,11 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../failure.ts';
+import { FAILURE_TYPES, Failure } from '../failure.ts';
 
 /** The error body of interface part 2.1. */
 export const errorBody = v.object({
   error: v.object({
-    type: v.picklist([
-      'invalid_request',
-      'auth_error',
-      'rate_limit',
-      'insufficient_quota',
-      'content_policy',
-      'timeout',
-      'network_error',
-      'service_error',
-      'billable_error',
-      'unknown',
-    ]),
+    type: v.picklist(FAILURE_TYPES),
     message: v.string(),
     param: v.nullable(v.string()),
     code: v.nullable(v.string()),

@@ -35,3 +35,11 @@ export interface ApiKey {
   readonly reserved: number;
   readonly spent: number;
 }
+
+export type KeyStatus = 'active' | 'expired' | 'revoked';
+
+/** @param now milliseconds since 1970 */
+export function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): KeyStatus {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+}

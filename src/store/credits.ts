@@ -42,3 +42,17 @@ export function parseCredits(text: string, param = 'credits'): number {
 export function toCredits(micro: number): number {
   return micro / MICRO;
 }
+
+/** A balance as it leaves Oriel: decimals, and what is left of it. */
+export interface CreditsRecord extends Balance {
+  readonly available: number;
+}
+
+export function creditsOf(balance: Balance): CreditsRecord {
+  return {
+    granted: toCredits(balance.granted),
+    reserved: toCredits(balance.reserved),
+    spent: toCredits(balance.spent),
+    available: toCredits(availableOf(balance)),
+  };
+}
