@@ -1,0 +1,27 @@
+import type { Json, ReasoningProof } from '../canonical.ts';
+import { objectsOf, textOf, wordOf } from './untrusted.ts';
+
+/** What stands between two parts of a summary where they are one text. */
+export const PARAGRAPH = '\n\n';
+
+/** What a reasoning item lets read: its summary, or else its content. */
+export function reasoningText(item: Json): string {
+  const summary = objectsOf(item['summary']);
+  const parts = summary.length > 0 ? summary : objectsOf(item['content']);
+  return parts.map((part) => textOf(part['text'])).join(PARAGRAPH);
+}
+
+/** What of a reasoning item its provider wants to see again. */
+export function proofOf(item: Json, provider: string): ReasoningProof | null {
+  if (wordOf(item['id']) === null && wordOf(item['encrypted_content']) === null) return null;
+  const { type: _, status: __, ...value } = item;
+  return { dialect: 'responses', provider, value };
+}
+
+/**
+ * Whether reasoning can be read by its provider where nothing is kept between requests: an
+ * identifier alone then means nothing to it.
+ */
+export function isWhole({ value }: ReasoningProof): boolean {
+  return wordOf(value['encrypted_content']) !== null || objectsOf(value['content']).length > 0;
+}
