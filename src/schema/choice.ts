@@ -12,7 +12,7 @@ interface Choosing {
   readonly expects: string;
 }
 
-type Options = v.MaybeReadonly<v.GenericSchema[]>;
+type Options = readonly v.GenericSchema[];
 
 /**
  * A union whose value tells which of its options it means, by its kind or by its `type`. One option
@@ -31,8 +31,8 @@ export function choice<const Choices extends Options>(
     choose,
     expects,
     '~run'(dataset, config) {
-      const run = (choose(dataset.value) ?? union)['~run'] as (typeof union)['~run'];
-      return run.call(choose(dataset.value) ?? union, dataset, config);
+      const schema = choose(dataset.value) ?? union;
+      return schema['~run'](dataset, config) as ReturnType<(typeof union)['~run']>;
     },
   };
   return chosen;
@@ -102,7 +102,11 @@ export function checkBody(schema: v.GenericSchema, body: unknown): void {
     issue.type === 'raw_check'
       ? issue.message
       : `expected ${expects}, received ${showValue(came, path)}`;
-  throw new Failure('invalid_request', param === '' ? `the body: ${message}` : `${param}: ${message}`, {
-    ...(param !== '' && { param }),
-  });
+  throw new Failure(
+    'invalid_request',
+    param === '' ? `the body: ${message}` : `${param}: ${message}`,
+    {
+      ...(param !== '' && { param }),
+    },
+  );
 }

@@ -68,7 +68,10 @@ function decodeFile(part: Json, path: string): MediaPart {
   if (file !== null) source = { kind: 'file', id: file };
   else if (url !== null) source = sourceOf(url, `${path}.file_url`);
   else if (data === null) {
-    throw invalid(`${path}.file_data`, 'expected data here, a file_url or a file_id, received nothing');
+    throw invalid(
+      `${path}.file_data`,
+      'expected data here, a file_url or a file_id, received nothing',
+    );
   } else if (data.startsWith('data:')) source = dataOf(data, `${path}.file_data`);
   // Bare Base64 is taken, too, and is a PDF unless its name says otherwise.
   else source = { kind: 'data', mediaType: 'application/pdf', data };
@@ -182,8 +185,14 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
 
 /** The turns of a conversation: neighbouring items of the assistant's, or of tools and the user, are one. */
 export function decodeInput(instructions: unknown, input: unknown, advice: string[]): Turn[] {
-  const turns: { role: Role; path: string; parts: Part[]; name: null; partial: false; tools: null }[] =
-    [];
+  const turns: {
+    role: Role;
+    path: string;
+    parts: Part[];
+    name: null;
+    partial: false;
+    tools: null;
+  }[] = [];
   const add = (role: Role, path: string, parts: readonly Part[]) => {
     const last = turns.at(-1);
     if (last?.role === role && (role === 'assistant' || role === 'user') && goesOn(last.parts)) {

@@ -129,7 +129,12 @@ function decodeReasoning(value: unknown, rest: Rest): ReasoningRequest | null {
   if (!isObject(value)) return null;
   const { effort, summary, generate_summary: former, ...others } = value;
   if (others['context'] === 'auto') rest.advice.push('reasoning.context');
-  collect(others['context'] === 'auto' ? { ...others, context: null } : others, REASONING, 'reasoning', rest);
+  collect(
+    others['context'] === 'auto' ? { ...others, context: null } : others,
+    REASONING,
+    'reasoning',
+    rest,
+  );
   if ((effort ?? summary ?? former ?? null) === null) return null;
   return {
     effort: (effort ?? null) as Effort | null,

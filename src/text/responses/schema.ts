@@ -52,7 +52,9 @@ const input = choice('a text or a list of items', [text, items], (value) => {
 
 /** What POST /v1/responses takes (interface part 4.2), and what OpenAI's clients send beside it. */
 export const responsesRequest = openObject({
-  model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', { expects: "a model's name" }),
+  model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
+    expects: "a model's name",
+  }),
   input: input,
   instructions: v.nullish(field(text, 'What the model is told first, before the input.')),
   max_output_tokens: v.nullish(field(integer(1), 'The most that it writes, reasoning included.')),

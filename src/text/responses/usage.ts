@@ -42,5 +42,9 @@ export function usageBody(usage: Usage): Json {
 /** What the provider told, with what is missing of interface part 2.2. */
 export function completedUsage(told: Json, usage: Usage): Json {
   const { total_tokens: total } = told;
-  return { ...told, ...plainUsage(usage), ...(typeof total === 'number' && { total_tokens: total }) };
+  return {
+    ...told,
+    ...plainUsage(usage),
+    ...(typeof total === 'number' && { total_tokens: total }),
+  };
 }
