@@ -1,3 +1,4 @@
+import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
   NativePart,
@@ -142,9 +143,18 @@ function ownInput(request: TextRequest, target: Target): unknown {
     for (const part of parts) if (part.type === 'reasoning') thoughts.set(part.path, part);
   }
   return (input as readonly Json[]).flatMap((item, index) => {
-    if (item['type'] === 'function_call')
-      return [{ ...item, name: nameOnWire(item['name'] as string) }];
-    if (item['type'] !== 'reasoning') return [item];
+    const { type, call_id: id, name } = item;
+    if (type === 'function_call' || type === 'function_call_output') {
+      return [
+        {
+          ...item,
+          // A provider that keeps conversations knows a call by the identifier that it gave.
+          ...(typeof id === 'string' && { call_id: callIdFromWire(id) }),
+          ...(type === 'function_call' && { name: nameOnWire(String(name)) }),
+        },
+      ];
+    }
+    if (type !== 'reasoning') return [item];
     const thought = thoughts.get(`input[${index}]`);
     if (!thought) return [];
     const encrypted = item['encrypted_content'];

@@ -8,7 +8,15 @@ export const PARAGRAPH = '\n\n';
 export function reasoningText(item: Json): string {
   const summary = objectsOf(item['summary']);
   const parts = summary.length > 0 ? summary : objectsOf(item['content']);
-  return parts.map((part) => textOf(part['text'])).join(PARAGRAPH);
+  return joined(parts);
+}
+
+/** The texts of a summary's parts, or of a content's, as one. */
+export function joined(parts: readonly Json[]): string {
+  return parts
+    .map((part) => textOf(part['text']))
+    .filter((text) => text !== '')
+    .join(PARAGRAPH);
 }
 
 /** What of a reasoning item its provider wants to see again. */
