@@ -5,7 +5,7 @@ import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../canoni
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { seal } from '../proof.ts';
 import { answerHead, endingOf, responseError } from './answer.ts';
-import { OWN_REASONING } from './encode-request.ts';
+import { OWN_REASONING } from './reasoning.ts';
 import { objectOf, objectsOf } from './untrusted.ts';
 import { usageBody } from './usage.ts';
 

@@ -14,6 +14,7 @@ import { isSealed } from '../proof.ts';
 import { refuseKnobs, refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeInput, reasoningItem } from './encode-input.ts';
+import { OWN_REASONING } from './reasoning.ts';
 import { isObject } from './untrusted.ts';
 
 const OWN = 'responses';
@@ -130,9 +131,6 @@ function translate(request: TextRequest, target: Target): Json {
     ...(request.stream && { stream: true }),
   };
 }
-
-/** Marks the identifiers of reasoning that this gateway made because its provider gave it none. */
-export const OWN_REASONING = 'rs_oriel';
 
 /** The client's own items, with what is not for this provider left out and long names shortened. */
 function ownInput(request: TextRequest, target: Target): unknown {

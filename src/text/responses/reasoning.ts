@@ -1,6 +1,9 @@
 import type { Json, ReasoningProof } from '../canonical.ts';
 import { objectsOf, textOf, wordOf } from './untrusted.ts';
 
+/** Begins the identifiers of reasoning that were made here, of which no provider knows. */
+export const OWN_REASONING = 'rs_oriel';
+
 /** What stands between two parts of a summary where they are one text. */
 export const PARAGRAPH = '\n\n';
 
