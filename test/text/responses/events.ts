@@ -39,13 +39,13 @@ export function encode(events: readonly TextEvent[], context = contextOf()): str
 }
 
 /** The events in the frames of a stream, each proven to have the name of its type. */
-export function eventsIn(frames: string): Record<string, any>[] {
+export function eventsIn(frames: string): Json[] {
   return frames
     .split('\n\n')
     .filter(Boolean)
     .map((frame) => {
       const [name = '', data = ''] = frame.split('\n');
-      const event = JSON.parse(data.replace(/^data: /, '')) as Record<string, any>;
+      const event = JSON.parse(data.replace(/^data: /, '')) as Json;
       if (name !== `event: ${event['type']}`) throw new Error(`${name} is not ${event['type']}`);
       return event;
     });

@@ -53,18 +53,38 @@ function expected(response: Json): [string, string][] {
 }
 
 function expectUsage(response: Json, usage: unknown) {
-  const said = response['usage'] as Record<string, any> | null;
+  const said = response['usage'] as Record<string, Json> | null;
   expect(usage).toEqual(
     said
       ? {
           input: said['input_tokens'],
           output: said['output_tokens'],
-          cachedInput: said['input_tokens_details']?.cached_tokens ?? 0,
-          cacheWrite: said['input_tokens_details']?.cache_write_tokens ?? 0,
-          reasoning: said['output_tokens_details']?.reasoning_tokens ?? null,
+          cachedInput: said['input_tokens_details']?.['cached_tokens'] ?? 0,
+          cacheWrite: said['input_tokens_details']?.['cache_write_tokens'] ?? 0,
+          reasoning: said['output_tokens_details']?.['reasoning_tokens'] ?? null,
         }
       : null,
   );
+}
+
+function expectAnswer(stream: readonly Json[]) {
+  const last = stream.at(-1)!;
+  const events = decode(stream);
+  if (last['type'] === 'response.failed') {
+    expect(failureOf(events).type).toBeTypeOf('string');
+    return;
+  }
+  const final = last['response'] as Json;
+  const done = stream.filter(({ type }) => type === 'response.output_item.done');
+  const whole = objects(final['output']).length > 0;
+  const output = whole ? final['output'] : done.map((event) => event['item']);
+  expect(told(events)).toEqual(expected({ output }));
+  expectUsage(final, finishOf(events).usage);
+
+  // The same, once more through our own events.
+  const repeated = decode(eventsIn(encode(events, contextOf())));
+  expect(told(repeated)).toEqual(told(events));
+  expect(finishOf(repeated)).toEqual({ ...finishOf(events), raw: expect.any(String) });
 }
 
 describe.skipIf(!present)('recorded answers (ORIEL_SHARED tells where they are)', () => {
@@ -85,26 +105,14 @@ describe.skipIf(!present)('recorded answers (ORIEL_SHARED tells where they are)'
       .filter(Boolean)
       // One recording has lost the last brace of two of its lines.
       .map((line) => (isJson(line) ? line : `${line}}`));
-    const stream = lines.map((line) => JSON.parse(line) as Json);
-    const last = stream.at(-1)!;
-    const events = decode(lines);
-    if (last['type'] === 'response.failed') {
-      expect(failureOf(events).type).toBeTypeOf('string');
-      return;
+    // One recording holds the answers of a whole conversation.
+    const answers: Json[][] = [];
+    for (const event of lines.map((line) => JSON.parse(line) as Json)) {
+      if (event['type'] === 'response.created') answers.push([]);
+      answers.at(-1)!.push(event);
     }
-    const final = last['response'] as Json;
-    const done = stream.filter(({ type }) => type === 'response.output_item.done');
-    const output =
-      objects(final['output']).length > 0 ? final['output'] : done.map((event) => event['item']);
-    const response = { ...final, output };
-    expect(told(events)).toEqual(expected(response));
-    expectUsage(final, finishOf(events).usage);
-
-    // The same, once more through our own events.
-    const again = eventsIn(encode(events, contextOf()));
-    const repeated = decode(again);
-    expect(told(repeated)).toEqual(told(events));
-    expect(finishOf(repeated)).toEqual({ ...finishOf(events), raw: expect.any(String) });
+    expect(answers.length).toBeGreaterThan(0);
+    for (const answer of answers) expectAnswer(answer);
   });
 });
 
