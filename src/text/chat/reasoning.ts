@@ -104,13 +104,15 @@ export interface AnsweredReasoning {
 /** `reasoning_details` of an answer; null where words alone say it all. */
 export function detailsOf(blocks: readonly AnsweredReasoning[]): readonly Detail[] | null {
   if (!blocks.some(({ proof }) => proof !== null)) return null;
-  return blocks.flatMap(({ text, proof, after }) => {
-    const place = after > 0 ? { after_tool_calls: after } : {};
-    const native = proof?.dialect === 'chat' ? proof.value['reasoning_details'] : null;
-    if (Array.isArray(native)) {
-      return (native as readonly Detail[]).map((detail) => ({ ...detail, ...place }));
-    }
-    const signature = proof === null ? {} : { signature: seal(proof) };
-    return [{ type: 'reasoning.text', text, ...signature, ...place }];
-  }).map((detail, index) => ({ ...detail, index }));
+  return blocks
+    .flatMap(({ text, proof, after }) => {
+      const place = after > 0 ? { after_tool_calls: after } : {};
+      const native = proof?.dialect === 'chat' ? proof.value['reasoning_details'] : null;
+      if (Array.isArray(native)) {
+        return (native as readonly Detail[]).map((detail) => ({ ...detail, ...place }));
+      }
+      const signature = proof === null ? {} : { signature: seal(proof) };
+      return [{ type: 'reasoning.text', text, ...signature, ...place }];
+    })
+    .map((detail, index) => ({ ...detail, index }));
 }

@@ -31,7 +31,10 @@ const imagePart = openObject({
   type: v.literal('image_url'),
   image_url: openObject({ url: text, detail: v.nullish(text) }),
 });
-const videoPart = openObject({ type: v.literal('video_url'), video_url: openObject({ url: text }) });
+const videoPart = openObject({
+  type: v.literal('video_url'),
+  video_url: openObject({ url: text }),
+});
 const audioPart = openObject({
   type: v.literal('input_audio'),
   input_audio: openObject({ data: text, format: text }),
@@ -78,7 +81,11 @@ const functionTool = openObject({
   }),
 });
 const tools = v.array(
-  choice('an object with a type', [functionTool, other], by('type', { function: functionTool }, other)),
+  choice(
+    'an object with a type',
+    [functionTool, other],
+    by('type', { function: functionTool }, other),
+  ),
 );
 
 const functionCall = openObject({
@@ -178,7 +185,9 @@ const stop = choice('a text or a list of up to 4 texts', [text, stops], (value) 
 
 /** What POST /v1/chat/completions takes (interface part 4.1), and what clients send beside it. */
 export const chatRequest = openObject({
-  model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', { expects: "a model's name" }),
+  model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
+    expects: "a model's name",
+  }),
   messages: field(v.pipe(v.array(message), v.nonEmpty()), 'The conversation so far.', {
     expects: 'a list of one message at least',
   }),
