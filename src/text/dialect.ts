@@ -83,7 +83,8 @@ export interface Dialect {
 
   /** Texts without one of which an event has nothing to observe: most need not be parsed. */
   readonly markers: readonly string[];
-  observe(event: Json): Observation;
+  /** @param before the usage that earlier events of the stream told: some tell it in parts */
+  observe(event: Json, before?: Usage | null): Observation;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */
   observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json };
 }
