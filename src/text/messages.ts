@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 import { MessagesDecoder } from './messages/event-decoder.ts';
-import { MessagesEncoder } from './messages/event-encoder.ts';
+import { failFrames, MessagesEncoder } from './messages/event-encoder.ts';
 import { foldEvents } from './messages/fold.ts';
 import { markers, observe, observeAnswer } from './messages/observer.ts';
 import { decodeRequest } from './messages/request-decoder.ts';
@@ -16,5 +16,6 @@ export const messages: Dialect = {
   foldEvents,
   markers,
   observe,
+  failFrames,
   observeAnswer,
 };

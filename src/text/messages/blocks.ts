@@ -18,7 +18,7 @@ import type {
   ImageBlock,
   ThinkingBlock,
   ToolResultBlock,
-} from './grammar.ts';
+} from './request.ts';
 
 interface Words {
   readonly understood: ReadonlySet<string>;

@@ -27,6 +27,11 @@ export function redactedOf(proof: ReasoningProof | null): string | null {
   return typeof data === 'string' ? data : null;
 }
 
+/** What tells a client that a stream went wrong; nothing comes after it. */
+export function failFrames({ type, message, param, code }: Failure): string {
+  return frame({ type: 'error', error: { type, message, param, code } });
+}
+
 /** Writes answers as Anthropic streams them. */
 export class MessagesEncoder implements EventEncoder {
   readonly #requested: string;
@@ -185,8 +190,8 @@ export class MessagesEncoder implements EventEncoder {
     return this.#close() + frame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
   }
 
-  #fail({ type, message, param, code }: Failure): string {
+  #fail(failure: Failure): string {
     this.#ended = true;
-    return frame({ type: 'error', error: { type, message, param, code } });
+    return failFrames(failure);
   }
 }

@@ -6,7 +6,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from '../canonical.ts';
-import type { MessagesRequest } from './grammar.ts';
+import type { MessagesRequest } from './request.ts';
 
 type Choice = NonNullable<MessagesRequest['tool_choice']>;
 

@@ -4,7 +4,7 @@ import type { Target } from '../dialect.ts';
 import { propertiesOf } from '../knobs.ts';
 import { isSealed, unseal } from '../proof.ts';
 import { nameOnWire } from '../tool-names.ts';
-import type { Block, Message, MessagesRequest } from './grammar.ts';
+import type { Block, Message, MessagesRequest } from './request.ts';
 import { knobsOnWire } from './knob-encoder.ts';
 import { knobsOf } from './knobs.ts';
 import { replayed } from './proofs.ts';
