@@ -1,5 +1,23 @@
 import { request } from 'undici';
 import { Failure } from './failure.ts';
+import type { Exchange, ExchangeOptions } from './upstream/exchange.ts';
+
+/** The connections to other servers, kept open between requests. */
+export class Upstream {
+  /**
+   * Sends a request once, and gives the answer as soon as its headers are here. Follows no redirect.
+   *
+   * @throws Failure `network_error` with code `unreachable` where nothing can have been received, and
+   *   `connection_lost` where the request may have been; `timeout` with code `connect_timeout`,
+   *   `first_byte_timeout`, `idle_timeout` or `total_timeout`
+   */
+  open(_url: string, _options: ExchangeOptions): Promise<Exchange> {
+    throw new Error('not yet');
+  }
+
+  /** Ends what is under way, and closes all connections. */
+  async close(): Promise<void> {}
+}
 
 /** What another server said, whatever its status. */
 interface Answer {
