@@ -7,7 +7,7 @@ import { type Directives, readDirectives } from './directives.ts';
 import { countInput } from './input-tokens.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { StopSequences } from './stop-sequences.ts';
-import { countTokens, firstTokens, piecesOf } from './tokens.ts';
+import { countTokens, firstTokens, type Piece, piecesOf } from './tokens.ts';
 import { callsFor } from './tool-calls.ts';
 import { answerFor, type Model, OPENING, REFUSAL, reasoningFor } from './words.ts';
 
@@ -80,7 +80,7 @@ function refuseForeign(request: TextRequest, { dialect }: Target): void {
 
 function* accident(accident: 'midstream' | 'hang' | 'truncate', answer: Answer): Generator<Step> {
   yield* answer.start();
-  yield* answer.say('text', [OPENING], accident !== 'midstream');
+  yield* answer.say('text', [OPENING], true);
   if (accident === 'hang') for (;;) yield { type: 'pause', milliseconds: 60_000 };
   if (accident === 'midstream') {
     throw new Failure('service_error', 'the sandbox was asked to fail after some text', {
@@ -98,6 +98,10 @@ function failureOf(type: FailureType): Failure {
     code,
     ...(type === 'rate_limit' && { retryAfter: 1 }),
   });
+}
+
+function* piecesOfAll(texts: Iterable<string>): Generator<Piece> {
+  for (const text of texts) yield* piecesOf(text);
 }
 
 /** An answer under way: what it has said, and whether it may say more. */
@@ -146,9 +150,10 @@ class Answer {
     const block = this.#block;
     let begun = false;
     for (const text of this.#allowed(kind, texts)) {
+      if (text === '') continue;
       if (!begun) yield { type: `${kind}-start`, block } as const;
       begun = true;
-      if (text !== '') yield { type: `${kind}-delta`, block, text } as const;
+      yield { type: `${kind}-delta`, block, text } as const;
     }
     if (!begun) return;
     this.#block += 1;
@@ -160,20 +165,16 @@ class Answer {
   /** As much of some texts as the limit and the stop sequences let through, word by word. */
   *#allowed(kind: 'reasoning' | 'text' | 'refusal', texts: Iterable<string>): Generator<string> {
     const stop = new StopSequences(kind === 'text' ? this.#stop : []);
-    for (const text of texts) {
-      for (const piece of piecesOf(text)) {
-        if (this.#ended) return;
-        const left = this.#limit - this.#output;
-        const cut = piece.tokens > left;
-        this.#count(kind, cut ? left : piece.tokens);
-        const told = stop.push(cut ? firstTokens(piece.text, left) : piece.text);
-        if (cut) this.#ended = { reason: 'length', stopSequence: null };
-        if (stop.found !== null) this.#ended = { reason: 'stop', stopSequence: stop.found };
-        if (told !== '') yield told;
-      }
+    for (const piece of piecesOfAll(texts)) {
+      if (this.#ended) break;
+      const left = this.#limit - this.#output;
+      const cut = piece.tokens > left;
+      this.#count(kind, cut ? left : piece.tokens);
+      yield stop.push(cut ? firstTokens(piece.text, left) : piece.text);
+      if (cut) this.#ended = { reason: 'length', stopSequence: null };
+      if (stop.found !== null) this.#ended = { reason: 'stop', stopSequence: stop.found };
     }
-    const rest = stop.found === null ? stop.rest() : '';
-    if (rest !== '') yield rest;
+    if (stop.found === null) yield stop.rest();
   }
 
   #count(kind: string, tokens: number): void {

@@ -6,7 +6,6 @@ import { type Step, scriptFor } from './script.ts';
 
 interface Delivery {
   /** Takes an event. Where it gives a promise, the next event waits for it: a slow reader. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: what gives nothing must be taken too
   readonly emit: (event: TextEvent) => void | Promise<void>;
   /** The client has left. */
   readonly signal: AbortSignal;
@@ -40,6 +39,8 @@ export async function answerFromSandbox(
       if (steps % TURN === 0) await setImmediate();
     }
   }
+  // Whoever ended it for a reason hears that of it, as of any other end.
+  if (signal.reason instanceof Failure) await emit({ type: 'error', failure: signal.reason });
 }
 
 /** The next step, which is its failure where a script fails; null after the last. */
