@@ -2,8 +2,8 @@ import type { Json, NativePart, Part, TextRequest, Turn } from '../canonical.ts'
 import { invalid } from '../refusals.ts';
 import { checkedBody } from '../request-body.ts';
 import { partOf, toolOf } from './blocks.ts';
-import { type Message, type MessagesRequest, messagesRequest } from './request.ts';
 import { knobsOf, remainderOf } from './knobs.ts';
+import { type Message, type MessagesRequest, messagesRequest } from './request.ts';
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRequest(value: unknown): TextRequest {
