@@ -27,7 +27,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'cli-progress': ['src/cli/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
-  undici: ['src/upstream.ts'],
+  undici: ['src/upstream.ts', 'src/upstream/'],
   pino: ['src/http/log.ts'],
   'pino-pretty': ['src/http/log.ts'],
   'prom-client': ['src/http/metrics.ts'],

@@ -3,6 +3,7 @@ import { ResponsesDecoder } from './responses/decode-events.ts';
 import { decodeRequest } from './responses/decode-request.ts';
 import { foldEvents, ResponsesEncoder } from './responses/encode-events.ts';
 import { encodeRequest } from './responses/encode-request.ts';
+import { failFrames } from './responses/fail-frames.ts';
 import { MARKERS, observe, observeAnswer } from './responses/observe.ts';
 
 /** The format of OpenAI's Responses API, and of Open Responses. */
@@ -15,5 +16,6 @@ export const responses: Dialect = {
   foldEvents,
   markers: MARKERS,
   observe,
+  failFrames,
   observeAnswer,
 };

@@ -6,6 +6,8 @@ import { completedUsage, usageOf } from './usage.ts';
 
 /** Events without one of these say nothing that a relay must know. */
 export const MARKERS = [
+  // Tells whose answer it is, should it go wrong later.
+  'response.created',
   'response.completed',
   'response.incomplete',
   'response.failed',
