@@ -51,6 +51,8 @@ function citationBody({ url, title, start, end }: Citation, length: number): Jso
 /** Makes the events of the responses format, and its whole answer on the way. */
 export class ResponsesEncoder implements EventEncoder {
   readonly #context: EncodeContext;
+  /** Whether only the answer is wanted, and no frames on the way to it. */
+  readonly #silent: boolean;
   readonly #output: Json[] = [];
   #sequence = 0;
   #head: Json | null = null;
@@ -63,8 +65,9 @@ export class ResponsesEncoder implements EventEncoder {
   answer: Json | null = null;
   failure: Failure | null = null;
 
-  constructor(context: EncodeContext) {
+  constructor(context: EncodeContext, silent = false) {
     this.#context = context;
+    this.#silent = silent;
   }
 
   push(event: TextEvent): string {
@@ -129,6 +132,7 @@ export class ResponsesEncoder implements EventEncoder {
   }
 
   #frame(type: string, fields: Json): string {
+    if (this.#silent) return '';
     const sequence_number = this.#sequence++;
     return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number })}\n\n`;
   }
@@ -209,6 +213,7 @@ export class ResponsesEncoder implements EventEncoder {
     const open = this.#open;
     if (!open || text === '') return '';
     open.text += text;
+    if (this.#silent) return '';
     return `${open.prefix}${JSON.stringify(text)}${rest},"sequence_number":${this.#sequence++}}\n\n`;
   }
 
@@ -363,7 +368,7 @@ export function foldEvents(
   context: EncodeContext,
   choices: readonly (readonly TextEvent[])[],
 ): Json {
-  const encoder = new ResponsesEncoder(context);
+  const encoder = new ResponsesEncoder(context, true);
   for (const event of choices[0] ?? []) encoder.push(event);
   if (encoder.failure) throw encoder.failure;
   if (encoder.answer) return encoder.answer;

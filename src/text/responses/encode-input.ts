@@ -67,7 +67,7 @@ function encodeContent(parts: readonly InputPart[]): unknown {
 /** A result's own text, which says that it is an error where only the text can. */
 function encodeResult({ callId, content, isError }: ToolResultPart): Json {
   const [first, ...others] = content;
-  const told = first?.type === 'text' && /^error\b/i.test(first.text);
+  const told = first?.type === 'text' && /^\s*error/i.test(first.text);
   let parts: readonly InputPart[] = content;
   if (isError && !told) {
     const text = first?.type === 'text' ? `Error: ${first.text}` : 'Error:';

@@ -21,7 +21,13 @@ export function failFrames(failure: Failure, { context, first, last }: Relayed):
   const response = {
     ...(isObject(begun)
       ? begun
-      : { ...answerHead(context, newId('resp'), context.request.model), output: [], usage: null }),
+      : {
+          ...answerHead(context, newId('resp'), context.request.model),
+          completed_at: null,
+          incomplete_details: null,
+          output: [],
+          usage: null,
+        }),
     status: 'failed',
     error: responseError(failure),
   };
