@@ -18,7 +18,6 @@ import { isObject, wordOf } from './untrusted.ts';
 
 type Role = Turn['role'];
 
-/** The name that a file needs which was sent without one, or is known by where it is. */
 const SCHEMES = ['https://', 'http://'];
 
 /** A place on the web, Base64, or what the provider calls a file of its own. */

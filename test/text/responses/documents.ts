@@ -11,6 +11,8 @@ interface Document {
   /** What is wrong with an event; null where nothing is. */
   check(event: Json): string | null;
   checkAnswer(answer: unknown): string | null;
+  /** What is wrong with the request for an answer, or with its items; null where nothing is. */
+  checkRequest(request: Json): string | null;
 }
 
 interface Schema {
@@ -25,7 +27,14 @@ function withoutNullUsage(event: Json): Json {
   return { ...event, response: rest };
 }
 
-function documentOf(name: string, file: string, events: RegExp, answer: string): Document | null {
+function documentOf(
+  name: string,
+  file: string,
+  events: RegExp,
+  answer: string,
+  request: string,
+  item: string | null,
+): Document | null {
   const path = join(folder, file);
   if (!existsSync(path)) return null;
   const document = JSON.parse(readFileSync(path, 'utf8')) as {
@@ -56,11 +65,31 @@ function documentOf(name: string, file: string, events: RegExp, answer: string):
         : `there is no event ${event['type']}`;
     },
     checkAnswer: (value) => validate(answer, value),
+    checkRequest(value) {
+      const items = item === null ? [] : (value['input'] as unknown[]);
+      const faults = items.map((one) => validate(item!, one));
+      return validate(request, { ...value, input: 'x' }) ?? faults.find((fault) => fault) ?? null;
+    },
   };
 }
 
 /** The public descriptions of the format, as far as they are there. */
 export const documents: readonly Document[] = [
-  documentOf('openai', 'openai.openapi.json', /^Response.*Event$/, 'Response'),
-  documentOf('open-responses', 'openresponses.openapi.json', /StreamingEvent$/, 'ResponseResource'),
+  documentOf(
+    'openai',
+    'openai.openapi.json',
+    /^Response.*Event$/,
+    'Response',
+    'CreateResponse',
+    // Its kinds of items overlap, so that good ones are told to be of two kinds.
+    null,
+  ),
+  documentOf(
+    'open-responses',
+    'openresponses.openapi.json',
+    /StreamingEvent$/,
+    'ResponseResource',
+    'CreateResponseBody',
+    'ItemParam',
+  ),
 ].filter((document) => document !== null);

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../src/text/canonical.ts';
 import type { Target } from '../../../src/text/dialect.ts';
 import { seal } from '../../../src/text/proof.ts';
 import { responses } from '../../../src/text/responses.ts';
+import { documents } from './documents.ts';
 
 const target: Target = {
   dialect: 'responses',
@@ -332,6 +333,50 @@ describe('a request of another format for a responses upstream', () => {
     expect(Object.keys(written)).toEqual(['model', 'input', 'include', 'store']);
   });
 });
+
+test.skipIf(documents.length === 0)(
+  'a request follows the public documents (ORIEL_SHARED tells where)',
+  () => {
+    const request = encode({
+      turns: [
+        turn('system', [text('a')]),
+        turn('user', [text('b'), text('c')]),
+        turn('assistant', [text('d'), { type: 'refusal', path: 'p', text: 'no' }, call]),
+        turn('user', [
+          { type: 'tool-result', path: 'p', callId: 'c', content: [], isError: true },
+          {
+            type: 'media',
+            media: 'image',
+            path: 'p',
+            source: { kind: 'url', url: 'https://a.example' },
+            detail: null,
+            filename: null,
+          },
+        ]),
+      ],
+      tools: [
+        {
+          type: 'tool',
+          path: 't',
+          name: 'f',
+          description: null,
+          parameters: null,
+          strict: null,
+        },
+      ],
+      toolChoice: { type: 'required' },
+      reasoning: { effort: 'high', budget: null, summary: 'auto' },
+      format: { type: 'text' },
+      maxOutputTokens: 100,
+      topLogprobs: 1,
+      logprobs: true,
+      stream: true,
+    });
+    for (const document of documents) {
+      expect(document.checkRequest(request), document.name).toBeNull();
+    }
+  },
+);
 
 describe('a request of the same format', () => {
   const replay = (body: Json, more: Partial<TextRequest> = {}) =>
