@@ -315,6 +315,30 @@ describe('an exchange that is let go', () => {
     await once(await heard, 'close');
   });
 
+  it.each(['identity', 'gzip'])(
+    'when all of %s has come tells a reader that pauses',
+    async (encoding) => {
+      const text = Buffer.alloc(300_000, 'a');
+      const { url } = await listening((_, response) =>
+        response
+          .writeHead(200, { 'content-encoding': encoding })
+          .end(encoding === 'gzip' ? gzipSync(text) : text.subarray(0, 1000)),
+      );
+      const { signal, ...controller } = controllerOf();
+      const exchange = await open(url, { signal });
+      await turns();
+      const paused = deferred<void>();
+      const reading = exchange.read(() => {
+        paused.resolve();
+        return false;
+      });
+      await paused.promise;
+      await turns();
+      controller.abort();
+      await expect(reading).rejects.toMatchObject({ code: 'aborted' });
+    },
+  );
+
   it('before its reader came tells that reader', async () => {
     const { url } = await pending(true);
     const exchange = await open(url);
@@ -543,6 +567,43 @@ describe('an upstream that fails', () => {
       type: 'timeout',
       code: 'connect_timeout',
     });
+  });
+});
+
+describe('a proxy that the environment names', () => {
+  async function proxied(noProxy: string) {
+    const asked: string[] = [];
+    const { url, server } = await listening((_, response) => response.end('straight'));
+    server.on('connect', (request, socket: Socket) => {
+      asked.push(request.url!);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    const { HTTPS_PROXY, NO_PROXY } = process.env;
+    onTestFinished(() => {
+      for (const [name, value] of Object.entries({ HTTPS_PROXY, NO_PROXY })) {
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+      }
+    });
+    process.env['HTTPS_PROXY'] = url.replace('//', '//user:password@');
+    process.env['NO_PROXY'] = noProxy;
+    return { asked, url };
+  }
+
+  it('is asked for a tunnel, and not named with its password', async () => {
+    const { asked } = await proxied('');
+    await expect(open('https://oriel.invalid/path')).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.not.stringContaining('password'),
+    });
+    expect(asked).toEqual(['oriel.invalid:443']);
+  });
+
+  it('is not asked for hosts that are excepted, nor for plain HTTP', async () => {
+    const { asked, url } = await proxied('oriel.invalid');
+    await expect(open('https://oriel.invalid/path')).rejects.toMatchObject({ code: 'unreachable' });
+    expect(await textOf(await open(url))).toBe('straight');
+    expect(asked).toEqual([]);
   });
 });
 
