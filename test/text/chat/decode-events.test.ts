@@ -611,6 +611,21 @@ describe('tool calls', () => {
   });
 });
 
+test('nothing of a chunk is told after what made it fail', () => {
+  const events = decode([
+    chunk({
+      tool_calls: [
+        { id: 'b', function: { name: 'f', arguments: '{}' } },
+        { id: 'c', function: { name: 'g', arguments: '{}' } },
+        { id: 'b', function: { arguments: '{"more":1}' } },
+        { id: 'd', function: { name: 'h', arguments: '{}' } },
+      ],
+    }),
+  ]);
+  failureOf(events);
+  said(events);
+});
+
 describe('a whole answer', () => {
   it('gives the same events as a stream of it', () => {
     const message = {
