@@ -1,3 +1,4 @@
+import { failFrames } from './chat/answer.ts';
 import { ChatDecoder } from './chat/decode-events.ts';
 import { decodeRequest } from './chat/decode-request.ts';
 import { ChatEncoder } from './chat/encode-events.ts';
@@ -16,5 +17,6 @@ export const chat: Dialect = {
   foldEvents,
   markers,
   observe,
+  failFrames,
   observeAnswer,
 };

@@ -35,9 +35,9 @@ export function untranslatableOutput(event: TextEvent & { readonly type: 'native
   );
 }
 
-/** An error as this dialect has it in a stream. */
-export function errorBody({ type, message, param, code }: Failure): Json {
-  return { error: { type, message, param, code } };
+/** What tells a client that a stream went wrong; nothing comes after it. */
+export function failFrames({ type, message, param, code }: Failure): string {
+  return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
 }
 
 /** Where the blocks of one answer stand in its one message, which has all its text in one piece. */

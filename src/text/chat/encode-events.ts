@@ -1,7 +1,7 @@
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import {
-  errorBody,
+  failFrames,
   finishReasonOf,
   MessageLayout,
   newCompletionId,
@@ -177,8 +177,8 @@ export class ChatEncoder implements EventEncoder {
   }
 
   /** No finish reason and no `[DONE]`: what broke off must not look whole. */
-  #fail(failure: Parameters<typeof errorBody>[0]): string {
+  #fail(failure: Parameters<typeof failFrames>[0]): string {
     this.#ended = true;
-    return `data: ${JSON.stringify(errorBody(failure))}\n\n`;
+    return failFrames(failure);
   }
 }
