@@ -64,8 +64,11 @@ export class ChatDecoder implements EventDecoder {
   #legacyCalls = 0;
 
   constructor({ provider, toolName }: DecodeContext, emit: (event: TextEvent) => void) {
-    this.#emit = emit;
-    this.#blocks = new Blocks(provider, emit);
+    // A chunk may go on after what made it fail.
+    this.#emit = (event) => {
+      if (!this.#ended) emit(event);
+    };
+    this.#blocks = new Blocks(provider, this.#emit);
     this.#calls = new Calls(this.#blocks, toolName);
   }
 
@@ -342,7 +345,6 @@ export class ChatDecoder implements EventDecoder {
       );
       return;
     }
-    this.#ended = true;
     this.#emit({
       type: 'finish',
       reason: this.#unified(),
@@ -350,6 +352,7 @@ export class ChatDecoder implements EventDecoder {
       stopSequence: null,
       usage: usageOf(this.#usage),
     });
+    this.#ended = true;
   }
 
   #unified(): FinishReason {
@@ -369,8 +372,7 @@ export class ChatDecoder implements EventDecoder {
   }
 
   #fail(failure: Failure): void {
-    if (this.#ended) return;
-    this.#ended = true;
     this.#emit({ type: 'error', failure });
+    this.#ended = true;
   }
 }

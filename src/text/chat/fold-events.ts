@@ -13,7 +13,8 @@ interface FoldedCall {
 class FoldedChoice {
   usage: Usage | null = null;
   readonly #layout = new MessageLayout();
-  readonly #natives: Json[] = [];
+  /** Properties of the message that no other dialect has a word for. */
+  readonly #natives: Record<string, unknown> = {};
   readonly #calls: unknown[] = [];
   readonly #annotations: Json[] = [];
   readonly #logprobs: unknown[] = [];
@@ -32,7 +33,7 @@ class FoldedChoice {
       case 'text-delta':
         this.#layout.text(event.text);
         this.#text += event.text;
-        if (event.logprobs) this.#logprobs.push(...event.logprobs);
+        for (const token of event.logprobs ?? []) this.#logprobs.push(token);
         return;
       case 'citation':
         this.#annotations.push(this.#layout.annotation(event.citation));
@@ -67,11 +68,7 @@ class FoldedChoice {
         return;
       case 'native': {
         if (event.dialect !== 'chat') throw untranslatableOutput(event);
-        const { tool_calls: calls, ...rest } = event.value as Json;
-        this.#natives.push(rest);
-        if (!Array.isArray(calls)) return;
-        this.#calls.push(...calls);
-        this.#layout.calls += calls.length;
+        this.#native(event.value as Json);
         return;
       }
       case 'finish':
@@ -89,20 +86,41 @@ class FoldedChoice {
     }
   }
 
+  #native({ tool_calls: calls, annotations, ...rest }: Json): void {
+    if (Array.isArray(annotations)) this.#annotations.push(...(annotations as Json[]));
+    if (Array.isArray(calls)) {
+      this.#calls.push(...calls);
+      this.#layout.calls += calls.length;
+    }
+    for (const [name, value] of Object.entries(rest)) {
+      const before = this.#natives[name];
+      this.#natives[name] =
+        Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
+    }
+  }
+
+  #content(): unknown {
+    const { content: parts } = this.#natives;
+    if (Array.isArray(parts)) {
+      return this.#text === '' ? parts : [{ type: 'text', text: this.#text }, ...parts];
+    }
+    const wordless = this.#text === '' && (this.#calls.length > 0 || this.#refusal !== '');
+    return wordless ? null : this.#text;
+  }
+
   body(index: number): Json {
     const { details } = this.#layout;
-    const wordless = this.#text === '' && (this.#calls.length > 0 || this.#refusal !== '');
     return {
       index,
       message: {
         role: 'assistant',
-        content: wordless ? null : this.#text,
+        ...this.#natives,
+        content: this.#content(),
         refusal: this.#refusal === '' ? null : this.#refusal,
         ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
         ...(details !== null && { reasoning_details: details }),
         ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
         ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
-        ...Object.assign({}, ...this.#natives),
       },
       logprobs: this.#logprobs.length > 0 ? { content: this.#logprobs, refusal: null } : null,
       finish_reason: this.#reason,
