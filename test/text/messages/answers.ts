@@ -32,7 +32,7 @@ export function eventsOf(frames: string): Json[] {
     .split('\n\n')
     .filter((frame) => frame !== '')
     .map((frame) => {
-      const [, type, data] = /^event: (\w+)\ndata: (.*)$/.exec(frame)!;
+      const [, type, data] = /^event: (\w+)\ndata: ([^\n]*)$/.exec(frame)!;
       const event = JSON.parse(data!) as Json;
       if (event['type'] !== type) throw new Error(`${type} names ${data}`);
       return event;

@@ -503,7 +503,8 @@ describe('recorded answers', () => {
     const content: Record<string, unknown>[] = [];
     let reason: unknown = null;
     let output: unknown = null;
-    for (const event of events as readonly Record<string, never>[]) {
+    // biome-ignore lint/suspicious/noExplicitAny: recordings are what they are
+    for (const event of events as readonly Record<string, any>[]) {
       if (event['type'] === 'message_start') {
         content.push(...(event['message']!['content'] as Json[]));
         reason = event['message']!['stop_reason'];
