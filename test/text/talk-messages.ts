@@ -119,8 +119,9 @@ function accumulate(events: readonly Loose[]): Loose {
         const block = message.content.at(-1);
         const { type, ...delta } = event.delta;
         if (type === 'input_json_delta') json += delta.partial_json;
-        else if (type === 'citations_delta') (block.citations ??= []).push(delta.citation);
-        else if (type === 'signature_delta') block.signature = delta.signature;
+        else if (type === 'citations_delta') {
+          block.citations = [...(block.citations ?? []), delta.citation];
+        } else if (type === 'signature_delta') block.signature = delta.signature;
         else for (const [field, piece] of Object.entries(delta)) block[field] += piece;
         break;
       }
