@@ -10,6 +10,13 @@ export interface Commit {
   readonly bytes: number;
 }
 
+/** What a text request used. */
+export interface Tokens {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly output: number;
+}
+
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** The figures of one daemon, in the terms and units of Prometheus: seconds, bytes, `_total`. */
@@ -19,6 +26,8 @@ export class Metrics {
   readonly #commits: Histogram;
   readonly #committed: Counter;
   readonly #batches: Counter<'endpoint' | 'outcome'>;
+  readonly #tries: Counter<'provider' | 'outcome'>;
+  readonly #tokens: Counter<'model' | 'kind'>;
 
   constructor() {
     const registers = [this.#registry];
@@ -47,6 +56,29 @@ export class Metrics {
       labelNames: ['endpoint', 'outcome'],
       registers,
     });
+    this.#tries = new Counter({
+      name: 'oriel_upstream_requests_total',
+      help: 'Requests for text that went to a provider, by what became of them',
+      labelNames: ['provider', 'outcome'],
+      registers,
+    });
+    this.#tokens = new Counter({
+      name: 'oriel_tokens_total',
+      help: 'Tokens that text models read and wrote; cached_input is part of input',
+      labelNames: ['model', 'kind'],
+      registers,
+    });
+  }
+
+  /** One try of one route of a text model. @param outcome `ok`, or the type of the failure */
+  observeTry(provider: string, outcome: string): void {
+    this.#tries.inc({ provider, outcome });
+  }
+
+  observeTokens(model: string, { input, cachedInput, output }: Tokens): void {
+    this.#tokens.inc({ model, kind: 'input' }, input);
+    this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
+    this.#tokens.inc({ model, kind: 'output' }, output);
   }
 
   /** Watches the pool and the store: they are asked when somebody asks us. */

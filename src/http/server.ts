@@ -16,6 +16,7 @@ import { shedLoad } from './overload.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
 import { taskRoutes } from './task-routes.ts';
+import { textRoutes } from './text-routes.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
 /** The HTTP server with all its endpoints, not yet listening. */
@@ -67,6 +68,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     api.addHook('onRequest', authenticator(gateway));
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
+    api.register(textRoutes(gateway));
     api.register(taskRoutes(gateway));
     api.register(batchRoutes(gateway));
   });
