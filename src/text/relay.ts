@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { parse, readUntil } from './answer.ts';
-import type { Json } from './canonical.ts';
+import type { Json, Usage } from './canonical.ts';
 import type { Dialect, EncodeContext, Observation } from './dialect.ts';
 import type { Outlet } from './outlet.ts';
 import { FrameStream } from './sse.ts';
@@ -34,6 +34,8 @@ export class Relay {
   #last: Buffer | string = '';
   /** The first event that was looked at: it tells whose answer this is. */
   #first: Json | null = null;
+  /** What the stream told of it so far. */
+  #usage: Usage | null = null;
 
   constructor(dialect: Dialect, context: EncodeContext, outlet: Outlet, tally: Tally) {
     this.#dialect = dialect;
@@ -138,13 +140,16 @@ export class Relay {
     const event = data === '' ? undefined : parse(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
-    const seen = this.#dialect.observe(event as Json);
+    const seen = this.#dialect.observe(event as Json, this.#usage);
     return this.#apply(seen, whole, lines);
   }
 
   #apply(seen: Observation, whole: string, lines: readonly string[]): string | Failure {
     if (seen.failure) return seen.failure;
-    if (seen.usage) this.#tally.usage(seen.usage);
+    if (seen.usage) {
+      this.#usage = seen.usage;
+      this.#tally.usage(seen.usage);
+    }
     if (seen.terminal) {
       this.#finished = true;
       if (this.#dialect.name !== 'chat') this.#ended = true;
