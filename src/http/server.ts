@@ -16,6 +16,7 @@ import { shedLoad } from './overload.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
 import { requestLogger } from './request-log.ts';
+import { sendTogether } from './send-together.ts';
 import { taskRoutes } from './task-routes.ts';
 import { textRoutes } from './text-routes.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
@@ -61,6 +62,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   continueWhenWelcome(server);
   lingerAfterRefusals(server);
   observeRequests(server, gateway);
+  sendTogether(server);
 
   await documentRoutes(server, gateway.version);
   await shedLoad(server, gateway);
