@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import type { Citation, FinishReason, Json, TextEvent } from '../canonical.ts';
+import type { Citation, FinishReason, Json, TextEvent, Usage } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { Blocks } from './blocks.ts';
@@ -51,8 +51,7 @@ export class ChatDecoder implements EventDecoder {
   /** Whether the model has said anything, be it nothing. */
   #answered = false;
   #reason: string | null = null;
-  /** As it was told; pieces that come apart are put together. */
-  #usage: Json | null = null;
+  #usage: Usage | null = null;
   /** Reasoning comes as plain text, so that details only repeat it. */
   #plainReasoning = false;
   /** Characters of text so far, and where the text that is being written began. */
@@ -323,10 +322,8 @@ export class ChatDecoder implements EventDecoder {
   }
 
   #tellUsage(told: Json): void {
-    const given = Object.entries(told).filter(([, value]) => value !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(given) };
-    const usage = this.#reason === null ? usageOf(this.#usage) : null;
-    if (usage !== null) this.#emit({ type: 'usage', usage });
+    this.#usage = usageOf(told, this.#usage);
+    if (this.#usage && this.#reason === null) this.#emit({ type: 'usage', usage: this.#usage });
   }
 
   #finish(): void {
@@ -350,7 +347,7 @@ export class ChatDecoder implements EventDecoder {
       reason: this.#unified(),
       raw: this.#reason,
       stopSequence: null,
-      usage: usageOf(this.#usage),
+      usage: this.#usage,
     });
     this.#ended = true;
   }

@@ -29,6 +29,21 @@ const KNOBS = [
   'reasoning',
 ] as const satisfies readonly Knob[];
 
+/** Labels that responses and chat completions share word by word; `metadata` is only for what is stored. */
+const SHARED = [
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'user',
+] as const;
+
+function labelsOf({ dialect, body, advice }: TextRequest): Json {
+  if (dialect !== 'responses') return {};
+  const given = SHARED.filter((name) => advice.includes(name));
+  return Object.fromEntries(given.map((name) => [name, body[name]]));
+}
+
 function encodeFormat(format: ResponseFormat): Json {
   if (format.type !== 'json-schema') {
     return { type: format.type === 'text' ? 'text' : 'json_object' };
@@ -113,6 +128,7 @@ export function encodeRequest(request: TextRequest, target: Target): Json {
     messages: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
     ...encodeKnobs(request, target),
+    ...labelsOf(request),
     ...streaming(request),
   };
 }

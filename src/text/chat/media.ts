@@ -13,7 +13,7 @@ const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 
  *
  * @param path of the URL in the request
  */
-export function sourceOf(url: string, path: string): MediaSource {
+function sourceOf(url: string, path: string): MediaSource {
   if (url.startsWith(FILE)) return { kind: 'file', id: url };
   const scheme = url.slice(0, 8).toLowerCase();
   if (scheme.startsWith('https://') || scheme.startsWith('http://')) return { kind: 'url', url };

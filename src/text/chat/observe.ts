@@ -22,16 +22,22 @@ export function isFailed(chunk: Json): boolean {
   return chunk['object'] === 'error';
 }
 
+interface Observed {
+  readonly usage: Usage | null;
+  readonly body: Json;
+}
+
 /** The usage of an answer or a chunk, and what has the six integers of interface part 2.2 in it. */
-function usageWithin(own: Json): { readonly usage: Usage | null; readonly body: Json } {
+function usageWithin(own: Json, before: Usage | null): Observed {
   const told = own['usage'];
-  const usage = usageOf(told);
+  if (typeof told !== 'object' || told === null) return { usage: null, body: own };
+  const usage = usageOf(told, before);
   if (usage === null) return { usage, body: own };
   const whole = withIntegers(told as Json, usage);
   return { usage, body: whole === told ? own : { ...own, usage: whole } };
 }
 
-export function observe(chunk: Json): Observation {
+export function observe(chunk: Json, before: Usage | null = null): Observation {
   if (isFailed(chunk)) return { failure: upstreamFailure(null, chunk) };
   const choices: readonly unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
   for (const choice of choices as readonly (Json | null)[]) {
@@ -40,7 +46,7 @@ export function observe(chunk: Json): Observation {
       return { failure: upstreamFailure(null, { error }) };
     }
   }
-  const { usage, body } = usageWithin(chunk);
+  const { usage, body } = usageWithin(chunk, before);
   const finished = (choices as readonly (Json | null)[]).some((choice) => {
     return typeof choice?.['finish_reason'] === 'string';
   });
@@ -52,4 +58,6 @@ export function observe(chunk: Json): Observation {
   };
 }
 
-export const observeAnswer = usageWithin;
+export function observeAnswer(body: Json): Observed {
+  return usageWithin(body, null);
+}

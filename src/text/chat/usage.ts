@@ -9,27 +9,34 @@ function objectOf(value: unknown): Json {
   return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
-/** Tokens as a provider counts them in this dialect; null where it tells nothing. */
-export function usageOf(value: unknown): Usage | null {
+/**
+ * Tokens as a provider counts them in this dialect; null where it tells nothing.
+ *
+ * @param before what it told earlier, for some tell it in parts
+ */
+export function usageOf(value: unknown, before: Usage | null = null): Usage | null {
   const usage = objectOf(value);
   const input = count(usage['prompt_tokens']) ?? count(usage['input_tokens']);
   const told = count(usage['completion_tokens']) ?? count(usage['output_tokens']);
   const total = count(usage['total_tokens']);
-  if (input === null && told === null && total === null) return null;
+  if (input === null && told === null && total === null) return before;
   const prompt = objectOf(usage['prompt_tokens_details']);
   const completion = objectOf(usage['completion_tokens_details']);
+  const rest = Math.max(0, (total ?? 0) - (told ?? 0));
+  // Where the total is more than its parts, reasoning was left out of the output.
+  const output = input === null || total === null ? 0 : total - input;
   return {
-    input: input ?? Math.max(0, (total ?? 0) - (told ?? 0)),
-    // Where the total is more than its parts, reasoning was left out of the output.
-    output: Math.max(told ?? 0, input === null || total === null ? 0 : total - input),
+    input: input ?? before?.input ?? rest,
+    output: Math.max(told ?? before?.output ?? 0, output),
     cachedInput:
       count(prompt['cached_tokens']) ??
       count(usage['cached_input_tokens']) ??
       count(usage['prompt_cache_hit_tokens']) ??
       count(usage['cached_tokens']) ??
+      before?.cachedInput ??
       0,
-    cacheWrite: count(prompt['cache_write_tokens']) ?? 0,
-    reasoning: count(completion['reasoning_tokens']),
+    cacheWrite: count(prompt['cache_write_tokens']) ?? before?.cacheWrite ?? 0,
+    reasoning: count(completion['reasoning_tokens']) ?? before?.reasoning ?? null,
   };
 }
 

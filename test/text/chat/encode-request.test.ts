@@ -335,6 +335,15 @@ test.each(['auto', 'none', 'required'] as const)(
   },
 );
 
+test('labels that responses share go on, and others stay behind', () => {
+  const body = { user: 'somebody', metadata: { a: 'b' }, safety_identifier: 'x' };
+  const advice = Object.keys(body);
+  const sent = chat.encodeRequest(foreign({ dialect: 'responses', body, advice }), TARGET);
+  expect(sent).toMatchObject({ user: 'somebody', safety_identifier: 'x' });
+  expect(sent).not.toHaveProperty('metadata');
+  expect(chat.encodeRequest(foreign({ body, advice }), TARGET)).not.toHaveProperty('user');
+});
+
 describe('a client of this format', () => {
   const own = {
     dialect: 'chat',

@@ -39,6 +39,12 @@ describe('what a relay is told', () => {
     expect(chat.observe(event)).toEqual({ usage, terminal: true });
   });
 
+  it('of usage that comes in parts: the whole of it so far', () => {
+    const { usage: first = null } = chat.observe({ ...chunk({}), usage: { prompt_tokens: 10 } });
+    const seen = chat.observe({ ...chunk({}), usage: { completion_tokens: 5 } }, first);
+    expect(seen).toMatchObject({ usage, rewritten: { usage: whole } });
+  });
+
   it('of a failure', () => {
     for (const event of [
       { error: { message: 'No' } },
