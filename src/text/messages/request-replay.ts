@@ -4,10 +4,10 @@ import type { Target } from '../dialect.ts';
 import { propertiesOf } from '../knobs.ts';
 import { isSealed, unseal } from '../proof.ts';
 import { nameOnWire } from '../tool-names.ts';
-import type { Block, Message, MessagesRequest } from './request.ts';
 import { knobsOnWire } from './knob-encoder.ts';
 import { knobsOf } from './knobs.ts';
 import { replayed } from './proofs.ts';
+import type { Block, Message, MessagesRequest } from './request.ts';
 
 /**
  * A messages client's own body for a messages upstream. All stays as it was sent but what may not go
