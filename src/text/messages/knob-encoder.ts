@@ -128,7 +128,7 @@ function schemaOf(request: TextRequest): Json | null {
   return refuse(request, 'format', 'this upstream writes JSON by a schema only: use json_schema');
 }
 
-export function toolOnWire({ name, description, parameters, strict }: Tool): Json {
+function toolOnWire({ name, description, parameters, strict }: Tool): Json {
   return {
     name: nameOnWire(name),
     ...(description && { description }),

@@ -30,9 +30,9 @@ export function decodeRequest(value: unknown): TextRequest {
     turns.push(turn(role, path, parts, partial));
     foreign.push(...unknownOf(message, path));
   }
-  return {
-    ...knobsOf(body),
-    dialect: 'messages',
+  // A spread of this many properties takes ten times as long.
+  return Object.assign(knobsOf(body), {
+    dialect: 'messages' as const,
     body: body as Json,
     model: body.model,
     stream: body.stream === true,
@@ -41,7 +41,7 @@ export function decodeRequest(value: unknown): TextRequest {
     tools: (body.tools ?? []).map((tool, index) => toolOf(tool as Json, `tools[${index}]`, advice)),
     native: foreign.length > 0 ? [...native, ...foreign] : native,
     advice,
-  };
+  });
 }
 
 function turn(role: Turn['role'], path: string, parts: readonly Part[], partial: boolean): Turn {
