@@ -9,7 +9,7 @@ import type {
 import type { Target } from '../../../src/text/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 
-export function textPart(text: string): Part {
+function textPart(text: string): Part {
   return { type: 'text', text, path: 'messages[0].content' };
 }
 
