@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { Failure } from './failure.ts';
 import { Answer } from './upstream/answer.ts';
@@ -28,9 +29,9 @@ export class Upstream {
   async open(url: string, options: ExchangeOptions): Promise<Exchange> {
     const { origin, host, pathname, search } = addressOf(url);
     const { signal, timeouts } = options;
-    if (signal.aborted || this.#closed) {
-      throw signal.reason instanceof Failure ? signal.reason : abortedFailure(host);
-    }
+    if (signal.aborted || this.#closed) throw abortedFailure(host, signal.reason);
+    // A client that asks for many answers lets go of them all by one signal: no leak.
+    setMaxListeners(0, signal);
     const answer = await new Promise<Answer>((resolve, reject) => {
       this.#dispatcher(timeouts.connect).dispatch(
         {
@@ -43,7 +44,7 @@ export class Upstream {
         new Answer(host, options, { resolve, reject }),
       );
     });
-    return inClear(answer, host);
+    return inClear(answer, host, signal);
   }
 
   /** Ends what is under way, and closes all connections. */

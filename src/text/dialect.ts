@@ -92,7 +92,8 @@ export interface Dialect {
 
   /** Texts without one of which an event has nothing to observe: most need not be parsed. */
   readonly markers: readonly string[];
-  observe(event: Json): Observation;
+  /** @param before the usage that earlier events of the stream told: some tell it in parts */
+  observe(event: Json, before?: Usage | null): Observation;
   /** The frames that end a stream which was passed on so far, and went wrong. */
   failFrames(failure: Failure, relayed: Relayed): string;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */

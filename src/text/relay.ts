@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { parse, readUntil } from './answer.ts';
-import type { Json } from './canonical.ts';
+import type { Json, Usage } from './canonical.ts';
 import type { Dialect, EncodeContext, Observation } from './dialect.ts';
 import type { Outlet } from './outlet.ts';
 import { FrameStream } from './sse.ts';
@@ -34,6 +34,8 @@ export class Relay {
   #last: Buffer | string = '';
   /** The first event that was looked at: it tells whose answer this is. */
   #first: Json | null = null;
+  /** What the stream told of it so far. */
+  #usage: Usage | null = null;
 
   constructor(dialect: Dialect, context: EncodeContext, outlet: Outlet, tally: Tally) {
     this.#dialect = dialect;
@@ -58,8 +60,8 @@ export class Relay {
     );
     if (this.#ended) return;
     const rest = this.#frames.rest();
-    // The last frame may lack its blank line.
-    if (rest.length > 0) this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
+    // The last frame may lack its blank line. Of half a frame nobody could make anything.
+    if (isWhole(rest.toString())) this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
     if (!this.#ended) this.#end();
   }
 
@@ -123,11 +125,8 @@ export class Relay {
 
   /** The frame as it is to be passed on, or what it says went wrong. */
   #look(frame: string): string | Failure {
-    const lines = frame.split(/\r\n|\n|\r/);
-    const data = lines
-      .filter((line) => line.startsWith('data:'))
-      .map((line) => line.slice(line[5] === ' ' ? 6 : 5))
-      .join('\n');
+    const lines = linesOf(frame);
+    const data = dataOf(lines);
     const whole = `${frame}\n\n`;
     if (data === DONE) {
       // Without a reason why it finished there is at least the word that it did.
@@ -138,13 +137,16 @@ export class Relay {
     const event = data === '' ? undefined : parse(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
-    const seen = this.#dialect.observe(event as Json);
+    const seen = this.#dialect.observe(event as Json, this.#usage);
     return this.#apply(seen, whole, lines);
   }
 
   #apply(seen: Observation, whole: string, lines: readonly string[]): string | Failure {
     if (seen.failure) return seen.failure;
-    if (seen.usage) this.#tally.usage(seen.usage);
+    if (seen.usage) {
+      this.#usage = seen.usage;
+      this.#tally.usage(seen.usage);
+    }
     if (seen.terminal) {
       this.#finished = true;
       if (this.#dialect.name !== 'chat') this.#ended = true;
@@ -154,6 +156,23 @@ export class Relay {
     const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
     return `${[...others, `data: ${JSON.stringify(seen.rewritten)}`].join('\n')}\n\n`;
   }
+}
+
+function linesOf(frame: string): readonly string[] {
+  return frame.split(/\r\n|\n|\r/);
+}
+
+function dataOf(lines: readonly string[]): string {
+  return lines
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(line[5] === ' ' ? 6 : 5))
+    .join('\n');
+}
+
+/** Whether all of a frame's data came, by what it says. */
+function isWhole(frame: string): boolean {
+  const data = dataOf(linesOf(frame));
+  return data === DONE || parse(data) !== undefined;
 }
 
 /** How many frames there are in a run of whole ones, about. */

@@ -99,7 +99,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#complete = true;
-    this.#unwatch();
+    clearTimeout(this.#timer);
     if (this.#reader !== null && this.#held.length === 0) this.#finish();
   }
 
@@ -168,16 +168,15 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   #finish(): void {
     // A reader may stop at the last piece, and be told of the end when it takes more.
     if (this.#paused || this.#over) return;
-    this.#over = true;
+    this.#end();
     this.#reading!.resolve();
   }
 
   #fail(failure: unknown): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#end();
     this.#failure = failure;
     this.#held = [];
-    this.#unwatch();
     if (this.#progress !== 'answering') this.#opening.reject(failure);
     else this.#reading?.reject(failure);
   }
@@ -188,8 +187,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   }
 
   readonly #onAbort = (): void => {
-    const why: unknown = this.#signal.reason;
-    this.#letGo(why instanceof Failure ? why : abortedFailure(this.#host, why));
+    this.#letGo(abortedFailure(this.#host, this.#signal.reason));
   };
 
   /** One timer for whichever limit is next. Pieces only note when they came. */
@@ -212,7 +210,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
 
   readonly #onTimer = (): void => this.#watch();
 
-  #unwatch(): void {
+  #end(): void {
+    this.#over = true;
     clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.#onAbort);
   }

@@ -17,7 +17,7 @@ const DECODERS = new Map<string, () => Transform>([
  *
  * @throws Failure where nobody knows the encoding
  */
-export function inClear(answer: Exchange, host: string): Exchange {
+export function inClear(answer: Exchange, host: string, signal: AbortSignal): Exchange {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase();
   if (encoding === undefined || encoding === '' || encoding === 'identity') return answer;
   const decoder = DECODERS.get(encoding);
@@ -25,7 +25,7 @@ export function inClear(answer: Exchange, host: string): Exchange {
     answer.abort();
     throw unreadable(`${host} answered in an encoding that it was not asked for`);
   }
-  return new Decoded(answer, decoder(), host);
+  return new Decoded(answer, decoder(), host, signal);
 }
 
 function unreadable(message: string, cause?: unknown): Failure {
@@ -38,25 +38,30 @@ class Decoded implements Exchange {
   readonly #answer: Exchange;
   readonly #decoder: Transform;
   readonly #host: string;
+  readonly #signal: AbortSignal;
   #settle: ((failure?: unknown) => void) | null = null;
 
-  constructor(answer: Exchange, decoder: Transform, host: string) {
+  constructor(answer: Exchange, decoder: Transform, host: string, signal: AbortSignal) {
     this.status = answer.status;
     this.headers = answer.headers;
     this.#answer = answer;
     this.#decoder = decoder;
     this.#host = host;
+    this.#signal = signal;
   }
 
   read(onData: (chunk: Buffer) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settle = (failure) => {
         this.#settle = null;
+        this.#signal.removeEventListener('abort', this.#onAbort);
         this.#decoder.destroy();
         if (failure === undefined) return resolve();
         this.#answer.abort();
         reject(failure);
       };
+      // All may have come from the server while the reader still takes it.
+      this.#signal.addEventListener('abort', this.#onAbort);
       this.#decoder
         .on('data', (chunk: Buffer) => {
           try {
@@ -100,4 +105,8 @@ class Decoded implements Exchange {
     this.#settle?.(abortedFailure(this.#host));
     this.#decoder.destroy();
   }
+
+  readonly #onAbort = (): void => {
+    this.#settle?.(abortedFailure(this.#host, this.#signal.reason));
+  };
 }

@@ -16,10 +16,12 @@ export function lateFailure(limit: Limit, host: string, cause?: unknown): Failur
   return new Failure('timeout', `${host} ${LATE[limit]}`, { code: `${limit}_timeout`, cause });
 }
 
-export function abortedFailure(host: string, cause?: unknown): Failure {
+/** @param why the reason of who let go; a Failure stands for itself */
+export function abortedFailure(host: string, why?: unknown): Failure {
+  if (why instanceof Failure) return why;
   return new Failure('network_error', `The request to ${host} was let go`, {
     code: 'aborted',
-    cause,
+    cause: why,
   });
 }
 
