@@ -139,6 +139,9 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel convert --jobs ', []],
   ['oriel completion ', ['bash', 'fish', 'zsh']],
   ['oriel help rot', ['rotate']],
+  ['oriel cha', ['chat']],
+  ['oriel chat --effort x', ['xhigh']],
+  ['oriel models --', ['--help', '--json', '--key', '--url']],
   ['oriel accounts s', ['set-plan', 'show']],
   ['oriel accounts create ci --plan ', ['free', 'paid']],
   ['oriel keys create --ac', ['--account']],
@@ -233,6 +236,8 @@ describe('completion in bash', () => {
       'oriel convert --format fol',
       'oriel accounts show fol',
       'oriel keys create --account fol',
+      'oriel chat fol',
+      'oriel chat --system fol',
     ];
     expect(callBash(scripts.bash, files)).toEqual(files.map(() => ['files']));
     expect(callBash(scripts.bash, nothing)).toEqual(nothing.map(() => ['no']));

@@ -1,33 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findOperation } from '../../src/operations/registry.ts';
-import {
-  type Run,
-  type Running,
-  type RunOptions,
-  SHELL_ENVIRONMENT,
-  SHELL_FUNCTION,
-  startProgram,
-  temporaryFolder,
-} from '../oriel.ts';
+import { type Run, type RunOptions, temporaryFolder } from '../oriel.ts';
 import { filesBelow } from './folder.ts';
+import { HAS_TERMINAL, startInTerminal } from './in-terminal.ts';
 import { photograph, writePhotographs } from './photographs.ts';
-
-/** util-linux's script runs a command in a terminal of its own; others of that name do not. */
-const SCRIPT = spawnSync('script', ['--version']).stdout?.toString().includes('util-linux');
 
 const ESCAPE = '\u001b';
 const HIDE_CURSOR = `${ESCAPE}[?25l`;
 const SHOW_CURSOR = `${ESCAPE}[?25h`;
-
-/** Starts a line of bash in a terminal. What both its outputs show there is `out`. */
-function startInTerminal(line: string, options: RunOptions = {}): Running {
-  const environment = { TERM: 'xterm-256color', ...options.env, ...SHELL_ENVIRONMENT };
-  const command = `bash -c '${`${SHELL_FUNCTION}; ${line}`.replaceAll("'", `'\\''`)}'`;
-  return startProgram('script', ['-qefc', command, '/dev/null'], { ...options, env: environment });
-}
 
 async function inTerminal(line: string, options: RunOptions = {}): Promise<Run> {
   return startInTerminal(line, options).ended;
@@ -43,7 +25,7 @@ async function folderWith(count: number): Promise<string> {
 }
 
 // Without such a program there is no terminal to be had, and vitest says that these were skipped.
-describe.runIf(SCRIPT)('on a terminal (needs script of util-linux)', () => {
+describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () => {
   it('a bar is shown while a batch runs, and taken away before the table', async () => {
     const cwd = await folderWith(12);
     const { out, status } = await inTerminal('oriel convert --format png *.jpg', { cwd });

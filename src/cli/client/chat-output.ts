@@ -5,7 +5,7 @@ import { print } from '../terminal.ts';
 const COMMANDS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** A text from somewhere as a terminal may have it. */
-export function harmless(text: string): string {
+function harmless(text: string): string {
   return text.replace(COMMANDS, '');
 }
 

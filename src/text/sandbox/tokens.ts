@@ -56,20 +56,25 @@ export function* piecesOf(text: string): Generator<Piece> {
   if (start < text.length) yield pieceTo(text.length);
 }
 
-/** So many tokens from the start of a text. */
+/** So many tokens from the start of a text, without the blanks behind them. */
 export function firstTokens(text: string, tokens: number): string {
   let counted = 0;
   let run = 0;
+  let end = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
-    if (isBlank(code)) run = 0;
-    else if (!isSecondHalf(code)) {
+    if (isBlank(code)) {
+      run = 0;
+      continue;
+    }
+    if (!isSecondHalf(code)) {
       if (run % TOKEN === 0) {
-        if (counted === tokens) return text.slice(0, index);
+        if (counted === tokens) return text.slice(0, end);
         counted += 1;
       }
       run += 1;
     }
+    end = index + 1;
   }
   return text;
 }

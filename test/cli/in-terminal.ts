@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process';
+import {
+  type Running,
+  type RunOptions,
+  SHELL_ENVIRONMENT,
+  SHELL_FUNCTION,
+  startProgram,
+} from '../oriel.ts';
+
+/** util-linux's script runs a command in a terminal of its own; others of that name do not. */
+export const HAS_TERMINAL =
+  spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') ?? false;
+
+/** Starts a line of bash in a terminal. What both its outputs show there is `out`. */
+export function startInTerminal(line: string, options: RunOptions = {}): Running {
+  const environment = { TERM: 'xterm-256color', ...options.env, ...SHELL_ENVIRONMENT };
+  const command = `bash -c '${`${SHELL_FUNCTION}; ${line}`.replaceAll("'", `'\\''`)}'`;
+  return startProgram('script', ['-qefc', command, '/dev/null'], { ...options, env: environment });
+}
