@@ -117,6 +117,7 @@ export class Attempt {
     if (!request.stream) {
       const { usage, body: answer } = dialect.observeAnswer(await readJson(exchange));
       if (usage) tally.usage(usage);
+      tally.finish();
       return { body: JSON.stringify(answer), failure: null };
     }
     const relay = new Relay(dialect, this.#context, call.outlet, tally);

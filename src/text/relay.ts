@@ -148,6 +148,7 @@ export class Relay {
       this.#tally.usage(seen.usage);
     }
     if (seen.terminal) {
+      if (!this.#finished) this.#tally.finish();
       this.#finished = true;
       if (this.#dialect.name !== 'chat') this.#ended = true;
     }

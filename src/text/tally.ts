@@ -6,6 +6,8 @@ export class Tally {
   /** Of each of the `n` answers, where the provider told it. */
   readonly #usages = new Map<number, Usage>();
   #choices = 1;
+  /** Answers whose usage is told to the end. */
+  #finished = 0;
   #begun = false;
   #characters = 0;
   #frames = 0;
@@ -19,6 +21,7 @@ export class Tally {
   /** What was asked for came to nothing and cost nothing. */
   forget(): void {
     this.#begun = false;
+    this.#finished = 0;
     this.#characters = 0;
     this.#frames = 0;
     this.#usages.clear();
@@ -26,6 +29,11 @@ export class Tally {
 
   usage(usage: Usage, choice = 0): void {
     this.#usages.set(choice, usage);
+  }
+
+  /** One of the answers has come to its end: its usage is all that it used. */
+  finish(): void {
+    this.#finished += 1;
   }
 
   /** Frames that were passed on unread hold a token each, about. */
@@ -43,23 +51,32 @@ export class Tally {
       case 'tool-delta':
         this.#characters += event.json.length;
         return;
+      case 'usage':
+        this.usage(event.usage, choice);
+        return;
       case 'finish':
+        this.finish();
         if (event.usage) this.usage(event.usage, choice);
         return;
       default:
     }
   }
 
-  /** All answers together; null unless each of them has told its own. */
+  /**
+   * All answers together; null unless each of them has told its own. Of answers that broke off,
+   * providers told the output as it was at their start.
+   */
   total(): Usage | null {
     if (this.#usages.size < this.#choices) return null;
-    return [...this.#usages.values()].reduce((sum, usage) => ({
+    const told = [...this.#usages.values()].reduce((sum, usage) => ({
       input: sum.input + usage.input,
       output: sum.output + usage.output,
       cachedInput: sum.cachedInput + usage.cachedInput,
       cacheWrite: sum.cacheWrite + usage.cacheWrite,
       reasoning: (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
     }));
+    if (this.#finished >= this.#choices) return told;
+    return { ...told, output: Math.max(told.output, this.seen().outputTokens) };
   }
 
   seen(): Seen {

@@ -36,6 +36,13 @@ function callOf(name: string, json: string) {
   return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
 }
 
+/** What has no word elsewhere: strange blocks, and calls that some program of the provider's made. */
+function nativeOf(blocks: readonly Loose[], known: ReadonlySet<string>): string[] {
+  return blocks.flatMap(({ type, caller }) =>
+    known.has(type) && (caller?.type ?? 'direct') === 'direct' ? [] : [type],
+  );
+}
+
 const CHAT_STOPS: Readonly<Record<string, Told['stop']>> = {
   stop: 'stop',
   length: 'length',
@@ -103,9 +110,7 @@ function readResponse({ output, usage, status, incomplete_details }: Loose): Tol
           cached: usage.input_tokens_details?.cached_tokens ?? 0,
         }
       : null,
-    native: output
-      .map(({ type }: Loose) => type)
-      .filter((type: string) => !RESPONSE_ITEMS.has(type)),
+    native: nativeOf(output, RESPONSE_ITEMS),
   };
 }
 
@@ -147,9 +152,7 @@ function readMessage({ content, stop_reason, usage }: Loose): Told {
       output: usage.output_tokens,
       cached,
     },
-    native: content
-      .map(({ type }: Loose) => type)
-      .filter((type: string) => !MESSAGE_BLOCKS.has(type)),
+    native: nativeOf(content, MESSAGE_BLOCKS),
   };
 }
 
@@ -160,8 +163,10 @@ function wholeMessage(events: readonly Loose[]): Loose {
   const content: Loose[] = [];
   for (const event of events) {
     if (event.type === 'message_start') {
-      // Whoever sends it twice means the same answer.
+      // Whoever sends it twice means the same answer, unless some of that was told before.
+      if (content.length > 0) content.push({ type: 'an answer that begins anew' });
       message = { ...message, ...event.message, usage: { ...event.message.usage } };
+      content.push(...event.message.content);
     } else if (event.type === 'content_block_start') {
       const block = structuredClone(event.content_block);
       open.set(event.index, block);

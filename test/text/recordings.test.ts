@@ -30,6 +30,15 @@ interface Recording {
   readonly events: readonly Loose[];
 }
 
+/** One of the recordings holds lines that are no JSON: kept as text, with what they say they are. */
+function parse(line: string): Loose {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { type: /"type":"([^"]+)"/.exec(line)![1], broken: line };
+  }
+}
+
 /** Some files hold several streams, one after another. */
 function streamsOf(dialect: DialectName, events: readonly Loose[]): Loose[][] {
   const streams: Loose[][] = [[]];
@@ -56,7 +65,7 @@ function recordings(): Recording[] {
       const events = text
         .split('\n')
         .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Loose);
+        .map(parse);
       return streamsOf(dialect, events).map((stream, index, { length }) => ({
         name: length > 1 ? `${file} ${index + 1}` : file,
         dialect,
@@ -74,7 +83,7 @@ function scriptOf({ dialect, streamed, events }: Recording): Script {
   }
   const frames = events.map((event) => {
     const head = dialect === 'chat' ? '' : `event: ${event.type}\n`;
-    return `${head}data: ${JSON.stringify(event)}\n\n`;
+    return `${head}data: ${event.broken ?? JSON.stringify(event)}\n\n`;
   });
   if (dialect === 'chat') frames.push('data: [DONE]\n\n');
   return { raw: { type: 'text/event-stream', body: frames.join('') } };
@@ -86,6 +95,7 @@ const failed = ({ events }: Recording) =>
     ({ type, error, status }) => type === 'error' || error?.message || status === 'failed',
   );
 const good = all.filter((recording) => !failed(recording));
+const broken = ({ events }: Recording) => events.some((event) => 'broken' in event);
 
 const gateway = gatewayDaemon();
 
@@ -133,7 +143,7 @@ const SMALL = 4096;
 
 describe.skipIf(absent).each(DIALECTS)('for a client of %s', (client) => {
   const foreign = good.filter(({ dialect }) => dialect !== client);
-  const own = good.filter(({ dialect }) => dialect === client);
+  const own = good.filter((one) => one.dialect === client && !broken(one));
 
   it.each(foreign.map((recording) => [recording.dialect, recording.name, recording] as const))(
     '%s: %s says the same, or is refused',
@@ -149,7 +159,8 @@ describe.skipIf(absent).each(DIALECTS)('for a client of %s', (client) => {
         const asked = talk(client, daemon, { model: modelTo(dialect) })
           .user('Again, please')
           .ask(streamed ? 'events' : 'whole');
-        if (told.native.length > 0) {
+        // Of an end that cannot be read nobody can say what it was.
+        if (told.native.length > 0 || broken(recording)) {
           await expect(asked, told.native.join()).rejects.toThrow();
         } else {
           expect(toldOf(client, await asked, told)).toEqual(expected(told));

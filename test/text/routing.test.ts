@@ -70,7 +70,7 @@ describe('retries', () => {
       upstream.play({ before: 'reset' }, GOOD);
       const response = await ask(daemon, 'one', { stream });
       expect(response.status).toBe(200);
-      expect(await response.text()).toContain('Hel');
+      expect(await response.text()).toContain(stream ? 'llo' : 'Hello');
       expect(upstream.requests).toHaveLength(2);
     }
   });
@@ -353,7 +353,7 @@ describe('a stream in which nothing happens', () => {
       text += Buffer.from(chunk).toString();
       if (/^:/m.test(text)) go();
     }
-    expect(text).toContain('Last');
+    expect(text).toContain('"st"');
     // Clients that read strictly pass over it.
     expect(eventsOf(text).at(-1)!.data).toBe('[DONE]');
     await mock.close();
