@@ -44,11 +44,11 @@ function budgetLeft({ key }: KeyHolder, held: Held): number {
 }
 
 /**
- * Sets credits aside.
+ * Makes sure that credits can be set aside.
  *
  * @throws Failure insufficient_quota, code `insufficient_credits` or `key_budget_exceeded`
  */
-export function reserve(holder: KeyHolder, amount: number, held: Held = NOTHING): KeyHolder {
+export function checkFunds(holder: KeyHolder, amount: number, held: Held = NOTHING): void {
   checkAmount(amount, 'reservation');
   const available = availableOf(holder.account) - held.account;
   if (amount > available) {
@@ -60,6 +60,11 @@ export function reserve(holder: KeyHolder, amount: number, held: Held = NOTHING)
     const message = `this takes ${toCredits(amount)} credits; the key's budget has ${toCredits(left)} left`;
     throw new Failure('insufficient_quota', message, { code: 'key_budget_exceeded' });
   }
+}
+
+/** Sets credits aside. @throws Failure insufficient_quota, as `checkFunds` does */
+export function reserve(holder: KeyHolder, amount: number, held: Held = NOTHING): KeyHolder {
+  checkFunds(holder, amount, held);
   return moved(holder, amount, 0);
 }
 

@@ -6,7 +6,7 @@ import { encodeLine } from './journal-line.ts';
 import { type Change, COLLECTIONS, type Collection, type State } from './state.ts';
 
 /** How long what nobody waits for may stay in memory, in milliseconds. */
-const PATIENCE = 5;
+export const PATIENCE = 5;
 
 /** Transactions that are worth a write of their own while more are coming. */
 const LEAST = 8;
@@ -104,7 +104,7 @@ export class Commits {
    * @throws Failure service_error, 503 `store_unavailable`, once nothing can be written any more
    */
   commit(changes: readonly Change[], lazy = false): Promise<void> {
-    if (this.#broken) throw this.#broken;
+    this.check();
     // A task bears JSON from outside: what cannot be written is found before anything is changed.
     const texts = changes.map((change) => (change[0] === 'tasks' ? asJson(change) : null));
     const batch = this.#gathering;
@@ -126,6 +126,11 @@ export class Commits {
     else if (lazy) this.#timer ??= setTimeout(() => this.#write(), PATIENCE);
     else this.#schedule();
     return batch.durable;
+  }
+
+  /** @throws Failure service_error, 503 `store_unavailable`, once nothing can be written any more */
+  check(): void {
+    if (this.#broken) throw this.#broken;
   }
 
   /** Resolves when all that was changed so far is on disk; at once where it is. Rejects with its undoing. */

@@ -4,11 +4,11 @@ import type { Account, ApiKey, Plan } from '../account.ts';
 import {
   charge,
   checkAmount,
+  checkFunds,
   grant,
   type Held,
   release,
   reserve,
-  spend,
   spendable,
 } from '../funds.ts';
 import { newId } from '../identifier.ts';
@@ -27,7 +27,7 @@ import type {
 import { advance, type Task, type TaskError, type TaskState } from '../task.ts';
 import type { Commits } from './commits.ts';
 import { Reader } from './reader.ts';
-import { keyOfSum, type State } from './state.ts';
+import { holderIn, keyOfSum, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
 
 /** How many deletions go into one transaction. */
@@ -221,27 +221,22 @@ export class Driver extends Reader implements Store {
   }
 
   async hold(accountId: string, keyId: string, amount: number): Promise<Hold> {
-    const holder = this.#holder({ accountId, keyId });
-    reserve(holder, amount, this.#held(holder));
+    const holder = found(this.bare, { accountId, keyId });
+    checkFunds(holder, amount, this.#held(holder));
     return this.holds.begin(accountId, keyId, amount);
   }
 
   async settle(
     source: Hold | Pick<Hold, 'accountId' | 'keyId'>,
-    { model, counts, charge: price }: Metered,
+    metered: Metered,
   ): Promise<number> {
-    checkAmount(price, 'charge');
-    const before = this.#holder(source);
-    if ('id' in source && this.holds.end(source.id) === undefined) return 0;
-    const amount = Math.min(price, spendable(before, this.#held(before)));
-    const holder = spend(before, amount);
-    const transaction = this.#begin();
-    if (amount > 0) {
-      transaction.holder(holder);
-      transaction.sumOfCharges(holder, model, counts.requests ?? 1, amount);
-    }
-    transaction.usage(source.accountId, model, counts, amount);
-    this.#commit(transaction, true).catch(() => {});
+    checkAmount(metered.charge, 'charge');
+    const holder = found(this.bare, source);
+    if ('id' in source && !this.holds.end(source.id)) return 0;
+    this.#checkOpen();
+    this.commits.check();
+    const amount = Math.min(metered.charge, spendable(holder, this.#held(holder)));
+    this.charges.add(source, metered, amount, this.#now());
     return amount;
   }
 
@@ -267,6 +262,7 @@ export class Driver extends Reader implements Store {
   }
 
   close(): Promise<void> {
+    this.charges.fold();
     this.#closing ??= this.#letGo();
     return this.#closing;
   }
@@ -311,14 +307,17 @@ export class Driver extends Reader implements Store {
     return new Transaction(this.state, this.#now());
   }
 
-  #commit({ changes }: Transaction, lazy = false): Promise<void> {
-    if (this.#closing) {
-      throw new Failure('service_error', 'the store is closed', {
-        status: 503,
-        code: 'store_unavailable',
-      });
-    }
-    return this.commits.commit(changes, lazy);
+  #commit({ changes }: Transaction): Promise<void> {
+    this.#checkOpen();
+    return this.commits.commit(changes);
+  }
+
+  #checkOpen(): void {
+    if (!this.#closing) return;
+    throw new Failure('service_error', 'the store is closed', {
+      status: 503,
+      code: 'store_unavailable',
+    });
   }
 
   #account(id: string): Account {
@@ -327,11 +326,8 @@ export class Driver extends Reader implements Store {
     return account;
   }
 
-  #holder({ accountId, keyId }: { accountId: string; keyId: string }): KeyHolder {
-    const account = this.#account(accountId);
-    const key = this.state.keyById.get(keyId);
-    if (key?.accountId !== accountId) throw missing('key', keyId);
-    return { account, key };
+  #holder(task: Pick<Task, 'accountId' | 'keyId'>): KeyHolder {
+    return found(this.state, task);
   }
 
   #held({ account, key }: KeyHolder): Held {
@@ -343,4 +339,12 @@ export class Driver extends Reader implements Store {
     if (!task) throw missing('task', id);
     return task;
   }
+}
+
+/** @throws Failure 404 where there is no such account, or no such key of its own */
+function found(state: State, payer: Pick<Hold, 'accountId' | 'keyId'>): KeyHolder {
+  const holder = holderIn(state, payer);
+  if (holder) return holder;
+  if (!state.accountById.get(payer.accountId)) throw missing('account', payer.accountId);
+  throw missing('key', payer.keyId);
 }

@@ -19,17 +19,24 @@ export class Holds {
     this.#count += 1;
     const hold = { id: `hold_${this.#count}`, accountId, keyId, amount };
     this.#holds.set(hold.id, hold);
-    this.#add(hold, amount);
+    this.add(hold, amount);
     return hold;
   }
 
-  /** Ends a hold. Returns what it held; undefined where it has ended before. */
-  end(id: string): number | undefined {
+  /** Ends a hold. False where it has ended before. */
+  end(id: string): boolean {
     const hold = this.#holds.get(id);
-    if (!hold) return undefined;
+    if (!hold) return false;
     this.#holds.delete(id);
-    this.#add(hold, -hold.amount);
-    return hold.amount;
+    this.add(hold, -hold.amount);
+    return true;
+  }
+
+  /** Holds more, or less, beside the holds that end by their identifiers. */
+  add({ accountId, keyId }: Pick<Hold, 'accountId' | 'keyId'>, amount: number): void {
+    this.#total += amount;
+    this.#change(accountId, amount);
+    this.#change(keyId, amount);
   }
 
   of(accountId: string, keyId: string): Held {
@@ -46,12 +53,9 @@ export class Holds {
     return { key: this.within(key), account: this.within(account) };
   }
 
-  #add({ accountId, keyId }: Hold, amount: number): void {
-    this.#total += amount;
-    for (const id of [accountId, keyId]) {
-      const sum = (this.#sums.get(id) ?? 0) + amount;
-      if (sum === 0) this.#sums.delete(id);
-      else this.#sums.set(id, sum);
-    }
+  #change(id: string, amount: number): void {
+    const sum = (this.#sums.get(id) ?? 0) + amount;
+    if (sum === 0) this.#sums.delete(id);
+    else this.#sums.set(id, sum);
   }
 }

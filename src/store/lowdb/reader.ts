@@ -3,6 +3,7 @@ import type { LedgerEntry, UsageRow } from '../ledger.ts';
 import { missing } from '../refusal.ts';
 import type { KeyHolder, Page, StoreStatistics, TaskQuery } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
+import { Charges } from './charges.ts';
 import type { Commits } from './commits.ts';
 import { Holds } from './holds.ts';
 import type { State } from './state.ts';
@@ -12,13 +13,22 @@ import type { State } from './state.ts';
  * where it could not be written.
  */
 export class Reader {
-  protected readonly state: State;
+  /** Without the charges that are still on their way. */
+  protected readonly bare: State;
   protected readonly commits: Commits;
   protected readonly holds = new Holds();
+  protected readonly charges: Charges;
 
   constructor(state: State, commits: Commits) {
-    this.state = state;
+    this.bare = state;
     this.commits = commits;
+    this.charges = new Charges(state, commits, this.holds);
+  }
+
+  /** With all that was done so far. */
+  protected get state(): State {
+    this.charges.fold();
+    return this.bare;
   }
 
   async findAccount(idOrName: string): Promise<Account | undefined> {
@@ -38,10 +48,10 @@ export class Reader {
 
   /** Every request asks for this one: it never waits, and tells what was on disk last. */
   async findKey(hash: string): Promise<KeyHolder | undefined> {
-    const order = this.state.keyByHash.order(hash);
+    const order = this.bare.keyByHash.order(hash);
     if (order === undefined) return undefined;
     const key = this.commits.durable<ApiKey>('keys', order);
-    const place = key && this.state.accountById.order(key.accountId);
+    const place = key && this.bare.accountById.order(key.accountId);
     const account = place && this.commits.durable<Account>('accounts', place);
     return key && account ? this.holds.withinBoth({ key, account }) : undefined;
   }

@@ -1,5 +1,6 @@
 import type { Account, ApiKey } from '../account.ts';
 import { dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
+import type { KeyHolder } from '../store.ts';
 import type { Task } from '../task.ts';
 import { Grouped, Table, Unique } from './table.ts';
 
@@ -22,6 +23,16 @@ export type Change = {
 /** Which sum of text charges, or which row of usage. No part of them can have a NUL in it. */
 export function keyOfSum(...parts: readonly (string | null)[]): string {
   return parts.join('\0');
+}
+
+/** A key with its account; undefined where there is no such account, or the key is not its own. */
+export function holderIn(
+  { accountById, keyById }: State,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+): KeyHolder | undefined {
+  const account = accountById.get(accountId);
+  const key = keyById.get(keyId);
+  return account && key?.accountId === accountId ? { account, key } : undefined;
 }
 
 /** All that is stored, in memory, with the ways to find it. */
