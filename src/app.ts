@@ -14,6 +14,8 @@ import { startPool } from './operations/pool.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
 import { patience } from './store/lowdb/patience.ts';
 import type { Store } from './store/store.ts';
+import { TextGateway } from './text/gateway.ts';
+import { Upstream } from './upstream.ts';
 
 /** A daemon that answers. */
 export interface Daemon {
@@ -64,12 +66,24 @@ export async function startDaemon(
     closers.push(() => pool.close());
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
+    const upstream = new Upstream();
+    closers.push(() => upstream.close());
+    const text = new TextGateway({
+      config: () => config,
+      store,
+      upstream,
+      observer: {
+        tried: (provider, outcome) => metrics.observeTry(provider, outcome),
+        used: (model, usage) => metrics.observeTokens(model, usage),
+      },
+    });
     const gateway: Gateway = {
       get config() {
         return config;
       },
       version,
       store,
+      text,
       pool,
       spool,
       log,
@@ -95,7 +109,11 @@ export async function startDaemon(
       async close() {
         draining.abort();
         // Connections that outlast the grace are cut; what they asked for is aborted with them.
-        const cut = setTimeout(() => server.server.closeAllConnections(), config.server.grace);
+        const cut = setTimeout(() => {
+          // Streams that are cut say so, before their connections go.
+          text.close(shuttingDown());
+          setImmediate(() => server.server.closeAllConnections());
+        }, config.server.grace);
         await closeAll();
         clearTimeout(cut);
       },
@@ -104,6 +122,14 @@ export async function startDaemon(
     await closeAll();
     throw error;
   }
+}
+
+function shuttingDown(): Failure {
+  return new Failure('service_error', 'the server is being shut down', {
+    code: 'shutting_down',
+    status: 503,
+    retryAfter: 5,
+  });
 }
 
 /** Milliseconds for a command of administration to let go of the store; another daemon does not. */

@@ -1,26 +1,96 @@
-import { request } from 'undici';
+import { setMaxListeners } from 'node:events';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { Failure } from './failure.ts';
+import { Answer } from './upstream/answer.ts';
+import { inClear } from './upstream/decoded.ts';
 import type { Exchange, ExchangeOptions } from './upstream/exchange.ts';
+import { abortedFailure } from './upstream/failures.ts';
+
+/**
+ * Milliseconds that a connection is kept for the next request, where its server does not say. Longer
+ * than undici's 4 s, since a handshake costs more than the odd connection that is closed meanwhile.
+ */
+const KEPT = 30_000;
 
 /** The connections to other servers, kept open between requests. */
 export class Upstream {
+  /** By the milliseconds that a connection may take, which undici asks for once for all requests. */
+  readonly #dispatchers = new Map<number, Dispatcher>();
+  #closed = false;
+
   /**
    * Sends a request once, and gives the answer as soon as its headers are here. Follows no redirect.
    *
-   * @throws Failure `network_error` with code `unreachable` where nothing can have been received, and
-   *   `connection_lost` where the request may have been; `timeout` with code `connect_timeout`,
+   * @throws Failure `network_error` with code `unreachable` where nothing can have been received,
+   *   `connection_lost` where the request may have been, and `aborted` where the signal said so (the
+   *   signal's reason, where that is a Failure); `timeout` with code `connect_timeout`,
    *   `first_byte_timeout`, `idle_timeout` or `total_timeout`
    */
-  open(_url: string, _options: ExchangeOptions): Promise<Exchange> {
-    throw new Error('not yet');
+  async open(url: string, options: ExchangeOptions): Promise<Exchange> {
+    const { origin, host, pathname, search } = addressOf(url);
+    const { signal, timeouts } = options;
+    if (signal.aborted || this.#closed) throw abortedFailure(host, signal.reason);
+    // A client that asks for many answers lets go of them all by one signal: no leak.
+    setMaxListeners(0, signal);
+    const answer = await new Promise<Answer>((resolve, reject) => {
+      this.#dispatcher(timeouts.connect).dispatch(
+        {
+          origin,
+          path: pathname + search,
+          method: options.method ?? 'POST',
+          headers: { ...options.headers, 'accept-encoding': 'identity' },
+          body: options.body ?? null,
+        },
+        new Answer(host, options, { resolve, reject }),
+      );
+    });
+    return inClear(answer, host, signal);
   }
 
   /** Ends what is under way, and closes all connections. */
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(Array.from(this.#dispatchers.values(), (each) => each.destroy()));
+  }
+
+  #dispatcher(connect: number): Dispatcher {
+    let dispatcher = this.#dispatchers.get(connect);
+    if (dispatcher === undefined) {
+      dispatcher = newDispatcher(connect);
+      this.#dispatchers.set(connect, dispatcher);
+    }
+    return dispatcher;
+  }
+}
+
+function newDispatcher(connect: number): Dispatcher {
+  const options: Agent.Options = {
+    connect: { timeout: connect },
+    keepAliveTimeout: KEPT,
+    pipelining: 1,
+    allowH2: false,
+    // An answer watches its own time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  // Plain HTTP goes straight: it is spoken to servers of one's own.
+  return process.env['HTTPS_PROXY'] || process.env['https_proxy']
+    ? new EnvHttpProxyAgent({ ...options, httpProxy: '' })
+    : new Agent(options);
+}
+
+function addressOf(url: string): URL {
+  const address = URL.canParse(url) ? new URL(url) : null;
+  if (address === null || !/^https?:$/.test(address.protocol)) {
+    throw new Failure('service_error', 'The address of the provider is no http(s) URL', {
+      code: 'upstream_request_invalid',
+    });
+  }
+  return address;
 }
 
 /** What another server said, whatever its status. */
-interface Answer {
+interface Reply {
   readonly status: number;
   /** Undefined where it is no JSON. */
   readonly body: unknown;
@@ -32,48 +102,37 @@ interface PostOptions {
   readonly timeout: number;
 }
 
+/** The longest answer that `postJson` takes. */
+const REPLY = 64 * 1024 * 1024;
+
 /**
- * Sends JSON to another server and reads the JSON that it answers. Nothing is sent twice.
+ * Sends JSON to another server over a connection of its own and reads the JSON that it answers.
+ * Nothing is sent twice.
  *
- * @throws Failure `network_error` with code `unreachable` where nothing can have been received, and
- *   `connection_lost` where the request may have been; `timeout`
+ * @throws Failure as `Upstream.open` does
  */
-export async function postJson(url: string, body: unknown, options: PostOptions): Promise<Answer> {
+export async function postJson(url: string, body: unknown, options: PostOptions): Promise<Reply> {
+  const { timeout } = options;
+  const upstream = new Upstream();
   try {
-    const answer = await request(url, {
-      method: 'POST',
+    const exchange = await upstream.open(url, {
       headers: { 'content-type': 'application/json', ...options.headers },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(options.timeout),
-      reset: true,
+      timeouts: { connect: timeout, firstByte: 0, idle: 0, total: timeout },
+      signal: NEVER,
     });
-    return { status: answer.statusCode, body: parse(await answer.body.text()) };
-  } catch (error) {
-    throw networkFailure(error, new URL(url).host);
+    return { status: exchange.status, body: parse(await exchange.bytes(REPLY)) };
+  } finally {
+    await upstream.close();
   }
 }
 
-function parse(text: string): unknown {
+const NEVER = new AbortController().signal;
+
+function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }
-}
-
-function networkFailure(error: unknown, host: string): Failure {
-  const { name, code, syscall, message } = error as NodeJS.ErrnoException;
-  if (syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT') {
-    return new Failure('network_error', `${host} cannot be reached: ${message}`, {
-      code: 'unreachable',
-      cause: error,
-    });
-  }
-  if (name === 'TimeoutError' || code?.endsWith('_TIMEOUT')) {
-    return new Failure('timeout', `${host} did not answer in time`, { cause: error });
-  }
-  return new Failure('network_error', `${host} went away before it answered: ${message}`, {
-    code: 'connection_lost',
-    cause: error,
-  });
 }

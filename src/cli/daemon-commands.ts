@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { administrationCommands } from './administration-command.ts';
+import { clientCommands } from './client/client-commands.ts';
 import { configCommand } from './config-command.ts';
 import { serveCommand } from './serve-command.ts';
 
-/** Adds the commands that run the daemon or look after it. */
+/** Adds the commands that run the daemon, look after it or talk to it. */
 export function addDaemonCommands(
   program: Command,
   version: string,
@@ -14,5 +15,8 @@ export function addDaemonCommands(
   for (const group of administrationCommands()) {
     program.addCommand(group.copyInheritedSettings(program));
     for (const verb of group.commands) verb.copyInheritedSettings(group);
+  }
+  for (const command of clientCommands(finish)) {
+    program.addCommand(command.copyInheritedSettings(program));
   }
 }

@@ -91,7 +91,7 @@ async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | u
     headers: { authorization: `Bearer ${door.token}` },
     timeout: ANSWER,
   }).catch((error: Failure) => {
-    if (error.code === 'unreachable') return undefined;
+    if (error.code === 'unreachable' || error.code === 'connect_timeout') return undefined;
     throw new Failure(
       'network_error',
       `the daemon (process ${door.pid}) went away while it was asked for "${verb.group} ${verb.name}"; oriel ${verb.group} list tells whether it did it`,

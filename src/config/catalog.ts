@@ -4,7 +4,8 @@ import type { Effort } from './models.ts';
 import type { Config, Model } from './schema.ts';
 
 type Catalog = Pick<Config, 'models'>;
-type Route = Model['routes'][number];
+export type TextModel = Extract<Model, { readonly type: 'text' }>;
+export type TextRoute = TextModel['routes'][number];
 
 /** The models that a key may name; null for all. */
 type Allowed = readonly string[] | null;
@@ -61,6 +62,11 @@ export function reasoningOf(model: Model): Reasoning {
   return model.reasoning ?? (model.rules === 'fixed-reasoning' ? FIXED_REASONING : NO_REASONING);
 }
 
+/** The most that a model writes, whether its operator says so or its rules do; null where neither does. */
+export function maxOutputTokensOf({ maxOutputTokens, rules }: TextModel): number | null {
+  return maxOutputTokens ?? (rules === 'fixed-reasoning' ? FIXED_OUTPUT_TOKENS : null);
+}
+
 function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
   switch (type) {
     case 'text':
@@ -84,10 +90,9 @@ function limitsOf(model: Model): Readonly<Record<string, number | null>> {
     return { max_images: model.rules === 'native-size' ? MAX_IMAGES.native : MAX_IMAGES.other };
   }
   if (model.type !== 'text') return {};
-  const preset = model.rules === 'fixed-reasoning' ? FIXED_OUTPUT_TOKENS : null;
   return {
     context_window: model.contextWindow ?? null,
-    max_output_tokens: model.maxOutputTokens ?? preset,
+    max_output_tokens: maxOutputTokensOf(model),
   };
 }
 
@@ -153,6 +158,8 @@ export function findModel({ models }: Catalog, id: string, allowed: Allowed): Mo
 }
 
 /** A model's routes in the order in which they are tried: the heaviest first, then as written. */
-export function routesOf({ routes }: Model): readonly Route[] {
-  return [...(routes as readonly Route[])].sort((a, b) => b.weight - a.weight);
+export function routesOf<Routed extends Model>({
+  routes,
+}: Routed): readonly Routed['routes'][number][] {
+  return [...(routes as readonly Routed['routes'][number][])].sort((a, b) => b.weight - a.weight);
 }

@@ -45,6 +45,14 @@ function failureOf(error: unknown): Failure {
   });
 }
 
+/** Where clients look for `"type": "error"` beside the error of interface part 2.1. */
+const MESSAGES = '/v1/messages';
+
+function pathOf({ url }: FastifyRequest): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
 /** Answers a request with a failure, whatever was thrown. The only place that does. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = failureOf(error);
@@ -53,7 +61,13 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
   // An answer of another kind may have been announced before it failed.
   reply.removeHeader('content-disposition');
-  reply.code(failure.status).type('application/json; charset=utf-8').send(bodyOf(failure));
+  const body = bodyOf(failure);
+  const isMessages = pathOf(request) === MESSAGES;
+  if (isMessages) reply.header('request-id', request.id);
+  reply
+    .code(failure.status)
+    .type('application/json; charset=utf-8')
+    .send(isMessages ? { type: 'error', ...body, request_id: request.id } : body);
 }
 
 /** Seconds after which a refused client may try again. */

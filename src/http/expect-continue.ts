@@ -9,7 +9,8 @@ export function continueWhenWelcome(server: FastifyInstance): void {
     server.server.emit('request', request, response);
   });
   server.addHook('preParsing', (request, reply, _payload, next) => {
-    const waits = /^100-continue$/i.test(request.headers.expect ?? '');
+    const { expect } = request.headers;
+    const waits = expect !== undefined && /^100-continue$/i.test(expect);
     if (waits && !request.is404) reply.raw.writeContinue();
     next();
   });

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Store } from '../store/store.ts';
+import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './spool.ts';
 
@@ -12,6 +13,7 @@ export interface Gateway {
   /** Of Oriel, as in package.json. */
   readonly version: string;
   readonly store: Store;
+  readonly text: TextGateway;
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly log: Logger;

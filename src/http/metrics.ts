@@ -1,7 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
+import { Durations } from './durations.ts';
 
 /** What one commit of the store took. */
 export interface Commit {
@@ -10,26 +18,34 @@ export interface Commit {
   readonly bytes: number;
 }
 
+/** What a text request used. */
+export interface Tokens {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly output: number;
+}
+
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** The figures of one daemon, in the terms and units of Prometheus: seconds, bytes, `_total`. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Histogram<'method' | 'route' | 'status'>;
+  readonly #requests = new Durations(
+    'oriel_http_request_duration_seconds',
+    'Time from the arrival of a request to the end of its answer',
+    LATENCIES,
+  );
   readonly #commits: Histogram;
   readonly #committed: Counter;
   readonly #batches: Counter<'endpoint' | 'outcome'>;
+  readonly #tries: Counter<'provider' | 'outcome'>;
+  readonly #tokens: Counter<'model' | 'kind'>;
 
   constructor() {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
-    this.#requests = new Histogram({
-      name: 'oriel_http_request_duration_seconds',
-      help: 'Time from the arrival of a request to the end of its answer',
-      labelNames: ['method', 'route', 'status'],
-      buckets: LATENCIES,
-      registers,
-    });
+    // The library takes whatever tells its figures as its own metrics do.
+    this.#registry.registerMetric(this.#requests as unknown as Metric);
     this.#commits = new Histogram({
       name: 'oriel_store_commit_duration_seconds',
       help: 'Time that one commit to the disk took, whatever it carried',
@@ -47,6 +63,29 @@ export class Metrics {
       labelNames: ['endpoint', 'outcome'],
       registers,
     });
+    this.#tries = new Counter({
+      name: 'oriel_upstream_requests_total',
+      help: 'Requests for text that went to a provider, by what became of them',
+      labelNames: ['provider', 'outcome'],
+      registers,
+    });
+    this.#tokens = new Counter({
+      name: 'oriel_tokens_total',
+      help: 'Tokens that text models read and wrote; cached_input is part of input',
+      labelNames: ['model', 'kind'],
+      registers,
+    });
+  }
+
+  /** One try of one route of a text model. @param outcome `ok`, or the type of the failure */
+  observeTry(provider: string, outcome: string): void {
+    this.#tries.inc({ provider, outcome });
+  }
+
+  observeTokens(model: string, { input, cachedInput, output }: Tokens): void {
+    this.#tokens.inc({ model, kind: 'input' }, input);
+    this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
+    this.#tokens.inc({ model, kind: 'output' }, output);
   }
 
   /** Watches the pool and the store: they are asked when somebody asks us. */
@@ -133,7 +172,7 @@ export class Metrics {
 
   /** @param route the route's pattern, never the path: labels must be few */
   observeRequest(method: string, route: string, status: number, seconds: number): void {
-    this.#requests.observe({ method, route, status }, seconds);
+    this.#requests.observe(method, route, status, seconds);
   }
 
   observeCommit({ milliseconds, transactions }: Commit): void {

@@ -55,7 +55,8 @@ export class RateLimiter {
     return {
       limit,
       remaining: limit - window.total,
-      reset: secondsUntil(window, window.total, milliseconds),
+      // The last that is counted, this one, was now.
+      reset: Math.ceil((second + SLOTS) * 1000 - milliseconds) / 1000,
     };
   }
 

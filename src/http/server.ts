@@ -9,13 +9,16 @@ import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
 import { lingerAfterRefusals } from './linger.ts';
-import { quietly, unguarded } from './log.ts';
+import { quietly } from './log.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
+import { requestLogger } from './request-log.ts';
+import { sendTogether } from './send-together.ts';
 import { taskRoutes } from './task-routes.ts';
+import { textRoutes } from './text-routes.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
 /** The HTTP server with all its endpoints, not yet listening. */
@@ -59,6 +62,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   continueWhenWelcome(server);
   lingerAfterRefusals(server);
   observeRequests(server, gateway);
+  sendTogether(server);
 
   await documentRoutes(server, gateway.version);
   await shedLoad(server, gateway);
@@ -67,6 +71,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     api.addHook('onRequest', authenticator(gateway));
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
+    api.register(textRoutes(gateway));
     api.register(taskRoutes(gateway));
     api.register(batchRoutes(gateway));
   });
@@ -75,7 +80,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
 function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
-  const requestLog = unguarded(log);
+  const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
@@ -87,16 +92,17 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
     next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
-    const { method, url, routeOptions, id, ip } = request;
-    const route = routeOptions.url ?? 'unknown';
+    const { method, url, ip } = request;
+    const route = request.routeOptions.url ?? 'unknown';
     const status = reply.statusCode;
-    const milliseconds = reply.elapsedTime;
-    metrics.observeRequest(method, route, status, milliseconds / 1000);
+    const elapsed = reply.elapsedTime;
+    metrics.observeRequest(method, route, status, elapsed / 1000);
     // The query may hold what somebody takes for a place to put a secret: the path is enough.
-    const path = url.split('?', 1)[0];
+    const query = url.indexOf('?');
+    const path = query === -1 ? url : url.slice(0, query);
     const key = request.holder?.key.id;
-    const fields = { requestId: id, method, path, status, milliseconds: Math.round(milliseconds) };
-    requestLog.info({ ...fields, ip, ...(key !== undefined && { key }) }, 'request');
+    const milliseconds = Math.round(elapsed);
+    logRequest({ requestId: request.id, method, path, status, milliseconds, ip, key });
     next();
   });
 }

@@ -58,8 +58,7 @@ export function checkAll<Output>(
   }
   const parsed = v.safeParse(schema, value);
   if (parsed.success && faults.size === 0) return { output: parsed.output };
-  for (const issue of parsed.issues ?? []) {
-    const path = (issue.path ?? []).map(({ key }) => key as string | number);
+  for (const { issue, path } of (parsed.issues ?? []).flatMap((issue) => told(issue))) {
     if ([...path, ''].some((_, length) => lists.has(keyOf(path.slice(0, length))))) continue;
     const last = issue.path?.at(-1);
     const place = schemaAt(schema, value, path);
@@ -76,6 +75,19 @@ export function checkAll<Output>(
     }
   }
   return { faults: [...faults.values()] };
+}
+
+/**
+ * An issue with its whole path. That a union takes none of its options tells little: where one of them
+ * takes this kind of value, what it says of the parts is told instead.
+ */
+function told(
+  issue: v.BaseIssue<unknown>,
+  before: Path = [],
+): readonly { readonly issue: v.BaseIssue<unknown>; readonly path: Path }[] {
+  const path = [...before, ...(issue.path ?? []).map(({ key }) => key as string | number)];
+  const within = issue.type === 'union' ? issue.issues?.filter((one) => one.path?.length) : null;
+  return within?.length ? within.flatMap((one) => told(one, path)) : [{ issue, path }];
 }
 
 function unknown(name: string, known: readonly string[]): string {

@@ -64,6 +64,15 @@ export interface Observation {
   readonly usageOnly?: boolean;
 }
 
+/** A stream of an upstream as far as it was passed on. */
+export interface Relayed {
+  readonly context: EncodeContext;
+  /** The first of its events with a marker in it; null where there was none. */
+  readonly first: Json | null;
+  /** The frames that were passed on last. */
+  readonly last: string;
+}
+
 /** One wire format: how its requests and answers are read and written. */
 export interface Dialect {
   readonly name: DialectName;
@@ -83,7 +92,10 @@ export interface Dialect {
 
   /** Texts without one of which an event has nothing to observe: most need not be parsed. */
   readonly markers: readonly string[];
-  observe(event: Json): Observation;
+  /** @param before the usage that earlier events of the stream told: some tell it in parts */
+  observe(event: Json, before?: Usage | null): Observation;
+  /** The frames that end a stream which was passed on so far, and went wrong. */
+  failFrames(failure: Failure, relayed: Relayed): string;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */
   observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json };
 }

@@ -44,7 +44,19 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/api/free/batch-rotate-images': { angle: '90' },
 };
 
-async function bodyFor(path: string): Promise<FormData> {
+const MESSAGES = [{ role: 'user', content: 'Hello' }];
+/** What endpoints that take JSON cannot do without. */
+const BODIES: Readonly<Record<string, object>> = {
+  '/v1/chat/completions': { model: 'sandbox-chat', messages: MESSAGES },
+  '/v1/responses': { model: 'sandbox-chat', input: 'Hello' },
+  '/v1/messages': { model: 'sandbox-chat', max_tokens: 100, messages: MESSAGES },
+};
+
+async function bodyFor(path: string): Promise<RequestInit> {
+  const json = BODIES[path];
+  if (json) {
+    return { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
+  }
   const form = new FormData();
   for (const [name, value] of Object.entries(FIELDS[path] ?? {})) form.append(name, value);
   form.append(
@@ -52,7 +64,7 @@ async function bodyFor(path: string): Promise<FormData> {
     new Blob([await quadrants({ width: 16, height: 16 }).png().toBuffer()]),
     'a.png',
   );
-  return form;
+  return { body: form };
 }
 
 /** Holds an answer against what the document says of its status. */
@@ -96,6 +108,9 @@ describe('the document', () => {
         '/api/free/batch-image-metadata',
         '/api/free/batch-color-palette',
         '/api/free/batch-image-hash',
+        '/v1/chat/completions',
+        '/v1/responses',
+        '/v1/messages',
         '/v1/account',
         '/v1/account/credits',
         '/v1/account/usage',
@@ -123,7 +138,7 @@ describe('every endpoint answers as the document says', () => {
       const place = path.replace(/\{\w+\}/g, (name) => PARAMETERS[name] ?? 'unknown');
       const response = await daemon().request(place, {
         method,
-        ...(method === 'post' && { body: await bodyFor(path) }),
+        ...(method === 'post' && (await bodyFor(path))),
       });
       const status = NOT_FOUND.includes(path) ? 404 : 200;
       expect(response.status, `${method} ${path}`).toBe(status);

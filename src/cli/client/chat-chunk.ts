@@ -1,0 +1,48 @@
+import { Failure } from '../../failure.ts';
+import { messageOf } from './daemon-client.ts';
+
+/** A piece of what the model says. */
+export interface Delta {
+  readonly kind: 'text' | 'reasoning';
+  readonly text: string;
+}
+
+interface Chunk {
+  readonly deltas: readonly Delta[];
+  readonly finishReason: string | null;
+}
+
+type Loose = Readonly<Record<string, unknown>>;
+
+/**
+ * What one event of a streamed chat completion says.
+ *
+ * @throws Failure where it says that all went wrong, or nothing that can be read
+ */
+export function readChunk(data: string): Chunk {
+  let chunk: unknown;
+  try {
+    chunk = JSON.parse(data);
+  } catch {
+    throw new Failure('service_error', 'the daemon sent an event that is no JSON');
+  }
+  const { error, choices } = (chunk ?? {}) as Loose;
+  if (error !== undefined && error !== null) {
+    throw new Failure('service_error', messageOf(data) ?? 'the answer failed on its way');
+  }
+  const choice: unknown = Array.isArray(choices) ? (choices as unknown[])[0] : undefined;
+  const { delta, finish_reason } = (choice ?? {}) as Loose;
+  const { reasoning_content, content, refusal } = (delta ?? {}) as Loose;
+  return {
+    deltas: [
+      ...deltasOf('reasoning', reasoning_content),
+      ...deltasOf('text', content),
+      ...deltasOf('text', refusal),
+    ],
+    finishReason: typeof finish_reason === 'string' ? finish_reason : null,
+  };
+}
+
+function deltasOf(kind: Delta['kind'], text: unknown): Delta[] {
+  return typeof text === 'string' && text !== '' ? [{ kind, text }] : [];
+}

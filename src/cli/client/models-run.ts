@@ -1,0 +1,34 @@
+import { printable } from '../../operations/filename.ts';
+import { readFlags } from '../flags.ts';
+import { jsonText } from '../json.ts';
+import { Table } from '../table.ts';
+import { print } from '../terminal.ts';
+import { type CatalogEntry, readCatalog } from './catalog.ts';
+import { listFlags } from './client-flags.ts';
+import { DaemonClient } from './daemon-client.ts';
+
+/** Prints the catalog of a daemon. */
+export async function runModels(flags: Readonly<Record<string, unknown>>): Promise<void> {
+  const { json } = readFlags(listFlags, flags);
+  const client = new DaemonClient(flags, new AbortController().signal);
+  try {
+    const { document, models } = await readCatalog(client);
+    if (json) return await print(`${jsonText(document)}\n`);
+    const table = new Table();
+    await table.add(['MODEL', 'TYPE', 'EFFORTS', 'PRICE'].map((text) => ({ text })));
+    for (const model of models) {
+      await table.add(rowOf(model).map((cell) => ({ text: printable(cell) })));
+    }
+    await table.flush();
+  } finally {
+    await client.close();
+  }
+}
+
+function rowOf({ id, type, efforts, pricing }: CatalogEntry): string[] {
+  const price = pricing
+    .filter(([, credits]) => credits > 0)
+    .map(([what, credits]) => `${credits} ${what.replaceAll('_', ' ')}`)
+    .join(', ');
+  return [id, type || '-', efforts.join(',') || '-', price || '-'];
+}

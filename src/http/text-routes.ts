@@ -1,0 +1,114 @@
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import type { DialectName } from '../text/canonical.ts';
+import { chatRequest } from '../text/chat/request.ts';
+import { messagesRequest } from '../text/messages/request.ts';
+import { responsesRequest } from '../text/responses/schema.ts';
+import { departureOf } from './departure.ts';
+import type { Gateway } from './gateway.ts';
+import { StreamOutlet } from './stream-outlet.ts';
+
+interface Endpoint {
+  readonly path: string;
+  readonly dialect: DialectName;
+  readonly summary: string;
+  readonly request: v.GenericSchema;
+  readonly answer: v.GenericSchema;
+}
+
+/** The usage object of interface part 2.2. */
+const usage = v.looseObject({
+  prompt_tokens: v.number(),
+  completion_tokens: v.number(),
+  total_tokens: v.number(),
+  input_tokens: v.number(),
+  output_tokens: v.number(),
+  cached_input_tokens: v.number(),
+});
+
+const objects = v.array(v.looseObject({}));
+
+/** Interface parts 4.1 to 4.3. */
+const ENDPOINTS: readonly Endpoint[] = [
+  {
+    path: '/v1/chat/completions',
+    dialect: 'chat',
+    summary: 'Text in the format of chat completions; with stream, as server-sent events',
+    request: chatRequest,
+    answer: v.looseObject({
+      id: v.string(),
+      object: v.literal('chat.completion'),
+      created: v.number(),
+      model: v.string(),
+      choices: objects,
+      usage: v.optional(usage),
+    }),
+  },
+  {
+    path: '/v1/responses',
+    dialect: 'responses',
+    summary: 'Text in the format of responses; with stream, as server-sent events',
+    request: responsesRequest,
+    answer: v.looseObject({
+      id: v.string(),
+      object: v.literal('response'),
+      status: v.string(),
+      model: v.string(),
+      output: objects,
+      created_at: v.optional(v.number()),
+      output_text: v.optional(v.string()),
+      usage: v.nullish(usage),
+    }),
+  },
+  {
+    path: '/v1/messages',
+    dialect: 'messages',
+    summary: 'Text in the format of messages; with stream, as server-sent events',
+    request: messagesRequest,
+    answer: v.looseObject({
+      id: v.string(),
+      type: v.literal('message'),
+      role: v.literal('assistant'),
+      model: v.string(),
+      content: objects,
+      stop_reason: v.nullable(v.string()),
+      stop_sequence: v.nullable(v.string()),
+      usage: v.looseObject({ input_tokens: v.number(), output_tokens: v.number() }),
+    }),
+  },
+];
+
+/** The text endpoints (interface parts 4.1 to 4.3). */
+export function textRoutes({ text }: Gateway): FastifyPluginAsync {
+  return async (server) => {
+    for (const { path, dialect, summary, request: body, answer } of ENDPOINTS) {
+      server.post(path, {
+        schema: { summary, tags: ['Text'], body, response: { 200: answer } },
+        handler: async (request, reply) => {
+          if (dialect === 'messages') reply.header('request-id', request.id);
+          const outlet = new StreamOutlet(reply);
+          if (asksForStream(request)) outlet.keepAlive();
+          try {
+            const whole = await text.answer({
+              dialect,
+              body: request.body,
+              bytes: Number(request.headers['content-length'] ?? 0),
+              headers: request.headers,
+              holder: request.holder,
+              signal: departureOf(reply),
+              outlet,
+            });
+            if (whole === null) return reply;
+            return reply.type('application/json; charset=utf-8').send(whole);
+          } finally {
+            outlet.end();
+          }
+        },
+      });
+    }
+  };
+}
+
+function asksForStream({ body }: FastifyRequest): boolean {
+  return (body as { readonly stream?: unknown } | null)?.stream === true;
+}

@@ -1,0 +1,99 @@
+import type { Exchange } from '../upstream/exchange.ts';
+import type { EventDecoder } from './dialect.ts';
+import type { Outlet } from './outlet.ts';
+import type { Receiver } from './receivers.ts';
+import { EventStream } from './sse.ts';
+import { upstreamFailure } from './upstream-failure.ts';
+
+/** The largest answer that is taken whole. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** How long an upstream may keep its connection once it has said all, in milliseconds. */
+const LINGER = 1000;
+
+export function isEventStream({ headers }: Exchange): boolean {
+  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
+}
+
+/** @throws Failure where the answer is no JSON, or says by itself that it is none */
+export async function readJson(exchange: Exchange): Promise<Readonly<Record<string, unknown>>> {
+  const text = (await exchange.bytes(MOST_BYTES)).toString();
+  const body = parse(text);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw upstreamFailure(502, text);
+  }
+  const { error, type } = body as { readonly error?: unknown; readonly type?: unknown };
+  // Some say 200 and then that it went wrong. A response has a status, and tells by that.
+  const failed = type === 'error' || (error && !('status' in body));
+  if (failed) throw upstreamFailure(null, body);
+  return body as Readonly<Record<string, unknown>>;
+}
+
+/** JSON as a value; undefined where it is none. */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads a stream piece by piece until it ends or there is nothing more to expect of it, at the speed
+ * of who takes it.
+ *
+ * @param take one piece; false where the client is slow
+ * @param isOver whether all that matters was there
+ */
+export async function readUntil(
+  exchange: Exchange,
+  outlet: Outlet | null,
+  take: (chunk: Buffer) => boolean,
+  isOver: () => boolean,
+): Promise<void> {
+  let finish = () => {};
+  const over = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const reading = exchange.read((chunk) => {
+    if (isOver()) return true;
+    const fast = take(chunk);
+    if (isOver()) finish();
+    if (fast || !outlet) return true;
+    outlet.drained().then(() => exchange.resume());
+    return false;
+  });
+  await Promise.race([reading, over]);
+  if (!isOver()) return;
+  // The connection serves again if its last bytes come soon; the client need not wait for them.
+  const cut = setTimeout(() => exchange.abort(), LINGER);
+  reading.catch(() => {}).finally(() => clearTimeout(cut));
+}
+
+/**
+ * Hands on the events of an answer, streamed or not. What goes wrong on the way becomes the last of
+ * them.
+ */
+export async function readEvents(
+  exchange: Exchange,
+  decoder: EventDecoder,
+  receiver: Receiver,
+  { outlet, isOver }: { readonly outlet: Outlet | null; readonly isOver: () => boolean },
+): Promise<void> {
+  if (!isEventStream(exchange)) {
+    decoder.whole(await readJson(exchange));
+    receiver.flush();
+    return;
+  }
+  const events = new EventStream((data) => decoder.push(data));
+  const take = (chunk: Buffer) => {
+    events.push(chunk);
+    return receiver.flush();
+  };
+  await readUntil(exchange, outlet, take, isOver);
+  if (!isOver()) {
+    events.end();
+    decoder.end();
+  }
+  receiver.flush();
+}

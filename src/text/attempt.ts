@@ -1,0 +1,232 @@
+import { maxOutputTokensOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
+import type { Exchange, Timeouts } from '../upstream/exchange.ts';
+import type { Upstream } from '../upstream.ts';
+import { isEventStream, parse, readEvents, readJson } from './answer.ts';
+import type { TextCall } from './call.ts';
+import type { Json } from './canonical.ts';
+import type { EncodeContext, Target } from './dialect.ts';
+import { DIALECTS } from './dialects.ts';
+import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
+import { canPass, passBody } from './pass-through.ts';
+import { type Delivery, StreamReceiver, WholeReceiver } from './receivers.ts';
+import { Relay } from './relay.ts';
+import type { Ruled } from './rules.ts';
+import { answerFromSandbox } from './sandbox/sandbox.ts';
+import type { Tally } from './tally.ts';
+import { namesOf } from './tool-names.ts';
+import { upstreamFailure } from './upstream-failure.ts';
+
+/** How a try ended of which the client has been told something. */
+export interface Outcome {
+  /** The whole answer as JSON; null where it was streamed. */
+  readonly body: string | null;
+  /** What the stream ended with; null where all is well. */
+  readonly failure: Failure | null;
+}
+
+interface AttemptOptions {
+  readonly call: TextCall;
+  readonly ruled: Ruled;
+  readonly model: TextModel;
+  readonly config: Config;
+  readonly tally: Tally;
+  readonly signal: AbortSignal;
+}
+
+/** The largest answer that says why a request failed. */
+const MOST_OF_FAILURE = 1024 * 1024;
+
+/** The header that names what was left out on the way to an upstream that has no word for it. */
+const IGNORED = 'x-oriel-ignored';
+
+/** One request on its way to one route, and what comes of it. */
+export class Attempt {
+  readonly #options: AttemptOptions;
+  readonly #upstream: Upstream;
+  readonly #context: EncodeContext;
+
+  constructor(options: AttemptOptions, upstream: Upstream) {
+    this.#options = options;
+    this.#upstream = upstream;
+    const { request } = options.ruled;
+    this.#context = { request, created: Math.floor(Date.now() / 1000) };
+  }
+
+  /**
+   * Tries a route.
+   *
+   * @param remaining milliseconds that are left for it
+   * @throws Failure where the client has been told nothing yet
+   */
+  async run({ provider: name, model, dialect }: TextRoute, remaining: number): Promise<Outcome> {
+    const { config, model: entry, ruled } = this.#options;
+    const provider = config.providers[name]!;
+    const { request } = ruled;
+    const target: Target = {
+      dialect: request.dialect,
+      provider: name,
+      model,
+      rules: entry.rules ?? null,
+      maxOutputTokens: maxOutputTokensOf(entry),
+    };
+    if (provider.kind === 'sandbox') return this.#sandbox(target);
+    const route = { provider: name, model, weight: 0, ...(dialect && { dialect }) };
+    const spoken = { ...target, dialect: dialectOf(route, provider, request.dialect) };
+    const timeouts = { ...config.routing.timeouts, total: Math.max(1, remaining) };
+    if (canPass(request, spoken)) return this.#pass(provider, spoken, timeouts);
+    return this.#translate(provider, spoken, timeouts);
+  }
+
+  async #open(
+    provider: RemoteProvider,
+    { dialect, provider: name }: Target,
+    body: Json,
+    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: AbortSignal },
+  ): Promise<Exchange> {
+    const { call } = this.#options;
+    const exchange = await this.#upstream.open(urlOf(provider, dialect), {
+      headers: headersOf(provider, dialect, call),
+      body: JSON.stringify(body),
+      timeouts,
+      signal,
+    });
+    if (exchange.status >= 200 && exchange.status < 300) return exchange;
+    const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
+    throw upstreamFailure(exchange.status, parse(text) ?? text, {
+      retryAfter: exchange.headers['retry-after'],
+      retryAfterMs: exchange.headers['retry-after-ms'],
+      provider: name,
+      secret: provider.apiKey,
+    });
+  }
+
+  /** The client's own body there, the upstream's own bytes back. */
+  async #pass(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
+    const { ruled, tally, signal, call } = this.#options;
+    const { request, turned } = ruled;
+    const body = passBody(request, target, turned);
+    tally.begin(1);
+    const exchange = await this.#open(provider, target, body, { timeouts, signal });
+    if (isEventStream(exchange) !== request.stream) {
+      // It gives a stream where none was asked for, or none where one was.
+      return this.#receive(1, (receiver) => this.#read(exchange, target, receiver, 0));
+    }
+    const dialect = DIALECTS[target.dialect];
+    if (!request.stream) {
+      const { usage, body: answer } = dialect.observeAnswer(await readJson(exchange));
+      if (usage) tally.usage(usage);
+      return { body: JSON.stringify(answer), failure: null };
+    }
+    const relay = new Relay(dialect, this.#context, call.outlet, tally);
+    try {
+      await relay.run(exchange);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      relay.fail(error);
+    } finally {
+      if (relay.failure) exchange.abort();
+    }
+    if (relay.failure && !relay.committed) throw relay.failure;
+    return { body: null, failure: relay.failure };
+  }
+
+  /** The request in the upstream's dialect there, its events in the client's back. */
+  async #translate(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
+    const { ruled, signal } = this.#options;
+    // Only a route of the client's own dialect is asked for several answers in one request.
+    const choices = ruled.request.n ?? 1;
+    const request = { ...ruled.request, n: null };
+    const body = DIALECTS[target.dialect].encodeRequest(request, target);
+    this.#announce(body);
+    return this.#receive(choices, async (receiver, choice, siblings) => {
+      const either = choices === 1 ? signal : AbortSignal.any([signal, siblings]);
+      const exchange = await this.#open(provider, target, body, { timeouts, signal: either });
+      await this.#read(exchange, target, receiver, choice);
+    });
+  }
+
+  async #sandbox(target: Target): Promise<Outcome> {
+    const { ruled, signal, call } = this.#options;
+    return this.#receive(ruled.request.n ?? 1, async (receiver, choice) => {
+      await answerFromSandbox(ruled.request, target, {
+        signal,
+        emit: (event) => {
+          receiver.push(event, choice);
+          return receiver.flush() ? undefined : call.outlet.drained();
+        },
+      });
+    });
+  }
+
+  /** Reads one answer into a receiver. */
+  async #read(
+    exchange: Exchange,
+    target: Target,
+    receiver: StreamReceiver | WholeReceiver,
+    choice: number,
+  ): Promise<void> {
+    const { ruled, call } = this.#options;
+    const context = { provider: target.provider, toolName: namesOf(ruled.request) };
+    let over = false;
+    const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
+      if (event.type === 'finish' || event.type === 'error') over = true;
+      receiver.push(event, choice);
+    });
+    const outlet = ruled.request.stream ? call.outlet : null;
+    try {
+      await readEvents(exchange, decoder, receiver, { outlet, isOver: () => over });
+    } finally {
+      if (!over || receiver.failure) exchange.abort();
+    }
+  }
+
+  /** Runs the tries of all `n` answers, and makes one answer of them. */
+  async #receive(
+    choices: number,
+    run: (
+      receiver: StreamReceiver | WholeReceiver,
+      choice: number,
+      siblings: AbortSignal,
+    ) => Promise<void>,
+  ): Promise<Outcome> {
+    const { ruled, tally, call } = this.#options;
+    const { request } = ruled;
+    const delivery: Delivery = {
+      dialect: DIALECTS[request.dialect],
+      context: this.#context,
+      choices,
+    };
+    const receiver = request.stream
+      ? new StreamReceiver(delivery, call.outlet, tally)
+      : new WholeReceiver(delivery, tally);
+    tally.begin(choices);
+    const siblings = new AbortController();
+    const fail = (error: unknown, choice: number) => {
+      if (!(error instanceof Failure)) throw error;
+      receiver.push({ type: 'error', failure: error }, choice);
+      receiver.flush();
+    };
+    const tries = Array.from({ length: choices }, (_, choice) =>
+      run(receiver, choice, siblings.signal)
+        .catch((error: unknown) => fail(error, choice))
+        // One answer that fails is the failure of all: the others need not be paid for.
+        .finally(() => receiver.failure && siblings.abort(receiver.failure)),
+    );
+    await Promise.all(tries);
+    const { failure } = receiver;
+    if (failure && !receiver.committed) throw failure;
+    const whole = receiver instanceof WholeReceiver;
+    return { body: whole ? JSON.stringify(receiver.answer()) : null, failure };
+  }
+
+  /** Tells the client what advice of its own was left out. */
+  #announce(body: Json): void {
+    const { call, ruled } = this.#options;
+    const ignored = ruled.request.advice.filter((path) => body[path] === undefined);
+    if (ignored.length === 0) return;
+    const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
+    call.outlet.announce(IGNORED, shown.join(', ').slice(0, 1000));
+  }
+}

@@ -1,0 +1,18 @@
+import type { KeyHolder } from '../store/store.ts';
+import type { DialectName } from './canonical.ts';
+import type { Headers } from './endpoints.ts';
+import type { Outlet } from './outlet.ts';
+
+/** One request of one client. */
+export interface TextCall {
+  readonly dialect: DialectName;
+  readonly body: unknown;
+  /** Length of the body as it was sent. */
+  readonly bytes: number;
+  readonly headers: Headers;
+  readonly holder: KeyHolder;
+  /** Aborted when the client leaves; its reason is a Failure. */
+  readonly signal: AbortSignal;
+  /** Where a stream goes; also takes headers of an answer that is none. */
+  readonly outlet: Outlet;
+}

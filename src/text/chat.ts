@@ -1,0 +1,22 @@
+import { failFrames } from './chat/answer.ts';
+import { ChatDecoder } from './chat/decode-events.ts';
+import { decodeRequest } from './chat/decode-request.ts';
+import { ChatEncoder } from './chat/encode-events.ts';
+import { encodeRequest } from './chat/encode-request.ts';
+import { foldEvents } from './chat/fold-events.ts';
+import { markers, observe, observeAnswer } from './chat/observe.ts';
+import type { Dialect } from './dialect.ts';
+
+/** Chat completions (interface parts 2.6 and 4.1). */
+export const chat: Dialect = {
+  name: 'chat',
+  decodeRequest,
+  encodeRequest,
+  decodeEvents: (context, emit) => new ChatDecoder(context, emit),
+  encodeEvents: (context) => new ChatEncoder(context),
+  foldEvents,
+  markers,
+  observe,
+  failFrames,
+  observeAnswer,
+};

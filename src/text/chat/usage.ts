@@ -1,0 +1,86 @@
+import type { Json, Usage } from '../canonical.ts';
+
+/** A count as it was told; null where none was. */
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+/** Tokens as a provider counts them in this dialect; null where it tells nothing. */
+export function usageOf(value: unknown): Usage | null {
+  const usage = objectOf(value);
+  const input = count(usage['prompt_tokens']) ?? count(usage['input_tokens']);
+  const told = count(usage['completion_tokens']) ?? count(usage['output_tokens']);
+  const total = count(usage['total_tokens']);
+  if (input === null && told === null && total === null) return null;
+  const prompt = objectOf(usage['prompt_tokens_details']);
+  const completion = objectOf(usage['completion_tokens_details']);
+  return {
+    input: input ?? Math.max(0, (total ?? 0) - (told ?? 0)),
+    // Where the total is more than its parts, reasoning was left out of the output.
+    output: Math.max(told ?? 0, input === null || total === null ? 0 : total - input),
+    cachedInput:
+      count(prompt['cached_tokens']) ??
+      count(usage['cached_input_tokens']) ??
+      count(usage['prompt_cache_hit_tokens']) ??
+      count(usage['cached_tokens']) ??
+      0,
+    cacheWrite: count(prompt['cache_write_tokens']) ?? 0,
+    reasoning: count(completion['reasoning_tokens']),
+  };
+}
+
+/** The six integers of interface part 2.2. */
+function integersOf({ input, output, cachedInput }: Usage) {
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    input_tokens: input,
+    output_tokens: output,
+    cached_input_tokens: cachedInput,
+  };
+}
+
+/** The usage of an answer in this dialect: the six integers beside the details. */
+export function usageBody(usage: Usage): Json {
+  const { cachedInput, cacheWrite, reasoning } = usage;
+  return {
+    ...integersOf(usage),
+    prompt_tokens_details: {
+      cached_tokens: cachedInput,
+      ...(cacheWrite > 0 && { cache_write_tokens: cacheWrite }),
+    },
+    ...(reasoning !== null && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+  };
+}
+
+/** A provider's own usage with those of the six integers that it lacks; the same object where it lacks none. */
+export function withIntegers(own: Json, usage: Usage): Json {
+  const entries = Object.entries(integersOf(usage));
+  const lacking = entries.filter(([name]) => count(own[name]) === null);
+  return lacking.length === 0 ? own : { ...own, ...Object.fromEntries(lacking) };
+}
+
+/** Several answers' usage as one: of the counts that not all told, those that were. */
+export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
+  const told = usages.filter((usage) => usage !== null);
+  const [first, ...others] = told;
+  if (first === undefined) return null;
+  return others.reduce(
+    (sum, usage) => ({
+      input: sum.input + usage.input,
+      output: sum.output + usage.output,
+      cachedInput: sum.cachedInput + usage.cachedInput,
+      cacheWrite: sum.cacheWrite + usage.cacheWrite,
+      reasoning:
+        sum.reasoning === null && usage.reasoning === null
+          ? null
+          : (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
+    }),
+    first,
+  );
+}

@@ -1,0 +1,196 @@
+import { findModel, routesOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
+import type { Store } from '../store/store.ts';
+import type { Upstream } from '../upstream.ts';
+import { Attempt, type Outcome } from './attempt.ts';
+import type { TextCall } from './call.ts';
+import type { Usage } from './canonical.ts';
+import { DIALECTS } from './dialects.ts';
+import { RouteHealth } from './health.ts';
+import { Meter } from './metering.ts';
+import { pauseBefore } from './patience.ts';
+import { invalid } from './refusals.ts';
+import { applyRules } from './rules.ts';
+import { Tally } from './tally.ts';
+import { isRetriable, isRoutable } from './upstream-failure.ts';
+
+/** What a gateway tells of its work as it goes on. */
+export interface TextObserver {
+  /** One try of one route is over. @param outcome `ok`, or the type of the failure */
+  tried(provider: string, outcome: string): void;
+  /** A request was charged. */
+  used(model: string, usage: Usage): void;
+}
+
+export interface TextGatewayOptions {
+  /** As it is now. */
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly upstream: Upstream;
+  readonly observer: TextObserver;
+}
+
+/** What stays the same for a request, whatever route it takes. */
+interface Job {
+  readonly id: string;
+  readonly model: TextModel;
+  readonly attempt: Attempt;
+  readonly tally: Tally;
+  readonly signal: AbortSignal;
+  /** When it must be over, on the clock of `performance`. */
+  readonly deadline: number;
+}
+
+/** Answers requests for text, by whichever route of their model is well. */
+export class TextGateway {
+  readonly #options: TextGatewayOptions;
+  readonly #health = new RouteHealth();
+  readonly #open = new Set<AbortController>();
+
+  constructor(options: TextGatewayOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Answers one request.
+   *
+   * @returns the whole answer as JSON; null where it was streamed to the outlet, which then is to be
+   *   closed, whether all went well or the stream says that it did not
+   * @throws Failure where the client has been told nothing yet
+   */
+  async answer(call: TextCall): Promise<string | null> {
+    const config = this.#options.config();
+    const { holder } = call;
+    const asked = DIALECTS[call.dialect].decodeRequest(call.body);
+    const id = asked.model;
+    const model = findModel(config, id, holder.key.models);
+    if (model.type !== 'text') {
+      throw invalid(
+        'model',
+        `${id} is a model of type ${model.type}, not of text`,
+        'wrong_model_type',
+      );
+    }
+    const ruled = applyRules(asked, id, model);
+    const { store } = this.#options;
+    const { request } = ruled;
+    const meter = await Meter.open(store, holder, { id, model, request, bytes: call.bytes });
+    const tally = new Tally();
+    const controller = new AbortController();
+    const leave = () => controller.abort(call.signal.reason);
+    call.signal.addEventListener('abort', leave, { once: true });
+    if (call.signal.aborted) leave();
+    this.#open.add(controller);
+    const { signal } = controller;
+    const attempt = new Attempt(
+      { call, ruled, model, config, tally, signal },
+      this.#options.upstream,
+    );
+    const deadline = performance.now() + config.routing.timeouts.total;
+    try {
+      const outcome = await this.#route({ id, model, attempt, tally, signal, deadline }, config);
+      await this.#settle(meter, tally, id);
+      return outcome.body;
+    } catch (error) {
+      // What a client did not wait for, or cannot be told, has been worked on all the same.
+      const worked =
+        signal.aborted || (error instanceof Failure && error.type === 'billable_error');
+      if (worked) await this.#settle(meter, tally, id);
+      else await meter.release();
+      if (!call.outlet.begun || !(error instanceof Failure)) throw error;
+      // The client has been kept waiting by comments: it can only be told inside the stream.
+      const encoder = DIALECTS[call.dialect].encodeEvents({ request, created: nowInSeconds() });
+      call.outlet.write(encoder.push({ type: 'error', failure: error }));
+      return null;
+    } finally {
+      call.signal.removeEventListener('abort', leave);
+      this.#open.delete(controller);
+    }
+  }
+
+  /** Ends every answer under way: streams say that they were cut short. */
+  close(reason: Failure): void {
+    for (const controller of this.#open) controller.abort(reason);
+  }
+
+  async #settle(meter: Meter, tally: Tally, id: string): Promise<void> {
+    const used = await meter.settle(tally.total(), tally.seen());
+    this.#options.observer.used(id, used);
+  }
+
+  /** Tries the model's routes, one after another. */
+  async #route(job: Job, config: Config): Promise<Outcome> {
+    let last: Failure | null = null;
+    let rest = Infinity;
+    for (const route of routesOf(job.model)) {
+      const name = nameOf(route);
+      const resting = this.#health.restOf(name);
+      if (resting > 0) {
+        rest = Math.min(rest, resting);
+        continue;
+      }
+      const outcome = await this.#retry(job, route, name, config);
+      if (!(outcome instanceof Failure)) return outcome;
+      // A refusal to translate tells less than what went wrong where it could be tried.
+      if (last === null || !isUntold(outcome)) last = outcome;
+    }
+    if (last) throw last;
+    throw new Failure('service_error', `all upstreams of the model ${job.id} are failing`, {
+      code: 'upstreams_resting',
+      status: 503,
+      retryAfter: rest / 1000,
+    });
+  }
+
+  /** Tries one route, again where that may help. A failure that is returned is worth another route. */
+  async #retry(
+    job: Job,
+    route: TextRoute,
+    name: string,
+    { routing }: Config,
+  ): Promise<Outcome | Failure> {
+    const { tried } = this.#options.observer;
+    for (let tries = 0; ; tries += 1) {
+      const tell = this.#health.begin(name, routing.cooldown);
+      let failure: Failure;
+      try {
+        const outcome = await job.attempt.run(route, job.deadline - performance.now());
+        tell(healthOf(outcome.failure, job.signal));
+        tried(route.provider, outcome.failure?.type ?? 'ok');
+        return outcome;
+      } catch (error) {
+        const fault = job.signal.aborted ? job.signal.reason : error;
+        tell(fault instanceof Failure ? healthOf(fault, job.signal) : null);
+        if (!(fault instanceof Failure) || job.signal.aborted) throw fault;
+        failure = fault;
+      }
+      if (isUntold(failure)) return failure;
+      tried(route.provider, failure.type);
+      if (!isRoutable(failure)) throw failure;
+      job.tally.forget();
+      const again = isRetriable(failure) && tries < routing.retries;
+      if (!again || this.#health.restOf(name) > 0) return failure;
+      if (!(await pauseBefore(tries + 1, failure, job))) return failure;
+    }
+  }
+}
+
+function nowInSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+/** What a try says of its route; null for nothing. */
+function healthOf(failure: Failure | null, signal: AbortSignal): boolean | null {
+  if (failure === null) return true;
+  return isRoutable(failure) && !signal.aborted ? false : null;
+}
+
+/** Whether a route was not asked at all, because it could not have understood. */
+function isUntold({ code }: Failure): boolean {
+  return code === 'not_supported_by_model';
+}
+
+function nameOf({ provider, model, dialect }: TextRoute): string {
+  return JSON.stringify([provider, model, dialect]);
+}

@@ -1,0 +1,124 @@
+import { Failure } from '../../failure.ts';
+import { newId } from '../../store/identifier.ts';
+import { callIdOnWire } from '../call-ids.ts';
+import type { Json, TextEvent, Usage } from '../canonical.ts';
+import type { EncodeContext } from '../dialect.ts';
+import { isObject } from '../request-body.ts';
+import { citationObject, stopOf, untold } from './answer.ts';
+import { redactedOf, signatureOf } from './event-encoder.ts';
+import { usageObject } from './usage.ts';
+
+type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
+
+/** The message that a stream of events makes, as the official client puts it together from a stream. */
+export function foldEvents(
+  { request }: EncodeContext,
+  choices: readonly (readonly TextEvent[])[],
+): Json {
+  const content: Json[] = [];
+  const calls: { readonly index: number; readonly name: string; readonly json: string }[] = [];
+  let model = request.model;
+  let usage: Usage | null = null;
+  let finish: Finish | null = null;
+  let refused = false;
+  let text = '';
+  let citations: Json[] = [];
+  let call = { id: '', name: '' };
+  for (const event of choices[0] ?? []) {
+    switch (event.type) {
+      case 'start':
+        model = event.model ?? model;
+        break;
+      case 'usage':
+        usage = event.usage;
+        break;
+      case 'text-start':
+      case 'refusal-start':
+      case 'reasoning-start':
+        text = '';
+        citations = [];
+        break;
+      case 'tool-start':
+        text = '';
+        call = event;
+        break;
+      case 'refusal-delta':
+        refused = true;
+        text += event.text;
+        break;
+      case 'text-delta':
+      case 'reasoning-delta':
+        text += event.text;
+        break;
+      case 'tool-delta':
+        text += event.json;
+        break;
+      case 'citation':
+        citations.push(citationObject(event.citation));
+        break;
+      case 'text-end':
+      case 'refusal-end':
+        if (text === '' && citations.length === 0) break;
+        content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
+        break;
+      case 'reasoning-end': {
+        const { proof } = event;
+        const data = text === '' ? redactedOf(proof) : null;
+        const signature = proof === null ? '' : signatureOf(proof);
+        if (data !== null) content.push({ type: 'redacted_thinking', data });
+        else if (text !== '' || proof !== null) {
+          content.push({ type: 'thinking', thinking: text, signature });
+        }
+        break;
+      }
+      case 'tool-end':
+        calls.push({ index: content.length, name: call.name, json: text });
+        content.push({ type: 'tool_use', id: callIdOnWire(call.id), name: call.name });
+        break;
+      case 'native':
+        if (event.dialect !== 'messages') throw untold();
+        content.push(event.value as Json);
+        break;
+      case 'finish':
+        finish = event;
+        usage = event.usage ?? usage;
+        break;
+      case 'error':
+        throw event.failure;
+    }
+  }
+  if (finish === null) {
+    const message = 'The provider ended its answer before it was whole';
+    throw new Failure('network_error', message, { code: 'stream_truncated' });
+  }
+  for (const { index, name, json } of calls) {
+    content[index] = { ...content[index], input: inputOf(name, json, finish) };
+  }
+  return {
+    id: newId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    ...stopOf(finish, refused),
+    usage: usageObject(usage),
+  };
+}
+
+/** The arguments of a call, which are an object here and not its text. */
+function inputOf(name: string, json: string, { reason }: Finish): Json {
+  try {
+    const input: unknown = json === '' ? {} : JSON.parse(json);
+    if (isObject(input)) return input;
+  } catch {
+    // Where the model had no room left, it could not end them; who called can see that by the reason.
+    if (reason === 'length') return {};
+  }
+  throw new Failure(
+    'billable_error',
+    `The model called ${name} with arguments that are no object`,
+    {
+      code: 'untranslatable_output',
+    },
+  );
+}

@@ -1,0 +1,25 @@
+import type { Json, TextRequest } from '../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { refuseNative } from '../refusals.ts';
+import { conversationOf } from './conversation.ts';
+import { knobsOnWire, toolsOnWire } from './knob-encoder.ts';
+import { replayRequest } from './request-replay.ts';
+
+/** @throws Failure invalid_request where messages cannot say it; `param` names the client's field */
+export function encodeRequest(request: TextRequest, target: Target): Json {
+  if (request.dialect === 'messages') return replayRequest(request, target);
+  const [foreign] = request.native;
+  if (foreign !== undefined) refuseNative(foreign, 'messages');
+  const { system, messages } = conversationOf(request, target);
+  const tools = toolsOnWire(request);
+  const { user } = request.body;
+  return {
+    model: target.model,
+    ...knobsOnWire(request, target),
+    ...(system !== null && { system }),
+    messages,
+    ...(tools.length > 0 && { tools }),
+    ...(typeof user === 'string' && user !== '' && { metadata: { user_id: user } }),
+    ...(request.stream && { stream: true }),
+  };
+}

@@ -1,0 +1,46 @@
+/** What is put in the place of a key, or of a part of it. */
+const PLACE = '[key]';
+
+/** Keys shorter than this protect nothing, and may be words: `none`, `ollama`. */
+const SHORTEST = 8;
+
+/** Characters in a row by which a part of a key is told. */
+const PART = 13;
+
+/** A text without a key, its parts of over 12 characters and its masked forms, `sk-ab…wxyz`. */
+export function withoutSecret(text: string, secret: string | undefined): string {
+  if (secret === undefined || secret.length < SHORTEST) return text;
+  return withoutMasked(withoutParts(text, secret), secret);
+}
+
+function withoutParts(text: string, secret: string): string {
+  const length = Math.min(PART, secret.length);
+  const parts = new Set<string>();
+  for (let start = 0; start + length <= secret.length; start += 1) {
+    parts.add(secret.slice(start, start + length));
+  }
+  let result = '';
+  /** Where what is still to be copied begins. */
+  let from = 0;
+  for (let start = 0; start + length <= text.length; start += 1) {
+    if (!parts.has(text.slice(start, start + length))) continue;
+    // Windows that overlap, or touch, are one part.
+    result += start > from || from === 0 ? text.slice(from, start) + PLACE : '';
+    from = start + length;
+  }
+  return result + text.slice(from);
+}
+
+/** Echoes such as `sk-ab***wxyz` show the beginning and the end. */
+function withoutMasked(text: string, secret: string): string {
+  if (!/[*…]|\.\.\./.test(text)) return text;
+  const head = secret.slice(0, 3);
+  const tail = secret.slice(-3);
+  return text
+    .split(/([\s"'`<>()]+)/)
+    .map((word) => {
+      const masked = word.includes('*') || word.includes('…') || word.includes('...');
+      return masked && (word.includes(head) || word.includes(tail)) ? PLACE : word;
+    })
+    .join('');
+}

@@ -1,0 +1,183 @@
+import { Failure } from '../failure.ts';
+import type { Exchange } from '../upstream/exchange.ts';
+import { parse, readUntil } from './answer.ts';
+import type { Json, Usage } from './canonical.ts';
+import type { Dialect, EncodeContext, Observation } from './dialect.ts';
+import type { Outlet } from './outlet.ts';
+import { FrameStream } from './sse.ts';
+import type { Tally } from './tally.ts';
+
+/** How chat says that nothing more comes; the other dialects have an event for that. */
+const DONE = '[DONE]';
+
+/** What ends a frame: a blank line, however lines end. */
+const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
+
+/**
+ * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came, as soon
+ * as they are there. Only those that tell the usage, an end or a failure are looked at.
+ */
+export class Relay {
+  /** What went wrong, once something has. */
+  failure: Failure | null = null;
+  readonly #dialect: Dialect;
+  readonly #context: EncodeContext;
+  readonly #outlet: Outlet;
+  readonly #tally: Tally;
+  readonly #frames = new FrameStream();
+  /** Nothing that matters can come any more. */
+  #ended = false;
+  /** The model has said all. */
+  #finished = false;
+  #committed = false;
+  /** The last frame that was passed on, for what must go on counting after it. */
+  #last: Buffer | string = '';
+  /** The first event that was looked at: it tells whose answer this is. */
+  #first: Json | null = null;
+  /** What the stream told of it so far. */
+  #usage: Usage | null = null;
+
+  constructor(dialect: Dialect, context: EncodeContext, outlet: Outlet, tally: Tally) {
+    this.#dialect = dialect;
+    this.#context = context;
+    this.#outlet = outlet;
+    this.#tally = tally;
+  }
+
+  get committed(): boolean {
+    return this.#committed;
+  }
+
+  async run(exchange: Exchange): Promise<void> {
+    await readUntil(
+      exchange,
+      this.#outlet,
+      (chunk) => {
+        const frames = this.#frames.push(chunk);
+        return frames === null || this.#pass(frames);
+      },
+      () => this.#ended,
+    );
+    if (this.#ended) return;
+    const rest = this.#frames.rest();
+    // The last frame may lack its blank line. Of half a frame nobody could make anything.
+    if (isWhole(rest.toString())) this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
+    if (!this.#ended) this.#end();
+  }
+
+  /** The stream is over, or cannot go on. */
+  fail(failure: Failure): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.failure = failure;
+    if (!this.#committed) return;
+    this.#outlet.write(
+      this.#dialect.failFrames(failure, {
+        context: this.#context,
+        first: this.#first,
+        last: this.#last.toString(),
+      }),
+    );
+  }
+
+  #end(): void {
+    if (!this.#finished) {
+      this.fail(
+        new Failure('network_error', 'the upstream ended its answer before it was whole', {
+          code: 'stream_truncated',
+        }),
+      );
+      return;
+    }
+    this.#ended = true;
+    if (this.#dialect.name === 'chat') this.#outlet.write(`data: ${DONE}\n\n`);
+  }
+
+  #pass(frames: Buffer): boolean {
+    this.#tally.frames(countOf(frames));
+    if (!this.#tells(frames)) return this.#write(frames);
+    let passed = '';
+    for (const frame of frames.toString().split(BLANK_LINE)) {
+      if (frame === '') continue;
+      const next = this.#look(frame);
+      if (next instanceof Failure) {
+        // What has not been told may yet come well from elsewhere.
+        if (this.#committed && passed !== '') this.#write(passed);
+        this.fail(next);
+        return true;
+      }
+      passed += next;
+      if (this.#ended) break;
+    }
+    return passed === '' || this.#write(passed);
+  }
+
+  #tells(frames: Buffer): boolean {
+    if (this.#dialect.name === 'chat' && frames.includes(DONE)) return true;
+    return this.#dialect.markers.some((marker) => frames.includes(marker));
+  }
+
+  #write(frames: Buffer | string): boolean {
+    this.#committed = true;
+    this.#last = frames;
+    return this.#outlet.write(frames);
+  }
+
+  /** The frame as it is to be passed on, or what it says went wrong. */
+  #look(frame: string): string | Failure {
+    const lines = linesOf(frame);
+    const data = dataOf(lines);
+    const whole = `${frame}\n\n`;
+    if (data === DONE) {
+      // Without a reason why it finished there is at least the word that it did.
+      this.#finished = true;
+      this.#ended = true;
+      return whole;
+    }
+    const event = data === '' ? undefined : parse(data);
+    if (typeof event !== 'object' || event === null) return whole;
+    this.#first ??= event as Json;
+    const seen = this.#dialect.observe(event as Json, this.#usage);
+    return this.#apply(seen, whole, lines);
+  }
+
+  #apply(seen: Observation, whole: string, lines: readonly string[]): string | Failure {
+    if (seen.failure) return seen.failure;
+    if (seen.usage) {
+      this.#usage = seen.usage;
+      this.#tally.usage(seen.usage);
+    }
+    if (seen.terminal) {
+      this.#finished = true;
+      if (this.#dialect.name !== 'chat') this.#ended = true;
+    }
+    if (seen.usageOnly && !this.#context.request.includeUsage) return '';
+    if (!seen.rewritten) return whole;
+    const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
+    return `${[...others, `data: ${JSON.stringify(seen.rewritten)}`].join('\n')}\n\n`;
+  }
+}
+
+function linesOf(frame: string): readonly string[] {
+  return frame.split(/\r\n|\n|\r/);
+}
+
+function dataOf(lines: readonly string[]): string {
+  return lines
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(line[5] === ' ' ? 6 : 5))
+    .join('\n');
+}
+
+/** Whether all of a frame's data came, by what it says. */
+function isWhole(frame: string): boolean {
+  const data = dataOf(linesOf(frame));
+  return data === DONE || parse(data) !== undefined;
+}
+
+/** How many frames there are in a run of whole ones, about. */
+function countOf(frames: Buffer): number {
+  let count = 0;
+  for (let at = frames.indexOf('\n\n'); at !== -1; at = frames.indexOf('\n\n', at + 2)) count += 1;
+  return count;
+}

@@ -1,0 +1,215 @@
+import { callIdFromWire } from '../call-ids.ts';
+import type {
+  Json,
+  NativePart,
+  ReasoningPart,
+  ResponseFormat,
+  TextRequest,
+  Tool,
+  ToolChoice,
+} from '../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { pathOf } from '../knobs.ts';
+import { isSealed } from '../proof.ts';
+import { refuseKnobs, refuseNative, untranslatable } from '../refusals.ts';
+import { nameOnWire } from '../tool-names.ts';
+import { encodeInput, reasoningItem } from './encode-input.ts';
+import { OWN_REASONING } from './reasoning.ts';
+import { isObject } from './untrusted.ts';
+
+const OWN = 'responses';
+
+/**
+ * Models of OpenAI that never reason, and answer 400 where they are asked for encrypted reasoning.
+ * Everybody else is asked, since a model reasons by default where it can.
+ */
+const NEVER_REASONS = /^(?:openai\/)?(?:gpt-(?:3|4|5-chat)|chatgpt-)/;
+
+/** Labels that chat completions and responses share word by word. */
+const SHARED = [
+  'metadata',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'user',
+] as const;
+
+function encodeTool(tool: Tool | NativePart): unknown {
+  if (tool.type === 'native') return tool.dialect === OWN ? tool.value : refuseNative(tool, OWN);
+  return {
+    type: 'function',
+    name: nameOnWire(tool.name),
+    ...(tool.description !== null && { description: tool.description }),
+    parameters: tool.parameters,
+    // Unsaid, it would be true, and the schema another than the caller's.
+    strict: tool.strict ?? false,
+  };
+}
+
+function encodeToolChoice(choice: ToolChoice): unknown {
+  switch (choice.type) {
+    case 'native':
+      return choice.dialect === OWN ? choice.value : refuseNative(choice, OWN);
+    case 'tool':
+      return { type: 'function', name: nameOnWire(choice.name) };
+    default:
+      return choice.type;
+  }
+}
+
+function encodeFormat(format: ResponseFormat): Json {
+  if (format.type !== 'json-schema') return { type: format.type.replace('-', '_') };
+  return {
+    type: 'json_schema',
+    // A name is a must here, and tells the model little.
+    name: format.name ?? 'answer',
+    ...(format.description !== null && { description: format.description }),
+    schema: format.schema,
+    ...(format.strict !== null && { strict: format.strict }),
+  };
+}
+
+/** Refuses what this format has no word for; what says what is so without it may be said. */
+function refuseUnsayable(request: TextRequest): void {
+  const refuse = (knob: Parameters<typeof pathOf>[1]): never => {
+    throw untranslatable(pathOf(request, knob), OWN);
+  };
+  refuseKnobs(request, OWN, ['seed', 'topK']);
+  if ((request.n ?? 1) > 1) refuse('n');
+  if ((request.stop ?? []).length > 0) refuse('stop');
+  if ((request.frequencyPenalty ?? 0) !== 0) refuse('frequencyPenalty');
+  if ((request.presencePenalty ?? 0) !== 0) refuse('presencePenalty');
+  if (Object.keys(request.logitBias ?? {}).length > 0) refuse('logitBias');
+  const foreign = request.native.find((part) => part.dialect !== OWN);
+  if (foreign) refuseNative(foreign, OWN);
+}
+
+/** From any other format. */
+function translate(request: TextRequest, target: Target): Json {
+  refuseUnsayable(request);
+  const { format, verbosity, reasoning } = request;
+  const include = [
+    ...(NEVER_REASONS.test(target.model) ? [] : ['reasoning.encrypted_content']),
+    ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
+  ];
+  const shared: Record<string, unknown> = {};
+  if (request.dialect === 'chat') {
+    for (const name of SHARED) {
+      if ((request.body[name] ?? null) !== null) shared[name] = request.body[name];
+    }
+  }
+  return {
+    model: target.model,
+    input: encodeInput(request, target),
+    ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
+    ...(request.toolChoice !== null && { tool_choice: encodeToolChoice(request.toolChoice) }),
+    ...(request.parallelToolCalls !== null && {
+      parallel_tool_calls: request.parallelToolCalls,
+    }),
+    ...(request.maxOutputTokens !== null && { max_output_tokens: request.maxOutputTokens }),
+    ...(request.temperature !== null && { temperature: request.temperature }),
+    ...(request.topP !== null && { top_p: request.topP }),
+    ...(request.topLogprobs !== null && { top_logprobs: request.topLogprobs }),
+    ...((format !== null || verbosity !== null) && {
+      text: {
+        ...(format !== null && { format: encodeFormat(format) }),
+        ...(verbosity !== null && { verbosity }),
+      },
+    }),
+    ...(reasoning !== null &&
+      (reasoning.effort ?? reasoning.summary) !== null && {
+        reasoning: {
+          ...(reasoning.effort !== null && { effort: reasoning.effort }),
+          ...(reasoning.summary !== null && { summary: reasoning.summary }),
+        },
+      }),
+    ...(include.length > 0 && { include }),
+    ...shared,
+    // What comes back holds everything, so that nothing need be kept upstream.
+    store: false,
+    ...(request.stream && { stream: true }),
+  };
+}
+
+/** The client's own items, with what is not for this provider left out and long names shortened. */
+function ownInput(request: TextRequest, target: Target): unknown {
+  const { input } = request.body;
+  if (!Array.isArray(input)) return input;
+  const thoughts = new Map<string, ReasoningPart>();
+  for (const { parts } of request.turns) {
+    for (const part of parts) if (part.type === 'reasoning') thoughts.set(part.path, part);
+  }
+  return (input as readonly Json[]).flatMap((item, index) => {
+    const { type, call_id: id, name } = item;
+    if (type === 'function_call' || type === 'function_call_output') {
+      return [
+        {
+          ...item,
+          // A provider that keeps conversations knows a call by the identifier that it gave.
+          ...(typeof id === 'string' && { call_id: callIdFromWire(id) }),
+          ...(type === 'function_call' && { name: nameOnWire(String(name)) }),
+        },
+      ];
+    }
+    if (type !== 'reasoning') return [item];
+    const thought = thoughts.get(`input[${index}]`);
+    if (!thought) return [];
+    const encrypted = item['encrypted_content'];
+    if (typeof encrypted === 'string' && encrypted !== '') {
+      const own = reasoningItem(
+        thought,
+        target,
+        !isSealed(encrypted) || request.body['store'] !== false,
+      );
+      return own ? [own] : [];
+    }
+    return String(item['id'] ?? '').startsWith(OWN_REASONING) ? [] : [item];
+  });
+}
+
+function ownToolChoice(value: unknown): unknown {
+  if (!isObject(value) || value['type'] !== 'function') return value;
+  return { ...value, name: nameOnWire(String(value['name'])) };
+}
+
+/** From the same format: the client's own body, with what the gateway's rules made of it. */
+function replay(request: TextRequest, target: Target): Json {
+  const { body, reasoning } = request;
+  const written: Record<string, unknown> = {
+    ...body,
+    model: target.model,
+    input: ownInput(request, target),
+  };
+  const put = (name: string, value: unknown) => {
+    if (value !== null) written[name] = value;
+    else delete written[name];
+  };
+  put('max_output_tokens', request.maxOutputTokens);
+  put('temperature', request.temperature);
+  put('top_p', request.topP);
+  put('parallel_tool_calls', request.parallelToolCalls);
+  if (isObject(body['reasoning']) || reasoning !== null) {
+    const { effort: _, ...others } = isObject(body['reasoning']) ? body['reasoning'] : {};
+    const effort = reasoning?.effort ?? null;
+    const said = effort === null ? others : { ...others, effort };
+    put('reasoning', Object.keys(said).length > 0 ? said : null);
+  }
+  if (Array.isArray(body['tools'])) {
+    written['tools'] = (body['tools'] as readonly Json[]).map((tool) =>
+      tool['type'] === 'function' ? { ...tool, name: nameOnWire(String(tool['name'])) } : tool,
+    );
+  }
+  if (body['tool_choice'] !== undefined)
+    written['tool_choice'] = ownToolChoice(body['tool_choice']);
+  return written;
+}
+
+/**
+ * A request for an upstream of the responses format.
+ *
+ * @throws Failure invalid_request where the format cannot say it; `param` names the client's field
+ */
+export function encodeRequest(request: TextRequest, target: Target): Json {
+  return request.dialect === OWN ? replay(request, target) : translate(request, target);
+}

@@ -1,0 +1,53 @@
+import type { Json, Usage } from '../canonical.ts';
+import type { Observation } from '../dialect.ts';
+import { upstreamFailure } from '../upstream-failure.ts';
+import { isObject, objectOf } from './untrusted.ts';
+import { completedUsage, usageOf } from './usage.ts';
+
+/** Events without one of these say nothing that a relay must know. */
+export const MARKERS = [
+  // Tells whose answer it is, should it go wrong later.
+  'response.created',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  '"error"',
+] as const;
+
+/** What went wrong, by an event `error`: its details stand in it, or under a property of it. */
+export function failureIn(event: Json) {
+  const { error } = event;
+  if (isObject(error) || typeof error === 'string') return upstreamFailure(null, { error });
+  const { code, message, param } = event;
+  return upstreamFailure(null, { error: { code, message, param } });
+}
+
+/** What one event tells a relay that passes it on. */
+export function observe(event: Json): Observation {
+  const { type } = event;
+  if (type === 'error') return { failure: failureIn(event) };
+  if (
+    type !== 'response.completed' &&
+    type !== 'response.incomplete' &&
+    type !== 'response.failed'
+  ) {
+    return {};
+  }
+  const response = objectOf(event['response']);
+  const { usage, body } = observeAnswer(response);
+  return {
+    terminal: true,
+    ...(usage && { usage, rewritten: { ...event, response: body } }),
+    ...(type === 'response.failed' && {
+      failure: upstreamFailure(null, { error: response['error'] }),
+    }),
+  };
+}
+
+/** A whole answer with the usage of interface part 2.2 in it. */
+export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
+  const { usage: told } = body;
+  const usage = usageOf(told);
+  if (usage === null) return { usage, body };
+  return { usage, body: { ...body, usage: completedUsage(told as Json, usage) } };
+}

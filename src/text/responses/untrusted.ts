@@ -1,0 +1,30 @@
+import type { Json } from '../canonical.ts';
+
+const NOTHING: Json = {};
+
+/** JSON from outside is of any type, whatever its format says. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function objectOf(value: unknown): Json {
+  return isObject(value) ? value : NOTHING;
+}
+
+/** The objects in a list; none where there is no list. */
+export function objectsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** A text that says something; null for all else. */
+export function wordOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+export function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0;
+}

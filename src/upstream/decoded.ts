@@ -1,0 +1,112 @@
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Failure } from '../failure.ts';
+import { tooLarge } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import { abortedFailure } from './failures.ts';
+
+const DECODERS = new Map<string, () => Transform>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  ['deflate', () => createInflate()],
+  ['br', () => createBrotliDecompress()],
+]);
+
+/**
+ * The answer in clear, for servers that compress although they were asked not to.
+ *
+ * @throws Failure where nobody knows the encoding
+ */
+export function inClear(answer: Exchange, host: string, signal: AbortSignal): Exchange {
+  const encoding = answer.headers['content-encoding']?.trim().toLowerCase();
+  if (encoding === undefined || encoding === '' || encoding === 'identity') return answer;
+  const decoder = DECODERS.get(encoding);
+  if (decoder === undefined) {
+    answer.abort();
+    throw unreadable(`${host} answered in an encoding that it was not asked for`);
+  }
+  return new Decoded(answer, decoder(), host, signal);
+}
+
+function unreadable(message: string, cause?: unknown): Failure {
+  return new Failure('service_error', message, { code: 'upstream_answer_unreadable', cause });
+}
+
+class Decoded implements Exchange {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #answer: Exchange;
+  readonly #decoder: Transform;
+  readonly #host: string;
+  readonly #signal: AbortSignal;
+  #settle: ((failure?: unknown) => void) | null = null;
+
+  constructor(answer: Exchange, decoder: Transform, host: string, signal: AbortSignal) {
+    this.status = answer.status;
+    this.headers = answer.headers;
+    this.#answer = answer;
+    this.#decoder = decoder;
+    this.#host = host;
+    this.#signal = signal;
+  }
+
+  read(onData: (chunk: Buffer) => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#settle = (failure) => {
+        this.#settle = null;
+        this.#signal.removeEventListener('abort', this.#onAbort);
+        this.#decoder.destroy();
+        if (failure === undefined) return resolve();
+        this.#answer.abort();
+        reject(failure);
+      };
+      // All may have come from the server while the reader still takes it.
+      this.#signal.addEventListener('abort', this.#onAbort);
+      this.#decoder
+        .on('data', (chunk: Buffer) => {
+          try {
+            if (!onData(chunk)) this.#decoder.pause();
+          } catch (error) {
+            this.#settle?.(error);
+          }
+        })
+        .on('drain', () => this.#answer.resume())
+        .on('end', () => this.#settle?.())
+        .on('error', (error) => {
+          this.#settle?.(unreadable(`${this.#host} sent what cannot be decompressed`, error));
+        });
+      this.#answer
+        .read((chunk) => this.#decoder.write(chunk))
+        .then(
+          () => this.#decoder.end(),
+          (failure: unknown) => this.#settle?.(failure),
+        );
+    });
+  }
+
+  async bytes(limit: number): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    await this.read((chunk) => {
+      size += chunk.length;
+      if (size > limit) throw tooLarge(this.#host, limit);
+      chunks.push(chunk);
+      return true;
+    });
+    return Buffer.concat(chunks, size);
+  }
+
+  resume(): void {
+    this.#decoder.resume();
+  }
+
+  abort(): void {
+    this.#answer.abort();
+    this.#settle?.(abortedFailure(this.#host));
+    this.#decoder.destroy();
+  }
+
+  readonly #onAbort = (): void => {
+    this.#settle?.(abortedFailure(this.#host, this.#signal.reason));
+  };
+}

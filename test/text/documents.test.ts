@@ -1,0 +1,150 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it, test } from 'vitest';
+import { ROOT } from '../oriel.ts';
+import { WEATHER } from './conversation.ts';
+import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import type { DialectName } from './mock-upstream.ts';
+import { eventsOf, plainBody, send } from './raw.ts';
+import { type Script, USAGE } from './script.ts';
+
+// Answers are held against the public documents of the formats, where those are there.
+
+const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'spec');
+const FILES = { openai: 'openai.openapi.json', open: 'openresponses.openapi.json' } as const;
+const absent = Object.values(FILES).some((file) => !existsSync(join(folder, file)));
+
+test.skipIf(!absent)('answers are held against the documents', ({ skip }) => {
+  skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: documents of many shapes
+type Loose = any;
+
+/** Words of OpenAPI and of the documents' makers say nothing to a validator, nor do formats such as int64. */
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+const documents = {} as Record<keyof typeof FILES, Loose>;
+if (!absent) {
+  for (const [name, file] of Object.entries(FILES)) {
+    const document = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Loose;
+    documents[name as 'open'] = document;
+    ajv.addSchema({ $id: `doc:${name}`, components: document.components }, `doc:${name}`);
+  }
+}
+
+function faultsOf(document: keyof typeof FILES, schema: string, value: unknown): string[] {
+  const $ref = `doc:${document}#/components/schemas/${schema}`;
+  const id = `use:${document}:${schema}`;
+  const validate = ajv.getSchema(id) ?? ajv.compile({ $id: id, $ref });
+  if (validate(value)) return [];
+  return validate.errors!.map(({ instancePath, message, params }) =>
+    [schema, instancePath, message, JSON.stringify(params)].join(' '),
+  );
+}
+
+/** The schema of each event of responses, by its type. */
+function eventSchemas(document: keyof typeof FILES): Map<string, string> {
+  if (absent) return new Map();
+  const { schemas } = documents[document].components;
+  return new Map(
+    Object.entries(schemas).flatMap(([name, schema]: [string, Loose]) => {
+      const isEvent = document === 'open' ? /StreamingEvent$/ : /^Response.*Event$/;
+      const type = schema.properties?.type;
+      const value = type?.const ?? type?.enum?.[0];
+      return isEvent.test(name) && value ? [[value, name] as const] : [];
+    }),
+  );
+}
+
+const eventsOfOpenAi = eventSchemas('openai');
+const eventsOfOpen = eventSchemas('open');
+
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  'text and reasoning': {
+    steps: [{ reasoning: 'Hm.', signature: 'sig', encrypted: 'enc' }, { text: 'Hello ä' }],
+    usage: USAGE,
+  },
+  calls: {
+    steps: [
+      { text: 'I look.' },
+      { call: 'get_weather', id: 'call_1', arguments: '{"city":"Oslo"}' },
+      { call: 'get_weather', id: 'call_2', arguments: '{"city":"Rome"}' },
+    ],
+    usage: USAGE,
+  },
+  'a cut answer': { steps: [{ text: 'Half' }], stop: 'length', usage: USAGE },
+  'nothing at all': { steps: [], usage: USAGE },
+  'a refusal': { steps: [{ refusal: 'No.' }], usage: USAGE },
+  'no usage': { steps: [{ text: 'Uncounted' }], usage: null },
+};
+
+const gateway = gatewayDaemon();
+
+const cases = Object.entries(SCRIPTS).flatMap(([name, script]) =>
+  DIALECTS.map((upstream) => [name, upstream, script] as const),
+);
+
+/** The official object of a stream that went on has every field of the whole one. */
+async function bodyOf(client: DialectName, upstream: DialectName, more: object = {}) {
+  const tools =
+    client === 'chat'
+      ? [{ type: 'function', function: WEATHER }]
+      : [{ type: 'function', ...WEATHER, strict: null }];
+  const body = plainBody(client, modelTo(upstream), { tools, ...more });
+  return (await send(gateway().daemon, client, body)).text();
+}
+
+describe.skipIf(absent)('chat', () => {
+  it.each(cases)('%s, of an upstream of %s', async (_, upstream, script) => {
+    gateway().upstream.play(script);
+    // Its tools' calls are of one of two types, which the document tells apart by its discriminator.
+    const whole = JSON.parse(await bodyOf('chat', upstream)) as Loose;
+    expect(faultsOf('openai', 'CreateChatCompletionResponse', whole)).toEqual([]);
+    const streamed = await bodyOf('chat', upstream, {
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const events = eventsOf(streamed);
+    expect(events.pop()!.data).toBe('[DONE]');
+    for (const { data } of events) {
+      expect(faultsOf('openai', 'CreateChatCompletionStreamResponse', data)).toEqual([]);
+    }
+  });
+});
+
+describe.skipIf(absent)('responses', () => {
+  it.each(cases)('%s, of an upstream of %s', async (_, upstream, script) => {
+    gateway().upstream.play(script);
+    const whole = JSON.parse(await bodyOf('responses', upstream)) as Loose;
+    expect(faultsOf('openai', 'Response', whole)).toEqual([]);
+    // What an upstream of this format says is passed on: that it keeps to both documents is its own affair.
+    if (upstream !== 'responses') expect(faultsOf('open', 'ResponseResource', whole)).toEqual([]);
+    const streamed = eventsOf(await bodyOf('responses', upstream, { stream: true }));
+    for (const { event, data } of streamed) {
+      expect(event).toBe(data.type);
+      const official = eventsOfOpenAi.get(data.type);
+      expect(official, data.type).toBeDefined();
+      expect(faultsOf('openai', official!, data)).toEqual([]);
+      const open = eventsOfOpen.get(data.type);
+      if (upstream === 'responses' || open === undefined) continue;
+      expect(faultsOf('open', open, data)).toEqual([]);
+    }
+    const last = streamed.at(-1)!.data.response;
+    const items = streamed
+      .filter(({ data }) => data.type === 'response.output_item.done')
+      .map(({ data }) => data.item);
+    expect(last.output).toEqual(items);
+  });
+
+  it.each(DIALECTS)('that fail midway, of an upstream of %s', async (upstream) => {
+    gateway().upstream.play({
+      steps: [{ text: 'Once upon a time' }],
+      usage: USAGE,
+      fault: { after: 5, how: 'error-event' },
+    });
+    for (const { data } of eventsOf(await bodyOf('responses', upstream, { stream: true }))) {
+      expect(faultsOf('openai', eventsOfOpenAi.get(data.type)!, data)).toEqual([]);
+    }
+  });
+});

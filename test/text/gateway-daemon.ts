@@ -1,0 +1,104 @@
+import { afterAll, beforeAll } from 'vitest';
+import { sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { oriel } from '../oriel.ts';
+import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
+
+/** The keys that the daemon has for its upstreams: to be seen there and nowhere else. */
+export const UPSTREAM_KEYS = {
+  openai: 'sk-upstream-openai-5ecre7',
+  anthropic: 'sk-upstream-anthropic-5ecre7',
+} as const;
+
+export const DIALECTS: readonly DialectName[] = ['chat', 'responses', 'messages'];
+
+/** The model whose upstream speaks a dialect. */
+export const modelTo = (dialect: DialectName) => `to-${dialect}`;
+
+/** Each client's dialect with each upstream's. */
+export const PAIRS: readonly (readonly [DialectName, DialectName])[] = DIALECTS.flatMap((client) =>
+  DIALECTS.map((upstream) => [client, upstream] as const),
+);
+
+/** Pairs in which the gateway translates. */
+export const FOREIGN = PAIRS.filter(([client, upstream]) => client !== upstream);
+
+/** Credits per million tokens, so that one token of output costs 0.01. */
+export const PRICE = { input: 1000, cachedInput: 100, output: 10_000 } as const;
+
+const REASONING = {
+  supported_efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
+  default_effort: 'medium',
+  can_disable: true,
+};
+
+/** What `oriel.yaml` says of a daemon whose upstreams are all one mock. */
+export function gatewayConfig(url: string, changes: object = {}): object {
+  const text = (provider: string, dialect: DialectName, more: object = {}) => ({
+    type: 'text',
+    routes: [{ provider, model: `upstream-${dialect}`, dialect }],
+    reasoning: REASONING,
+    maxOutputTokens: 64_000,
+    price: PRICE,
+    ...more,
+  });
+  const { reasoning: _, ...fixed } = text('openai', 'chat', {
+    rules: 'fixed-reasoning',
+    maxOutputTokens: 1_048_576,
+  }) as Record<string, unknown>;
+  return {
+    // Of failures tests tell by themselves how often they are tried, and whether a route rests.
+    routing: { retries: 0, cooldown: { after: 0 } },
+    limits: { free: { rpm: 1_000_000 }, paid: { rpm: 1_000_000 } },
+    owner: { credits: 1_000_000 },
+    providers: {
+      openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
+      anthropic: { kind: 'anthropic', baseUrl: url, apiKey: UPSTREAM_KEYS.anthropic },
+    },
+    models: {
+      'to-chat': text('openai', 'chat'),
+      'to-responses': text('openai', 'responses'),
+      'to-messages': text('anthropic', 'messages'),
+      'always-reasons': fixed,
+    },
+    ...changes,
+  };
+}
+
+export interface GatewayDaemon {
+  readonly daemon: TestDaemon;
+  readonly upstream: MockUpstream;
+}
+
+/** A daemon and the mock that all its models lead to, for all tests of a file. */
+export function gatewayDaemon(changes: (url: string) => object = () => ({})): () => GatewayDaemon {
+  let upstream: MockUpstream | undefined;
+  beforeAll(async () => {
+    upstream = await startMockUpstream();
+  });
+  const daemon = sharedDaemon({
+    // Read when the daemon starts: by then the mock has its port.
+    get config() {
+      const { url } = upstream!;
+      return gatewayConfig(url, changes(url));
+    },
+  });
+  afterAll(async () => {
+    await upstream?.close();
+  });
+  return () => ({ daemon: daemon(), upstream: upstream! });
+}
+
+/** Makes an account with credits and a key for it, as the operator of the daemon would. */
+export async function newKey(
+  { data }: TestDaemon,
+  account: string,
+  { credits = '1000', flags = [] as readonly string[] } = {},
+): Promise<string> {
+  const run = async (...args: string[]) => {
+    const { status, out, stderr } = await oriel([...args, '--json', '--data', data]);
+    if (status !== 0) throw new Error(`oriel ${args.join(' ')}: ${stderr}`);
+    return JSON.parse(out) as { key: string };
+  };
+  await run('accounts', 'create', account, '--plan', 'paid', '--credits', credits);
+  return (await run('keys', 'create', '--account', account, ...flags)).key;
+}

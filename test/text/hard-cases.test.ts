@@ -1,0 +1,596 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY } from '../daemon.ts';
+import { DATA_URL, HTTP_URL, MODES, STOPS, WEATHER } from './conversation.ts';
+import { DIALECTS, FOREIGN, gatewayDaemon, modelTo, PAIRS } from './gateway-daemon.ts';
+import { eventsOf, plainBody, send } from './raw.ts';
+import { cutAt, everyByte, type Framing, type Script, type Step, USAGE } from './script.ts';
+import { talk } from './talk.ts';
+
+// What users of gateways stumble over most, one test each.
+
+const gateway = gatewayDaemon();
+
+const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
+const CALL: Step = { call: 'get_weather', id: 'call_a1', arguments: '{"city":"Oslo"}' };
+
+const TO = (upstream: string) => ({ model: `to-${upstream}`, tools: [WEATHER] });
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer in one of three formats
+type Loose = any;
+
+/** What an answer is made of, in order, in terms of no format; chat cannot tell the order. */
+function shapeOf(client: string, raw: Loose): string[] {
+  if (client === 'messages') {
+    return raw.content.map((block: Loose) =>
+      block.type === 'text' ? block.text : block.type === 'thinking' ? block.thinking : block.name,
+    );
+  }
+  if (client === 'chat') return [];
+  return raw.output.map((item: Loose) => {
+    if (item.type === 'message') return item.content.map(({ text }: Loose) => text).join('');
+    return item.type === 'reasoning' ? item.summary[0].text : item.name;
+  });
+}
+
+describe('text and a call in one turn, with upstream saying stop', () => {
+  it.each(PAIRS)('client %s, upstream %s: it is a call', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'I look.' }, CALL], stop: 'stop', usage: USAGE });
+    if (client === upstream) return;
+    for (const mode of MODES) {
+      const answer = await talk(client, daemon, TO(upstream)).user('Weather?').ask(mode);
+      expect(answer).toMatchObject({ text: 'I look.', calls: [{ id: 'call_a1' }] });
+      expect(answer.stop).toBe(STOPS['tool-calls'][client]);
+    }
+  });
+});
+
+describe('a turn that begins again', () => {
+  const INTERLEAVED: readonly (readonly [string, readonly Step[], readonly string[]])[] = [
+    [
+      'reason, call, reason',
+      [
+        { reasoning: 'First I think.', signature: 'sig-1', encrypted: 'enc-1' },
+        CALL,
+        { reasoning: 'Then I think again.', signature: 'sig-2', encrypted: 'enc-2' },
+        { ...CALL, id: 'call_b2' },
+      ],
+      ['First I think.', 'get_weather', 'Then I think again.', 'get_weather'],
+    ],
+    [
+      'text, call, text',
+      [{ text: 'Before.' }, CALL, { text: 'After.' }],
+      ['Before.', 'get_weather', 'After.'],
+    ],
+  ];
+  const cases = FOREIGN.flatMap(([client, upstream]) =>
+    INTERLEAVED.map((one) => [client, upstream, ...one] as const),
+  );
+
+  it.each(cases)('client %s, upstream %s: %s', async (client, upstream, _, steps, order) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps, usage: USAGE }, DONE);
+    for (const mode of MODES) {
+      mock.play({ steps, usage: USAGE }, DONE);
+      const conversation = talk(client, daemon, TO(upstream)).user('Weather?');
+      const answer = await conversation.ask(mode);
+      const texts = steps.flatMap((step) => ('text' in step ? [step.text] : []));
+      const thoughts = steps.flatMap((step) => ('reasoning' in step ? [step.reasoning] : []));
+      expect(answer.text).toBe(texts.join(''));
+      expect(answer.reasoning.replaceAll('\n', '')).toBe(thoughts.join(''));
+      expect(answer.stop).toBe(STOPS['tool-calls'][client]);
+      // Neither chat client nor chat upstream can tell what came between what.
+      if (client !== 'chat' && upstream !== 'chat') {
+        expect(shapeOf(client, answer.raw)).toEqual(order);
+      }
+      const results = answer.calls.map(({ id }) => ({ id, content: 'snow' }));
+      expect((await conversation.results(...results).ask(mode)).text).toBe('Done.');
+      if (upstream === 'messages') {
+        const [, assistant, user] = mock.requests[1]!.body.messages;
+        const signed = assistant.content.filter(({ type }: Loose) => type === 'thinking');
+        expect(signed.map(({ thinking }: Loose) => thinking)).toEqual(thoughts);
+        expect(user.content.every(({ type }: Loose) => type === 'tool_result')).toBe(true);
+      }
+    }
+  });
+});
+
+describe('parallel calls and their results', () => {
+  it.each(DIALECTS.map((client) => [client]))(
+    'of a client of %s become one turn each for an upstream of messages, results before text',
+    async (client) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play({ steps: [CALL, { ...CALL, id: 'call_b2' }], usage: USAGE }, DONE);
+      const conversation = talk(client, daemon, TO('messages')).user('Weather?');
+      await conversation.ask();
+      await conversation
+        .results({ id: 'call_b2', content: 'two' }, { id: 'call_a1', content: 'one' })
+        .user('Quickly, please.')
+        .ask();
+      const { messages } = mock.requests[1]!.body;
+      if (client === 'messages') return;
+      expect(messages.map(({ role }: Loose) => role)).toEqual(['user', 'assistant', 'user']);
+      expect(messages[1].content.map(({ id }: Loose) => id)).toEqual(['call_a1', 'call_b2']);
+      const [one, two, ...rest] = messages[2].content;
+      expect([one.tool_use_id, two.tool_use_id].sort()).toEqual(['call_a1', 'call_b2']);
+      expect(rest).toMatchObject([{ type: 'text', text: 'Quickly, please.' }]);
+    },
+  );
+});
+
+describe('identifiers of calls that Anthropic does not take', () => {
+  it.each(PAIRS)('client %s, upstream %s: come back as they were', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const id = 'functions.get_weather:0';
+    if (upstream === 'messages' || client === upstream) return;
+    mock.play({ steps: [{ ...CALL, id }], usage: USAGE }, DONE);
+    const conversation = talk(client, daemon, TO(upstream)).user('Weather?');
+    const { calls } = await conversation.ask();
+    if (client === 'messages') expect(calls[0]!.id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    await conversation.results({ id: calls[0]!.id, content: 'snow' }).ask();
+    const { messages, input } = mock.requests[1]!.body;
+    if (upstream === 'chat') {
+      expect(messages[1].tool_calls[0].id).toBe(id);
+      expect(messages[2].tool_call_id).toBe(id);
+    } else {
+      expect(input[2].call_id).toBe(input[1].call_id);
+    }
+  });
+
+  it('of a chat client fit a messages upstream', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const id = 'functions.get_weather:0';
+    await talk('chat', daemon, TO('messages'))
+      .user('Weather?')
+      .push(
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id, type: 'function', function: { name: 'get_weather', arguments: '{}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: id, content: 'snow' },
+      )
+      .ask();
+    const [, { content: calls }, { content: results }] = mock.only().body.messages;
+    expect(calls[0].id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(results[0].tool_use_id).toBe(calls[0].id);
+  });
+});
+
+describe('a failure midway', () => {
+  it.each(PAIRS)('client %s, upstream %s: never looks like success', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const plain = { steps: [{ text: 'Once upon a time' }, CALL], usage: USAGE };
+    const body = plainBody(client, modelTo(upstream), { stream: true });
+    mock.play(plain);
+    const whole = eventsOf(await (await send(daemon, client, body)).text());
+    const upstreamEvents = upstream === 'chat' ? 9 : upstream === 'responses' ? 15 : 12;
+    for (let after = 1; after < upstreamEvents - 2; after += 1) {
+      mock.play({ ...plain, fault: { after, how: 'end' } });
+      const response = await send(daemon, client, body);
+      const text = await response.text();
+      if (response.status === 200) {
+        expect(text, `cut after ${after}`).toMatch(/"error":|event: error/);
+        expect(text).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
+      } else {
+        expect(response.status).toBe(502);
+      }
+    }
+    expect(whole.length).toBeGreaterThan(5);
+  });
+});
+
+describe('thinking that was signed', () => {
+  it('goes back before its tool_use, exactly, also where it is empty', async () => {
+    const { daemon, upstream: mock } = gateway();
+    for (const client of DIALECTS) {
+      for (const reasoning of ['I think.', '']) {
+        mock.play({ steps: [{ reasoning, signature: 'sig+/=' }, CALL], usage: USAGE }, DONE);
+        const conversation = talk(client, daemon, TO('messages')).user('Weather?');
+        await conversation.ask('events');
+        await conversation.results({ id: 'call_a1', content: 'snow' }).ask('events');
+        expect(mock.requests[1]!.body.messages[1].content.slice(0, 2)).toMatchObject([
+          { type: 'thinking', thinking: reasoning, signature: 'sig+/=' },
+          { type: 'tool_use', id: 'call_a1' },
+        ]);
+      }
+    }
+  });
+
+  it('is never invented', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    await talk('chat', daemon, TO('messages'))
+      .user('Weather?')
+      .push({ role: 'assistant', content: 'Snow.', reasoning_content: 'I thought of snow.' })
+      .user('Sure?')
+      .ask();
+    expect(mock.only().text).not.toMatch(/thinking|signature/);
+  });
+});
+
+describe('the model that always reasons', () => {
+  const ASK = { model: 'always-reasons', tools: [WEATHER] };
+
+  it.each(DIALECTS)('gets its reasoning back from a client of %s', async (client) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const mode of MODES) {
+      mock.play({ steps: [{ reasoning: 'I must look.' }, CALL], usage: USAGE }, DONE);
+      const conversation = talk(client, daemon, ASK).user('Weather?');
+      await conversation.ask(mode);
+      await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
+      expect(mock.requests[1]!.body.messages[1]).toMatchObject({
+        role: 'assistant',
+        reasoning_content: 'I must look.',
+        tool_calls: [{ id: 'call_a1' }],
+      });
+    }
+  });
+
+  it('follows its rules', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const ask = async (more: object) => {
+      mock.play(DONE);
+      const response = await send(daemon, 'chat', { model: 'always-reasons', messages, ...more });
+      const body = (await response.json()) as { error?: { param: string } };
+      return { status: response.status, param: body.error?.param, sent: mock.requests[0]?.body };
+    };
+    const { sent } = await ask({
+      max_tokens: 77,
+      temperature: 1,
+      top_p: 0.5,
+      frequency_penalty: 1,
+      presence_penalty: 1,
+      reasoning_effort: 'max',
+      n: 1,
+    });
+    expect(sent).toMatchObject({ max_completion_tokens: 77, reasoning_effort: 'max' });
+    for (const gone of ['max_tokens', 'temperature', 'top_p', 'frequency_penalty']) {
+      expect(sent).not.toHaveProperty(gone);
+    }
+    const refused = (param: string) => ({ status: 400, param, sent: undefined });
+    expect(await ask({ reasoning_effort: 'medium' })).toEqual(refused('reasoning_effort'));
+    expect(await ask({ n: 2 })).toEqual(refused('n'));
+    const image = { type: 'image_url', image_url: { url: HTTP_URL } };
+    const seen = await ask({ messages: [{ role: 'user', content: [image] }] });
+    expect(seen).toMatchObject({ status: 400, sent: undefined });
+    expect(seen.param).toMatch(/^messages\[0\]\.content\[0\]/);
+    const { status } = await ask({
+      messages: [{ role: 'user', content: [{ ...image, image_url: { url: DATA_URL } }] }],
+    });
+    expect(status).toBe(200);
+  });
+});
+
+describe('arguments', () => {
+  it.each(PAIRS)('client %s, upstream %s: none at all are {}', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const script = { steps: [{ ...CALL, arguments: '' }], usage: USAGE };
+    if (client === upstream && client !== 'messages') return;
+    for (const mode of MODES) {
+      mock.play(script, DONE);
+      const conversation = talk(client, daemon, TO(upstream)).user('Weather?');
+      const { calls } = await conversation.ask(mode);
+      expect(calls).toEqual([{ id: 'call_a1', name: 'get_weather', arguments: {} }]);
+      expect((await conversation.results({ id: 'call_a1', content: 'x' }).ask(mode)).text).toBe(
+        'Done.',
+      );
+    }
+  });
+
+  it.each(DIALECTS)('that come only at the end reach a client of %s', async (client) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ ...CALL, arguments: '{"city":"Oslo"}', late: true }], usage: USAGE });
+    if (client === 'responses') return;
+    const { calls } = await talk(client, daemon, TO('responses')).user('Weather?').ask('events');
+    expect(calls).toMatchObject([{ arguments: { city: 'Oslo' } }]);
+  });
+});
+
+describe('refusals', () => {
+  it.each(FOREIGN)('client %s, upstream %s: the words arrive', async (client, upstream) => {
+    if (upstream === 'messages') return;
+    const { daemon, upstream: mock } = gateway();
+    for (const mode of MODES) {
+      mock.play({ steps: [{ refusal: 'I will not do that.' }], stop: 'stop', usage: USAGE });
+      const answer = await talk(client, daemon, TO(upstream)).user('Do it').ask(mode);
+      const words = client === 'messages' ? answer.text || answer.refusal : answer.refusal;
+      expect(words).toBe('I will not do that.');
+      if (client === 'messages') expect(answer.stop).toBe('refusal');
+    }
+  });
+});
+
+describe('messages of the system midway', () => {
+  it.each(DIALECTS)('from chat to an upstream of %s: keep their place', async (upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    await talk('chat', daemon, { model: modelTo(upstream) })
+      .push(
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Hi.' },
+        { role: 'developer', content: 'Now in French.' },
+        { role: 'user', content: 'Hello again' },
+      )
+      .ask();
+    const { text } = mock.only();
+    const order = ['Be brief.', 'Hello', 'Hi.', 'Now in French.', 'Hello again'];
+    const places = order.map((words) => text.indexOf(JSON.stringify(words).slice(1, -1)));
+    expect(places.every((at) => at >= 0)).toBe(true);
+    // At top level the first may stand after the rest; the others keep their order.
+    const [, ...rest] = places;
+    expect(rest).toEqual([...rest].sort((a, b) => a - b));
+  });
+});
+
+describe('a chunk with usage and no choices', () => {
+  it.each(DIALECTS)('client %s', async (client) => {
+    const { daemon, upstream: mock } = gateway();
+    const chunk = (rest: object) => ({
+      id: '',
+      object: '',
+      created: 0,
+      model: '',
+      choices: [],
+      ...rest,
+    });
+    mock.play({
+      steps: [
+        { frames: [chunk({ prompt_filter_results: [] })] },
+        { text: 'Hello' },
+        { frames: [chunk({ usage: { prompt_tokens: 3 } })] },
+      ],
+      usage: { input: 9, output: 4 },
+    });
+    const { text, usage } = await talk(client, daemon, { model: 'to-chat' })
+      .user('Hi')
+      .ask('events');
+    expect(text).toBe('Hello');
+    expect(usage.output_tokens ?? usage.completion_tokens).toBe(4);
+  });
+});
+
+describe('a tool with a long or strange name', () => {
+  const LONG = `mcp__a_server_with_a_name__${'very_'.repeat(12)}long_tool`;
+  const NAMES = [LONG, 'files.read/all'];
+
+  it.each(PAIRS)('client %s, upstream %s: is short up there, and long here', async (client, up) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const name of NAMES) {
+      for (const mode of MODES) {
+        let sent = '';
+        const tools = [{ ...WEATHER, name }];
+        // The mock calls the tool by the name that it is told.
+        mock.play(DONE);
+        await talk(client, daemon, { model: modelTo(up), tools, toolChoice: { name } })
+          .user('Go')
+          .ask();
+        const { body } = mock.only();
+        sent = body.tools[0].name ?? body.tools[0].function.name;
+        expect(sent).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+        expect(body.tool_choice.name ?? body.tool_choice.function.name).toBe(sent);
+        mock.play({ steps: [{ ...CALL, call: sent }], usage: USAGE }, DONE);
+        const conversation = talk(client, daemon, { model: modelTo(up), tools }).user('Go');
+        const { calls } = await conversation.ask(mode);
+        expect(calls[0]!.name).toBe(name);
+        await conversation.results({ id: 'call_a1', content: 'x' }).ask(mode);
+        expect(mock.requests[1]!.text).not.toContain(name);
+      }
+    }
+  });
+});
+
+describe('previous_response_id', () => {
+  it('is forwarded where it is native, and refused elsewhere', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+    const ask = (model: string) => {
+      mock.play(DONE);
+      return client.responses.create({ model, input: 'And?', previous_response_id: 'resp_7' });
+    };
+    expect((await ask('to-responses')).output_text).toBe('Done.');
+    expect(mock.only().body.previous_response_id).toBe('resp_7');
+    for (const model of ['to-chat', 'to-messages']) {
+      await expect(ask(model)).rejects.toMatchObject({
+        status: 400,
+        param: 'previous_response_id',
+      });
+      expect(mock.requests).toHaveLength(0);
+    }
+  });
+});
+
+describe('a thread', () => {
+  it('is refused, so that its clients send the history', async () => {
+    const { daemon, upstream: mock } = gateway();
+    for (const upstream of DIALECTS) {
+      mock.play(DONE);
+      const response = await send(
+        daemon,
+        'messages',
+        plainBody('messages', modelTo(upstream), { thread: { id: 'thread_1' } }),
+      );
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: 'thread' } });
+    }
+  });
+});
+
+describe('empty texts', () => {
+  it.each(DIALECTS)('of a client of %s are nothing for an upstream of messages', async (client) => {
+    if (client === 'messages') return;
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    await talk(client, daemon, { model: 'to-messages' })
+      .user([{ text: '' }, { text: 'Hello' }])
+      .push({ role: 'assistant', content: '' })
+      .user('Still there?')
+      .ask();
+    const { messages } = mock.only().body;
+    expect(JSON.stringify(messages)).not.toMatch(/"text":""|"content":""|"content":\[\]/);
+    expect(JSON.stringify(messages)).toContain('Still there?');
+  });
+});
+
+describe('a stream cut anywhere', () => {
+  const TEXT = 'ä€🙂 Łódź 日本語 \u2028 "quoted" \\ end';
+  const SCRIPT: Script = {
+    steps: [
+      { reasoning: 'Gründe…', signature: 'sig', encrypted: 'enc' },
+      { text: TEXT, pieces: ['ä€🙂 Łódź 日', '本語 \u2028 "quoted" \\ end'] },
+      { ...CALL, arguments: '{"city":"Łódź 🙂"}' },
+    ],
+    usage: USAGE,
+  };
+  const FRAMINGS: readonly (readonly [string, Framing])[] = [
+    ['LF', {}],
+    ['CR LF', { line: '\r\n' }],
+    ['CR', { line: '\r' }],
+    ['comments', { comments: true }],
+    ['multi-line data', { multiline: true }],
+    ['no space', { tight: true }],
+  ];
+  const cases = PAIRS.flatMap(([client, upstream]) =>
+    FRAMINGS.map(([name, framing]) => [client, upstream, name, framing] as const),
+  );
+
+  it.each(cases)('client %s, upstream %s, %s', async (client, upstream, _, framing) => {
+    const { daemon, upstream: mock } = gateway();
+    // The official clients split lines at CR LF and LF; a relay passes on what came.
+    if (client === upstream && framing.line === '\r') return;
+    for (const cut of [everyByte, cutAt(1, 2, 3, 50, 51, 52, 200, 500)]) {
+      mock.play({ ...SCRIPT, framing, cut });
+      const answer = await talk(client, daemon, TO(upstream)).user('Hi').ask('events');
+      expect(answer).toMatchObject({
+        text: TEXT,
+        reasoning: 'Gründe…',
+        calls: [{ arguments: { city: 'Łódź 🙂' } }],
+        stop: STOPS['tool-calls'][client],
+      });
+    }
+  });
+});
+
+describe('a whole answer', () => {
+  it.each(PAIRS)('client %s, upstream %s: says what its stream says', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const seen: unknown[] = [];
+    for (const mode of MODES) {
+      mock.play({
+        steps: [{ reasoning: 'Hm.', signature: 'sig', encrypted: 'enc' }, { text: 'One' }, CALL],
+        usage: USAGE,
+      });
+      const answer = await talk(client, daemon, TO(upstream)).user('Hi').ask(mode);
+      const { text, reasoning, calls, stop, usage } = answer;
+      seen.push({ text, reasoning, calls, stop, usage: { ...usage, cache_creation: null } });
+    }
+    expect(seen[1]).toMatchObject(JSON.parse(JSON.stringify(seen[2])));
+    const { usage: _, ...whole } = seen[0] as { usage: unknown };
+    expect(seen[1]).toMatchObject(whole);
+  });
+});
+
+describe('what only one format can say', () => {
+  const web = {
+    responses: { tools: [{ type: 'web_search_preview' }] },
+    messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+  } as const;
+
+  it.each(FOREIGN.filter(([client]) => client !== 'chat') as ['responses' | 'messages', 'chat'][])(
+    'client %s, upstream %s: is refused by name',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(DONE);
+      const response = await send(
+        daemon,
+        client,
+        plainBody(client, modelTo(upstream), web[client]),
+      );
+      expect(response.status).toBe(400);
+      const { error } = (await response.json()) as { error: { param: string } };
+      expect(error.param).toMatch(/^tools\[0\]/);
+      expect(mock.requests).toHaveLength(0);
+    },
+  );
+
+  it.each(['responses', 'messages'] as const)('%s on both sides: is passed on', async (dialect) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const response = await send(
+      daemon,
+      dialect,
+      plainBody(dialect, modelTo(dialect), web[dialect]),
+    );
+    expect(response.status).toBe(200);
+    expect(mock.only().body.tools).toEqual(web[dialect].tools);
+  });
+
+  it('of advice is left out and named', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const response = await send(
+      daemon,
+      'chat',
+      plainBody('chat', 'to-messages', { prompt_cache_key: 'k', store: false }),
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-oriel-ignored')).toContain('prompt_cache_key');
+    expect(mock.only().body).not.toHaveProperty('prompt_cache_key');
+  });
+});
+
+describe('5 MB', () => {
+  const MEGABYTES = 5 * 1024 * 1024;
+  it.each(PAIRS)('client %s, upstream %s: there and back', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const line = 'Zeile für Zeile, und 🙂 dazwischen.\n';
+    const text = line.repeat(Math.ceil(MEGABYTES / Buffer.byteLength(line)));
+    const pieces = Array.from({ length: Math.ceil(text.length / 4096) }, (_, index) =>
+      text.slice(index * 4096, (index + 1) * 4096),
+    );
+    for (const mode of ['whole', 'events'] as const) {
+      mock.play({ steps: [{ text, pieces }], usage: USAGE });
+      const answer = await talk(client, daemon, { model: modelTo(upstream) })
+        .user(text)
+        .ask(mode);
+      expect(answer.text === text).toBe(true);
+      expect(Buffer.byteLength(mock.only().text)).toBeGreaterThan(MEGABYTES);
+    }
+  });
+});
+
+describe('a stream that never ends', () => {
+  it.each(PAIRS)('client %s, upstream %s: ends with its reader', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const steps = [{ text: 'More and more', pieces: ['More ', 'and ', 'more'] }];
+    const after = upstream === 'responses' ? 5 : upstream === 'messages' ? 3 : 2;
+    mock.play({ steps, usage: USAGE, fault: { after, how: 'endless' } });
+    const leaving = new AbortController();
+    const body = plainBody(client, modelTo(upstream), { stream: true });
+    const response = await send(daemon, client, body, { signal: leaving.signal });
+    const reader = response.body!.getReader();
+    for (let reads = 0; reads < 20; reads += 1) expect((await reader.read()).done).toBe(false);
+    leaving.abort();
+    expect(await mock.only().closed).toBe('cut');
+  });
+});
+
+describe('the beta of Anthropic', () => {
+  it('reaches an upstream of messages', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const client = new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon.url, maxRetries: 0 });
+    await client.messages.create(
+      { model: 'to-messages', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+      { headers: { 'anthropic-beta': 'some-beta-2026-01-01' } },
+    );
+    expect(mock.only().headers['anthropic-beta']).toBe('some-beta-2026-01-01');
+  });
+});

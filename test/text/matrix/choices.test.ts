@@ -1,0 +1,87 @@
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY } from '../../daemon.ts';
+import { DIALECTS, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { type Script, USAGE } from '../script.ts';
+
+const gateway = gatewayDaemon();
+
+describe.each(DIALECTS)('two answers to one question of chat, of an upstream of %s', (upstream) => {
+  const ask = (rest: object) => {
+    const { daemon } = gateway();
+    const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+    return client.chat.completions.create({
+      model: modelTo(upstream),
+      messages: [{ role: 'user', content: 'Name one' }],
+      n: 2,
+      ...rest,
+    });
+  };
+  const play = () => {
+    const { upstream: mock } = gateway();
+    const steps = [{ text: 'Oslo' }] as const;
+    const other = [{ call: 'pick', id: 'call_z', arguments: '{"city":"Rome"}' }] as const;
+    const scripts: Script[] =
+      upstream === 'chat'
+        ? [{ steps, choices: [other], usage: USAGE }]
+        : [
+            { steps, usage: USAGE },
+            { steps: other, usage: USAGE },
+          ];
+    mock.play(...scripts);
+    return mock;
+  };
+  /** Answers that are fetched one by one may come in any order. */
+  const FOUND = [
+    ['Oslo', undefined, 'stop'],
+    [null, 'pick', 'tool_calls'],
+  ];
+
+  it('come in one', async () => {
+    const mock = play();
+    const { choices, usage } = (await ask({})) as OpenAI.ChatCompletion;
+    expect(choices.map(({ index }) => index)).toEqual([0, 1]);
+    const found = choices.map(({ message, finish_reason }) => [
+      message.content,
+      (message.tool_calls?.[0] as { function: { name: string } } | undefined)?.function.name,
+      finish_reason,
+    ]);
+    expect(found).toEqual(expect.arrayContaining(FOUND));
+    const fetched = upstream === 'chat' ? 1 : 2;
+    expect(mock.requests).toHaveLength(fetched);
+    expect(usage!.completion_tokens).toBe(USAGE.output * fetched);
+  });
+
+  it('come in one stream', async () => {
+    play();
+    const stream = (await ask({
+      stream: true,
+      stream_options: { include_usage: true },
+    })) as unknown as AsyncIterable<OpenAI.ChatCompletionChunk>;
+    const found = [
+      [null, undefined, null],
+      [null, undefined, null],
+    ] as (string | null | undefined)[][];
+    const roles = [0, 0];
+    const ids = new Set<string>();
+    let usage: OpenAI.CompletionUsage | null | undefined;
+    for await (const chunk of stream) {
+      ids.add(chunk.id);
+      usage = chunk.usage ?? usage;
+      for (const { index, delta, finish_reason } of chunk.choices) {
+        const choice = found[index]!;
+        if (delta.role) roles[index]! += 1;
+        if (delta.content) choice[0] = (choice[0] ?? '') + delta.content;
+        if (delta.tool_calls?.[0]?.function?.name) choice[1] = delta.tool_calls[0].function.name;
+        if (finish_reason) {
+          expect(choice[2]).toBeNull();
+          choice[2] = finish_reason;
+        }
+      }
+    }
+    expect(found).toEqual(expect.arrayContaining(FOUND));
+    expect(roles).toEqual([1, 1]);
+    expect(ids.size).toBe(1);
+    expect(usage!.completion_tokens).toBe(USAGE.output * (upstream === 'chat' ? 1 : 2));
+  });
+});

@@ -1,0 +1,182 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { gatewayDaemon, modelTo, PAIRS, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import type { DialectName } from '../mock-upstream.ts';
+import { eventsOf, plainBody, send } from '../raw.ts';
+import type { Fault } from '../script.ts';
+import { talk } from '../talk.ts';
+
+const gateway = gatewayDaemon();
+
+/** An error as each upstream says it. */
+function complaint(upstream: DialectName, type: string, message: string): object {
+  if (upstream === 'messages') {
+    return { type: 'error', error: { type, message }, request_id: 'req_upstream' };
+  }
+  return { error: { message, type, param: null, code: null } };
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly words: Readonly<Record<'messages' | 'openai', string>>;
+  readonly told: number;
+  readonly type: string;
+  readonly thrown: 'BadRequestError' | 'RateLimitError' | 'InternalServerError';
+}
+
+const REFUSALS: readonly Refusal[] = [
+  {
+    status: 400,
+    words: { messages: 'invalid_request_error', openai: 'invalid_request_error' },
+    told: 400,
+    type: 'invalid_request',
+    thrown: 'BadRequestError',
+  },
+  {
+    status: 429,
+    words: { messages: 'rate_limit_error', openai: 'rate_limit_exceeded' },
+    told: 429,
+    type: 'rate_limit',
+    thrown: 'RateLimitError',
+  },
+  // That the gateway's own key is wrong is no fault of the client's.
+  {
+    status: 401,
+    words: { messages: 'authentication_error', openai: 'invalid_request_error' },
+    told: 502,
+    type: 'service_error',
+    thrown: 'InternalServerError',
+  },
+  {
+    status: 500,
+    words: { messages: 'api_error', openai: 'server_error' },
+    told: 502,
+    type: 'service_error',
+    thrown: 'InternalServerError',
+  },
+  {
+    status: 529,
+    words: { messages: 'overloaded_error', openai: 'server_overloaded' },
+    told: 503,
+    type: 'service_error',
+    thrown: 'InternalServerError',
+  },
+];
+
+const FAULTS: readonly Fault[] = ['error-event', 'reset', 'end', 'half-event'];
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  const sdk = client === 'messages' ? Anthropic : OpenAI;
+  const ask = (mode: 'whole' | 'events' | 'helper') =>
+    talk(client, gateway().daemon, { model: modelTo(upstream) })
+      .user('Hello')
+      .ask(mode);
+
+  it.each(REFUSALS)('refused with $status: a status, streamed or not', async (refusal) => {
+    const { upstream: mock } = gateway();
+    const { status, words, told, type, thrown } = refusal;
+    const word = words[upstream === 'messages' ? 'messages' : 'openai'];
+    const body = complaint(upstream, word, 'the very reason');
+    mock.play({ refuse: { status, body, headers: { 'retry-after': '7' } } });
+    for (const mode of ['whole', 'events', 'helper'] as const) {
+      const error = (await ask(mode).catch((caught: unknown) => caught)) as InstanceType<
+        typeof OpenAI.APIError
+      >;
+      expect(error).toBeInstanceOf(sdk[thrown]);
+      expect(error.status).toBe(told);
+      const { error: inner } = (client === 'messages' ? error.error : { error: error.error }) as {
+        error: { type: string; message: string };
+      };
+      expect(inner.type).toBe(type);
+      if (told === 400) expect(inner.message).toContain('the very reason');
+      if (status === 429) expect((error.headers as Headers).get('retry-after')).toBe('7');
+    }
+    expect(mock.requests).toHaveLength(3);
+  });
+
+  it('unreachable words (HTML, nothing, no JSON) become a useful message', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const odd = [
+      { status: 502, body: '<html><head><title>502 Bad Gateway</title></head><body>nginx' },
+      { status: 503, body: '' },
+      { status: 500, body: '{"error":' },
+      { status: 500, body: '{"error": "just text"}' },
+      { status: 500, body: '[null]' },
+      { status: 418, body: `{"message": "who is ${UPSTREAM_KEYS.openai}?"}` },
+      { status: 400, body: `{"error": {"message": "bad ${UPSTREAM_KEYS.anthropic} key"}}` },
+      { status: 302, body: 'moved', headers: { location: 'http://127.0.0.1:1/' } },
+    ];
+    for (const refuse of odd) {
+      mock.play({ refuse });
+      const response = await send(daemon, client, plainBody(client, modelTo(upstream)));
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      const text = await response.text();
+      const { error, type } = JSON.parse(text) as { error: { message: string }; type?: string };
+      expect(error).toMatchObject({ type: expect.any(String), message: expect.any(String) });
+      expect(error.message.length).toBeGreaterThan(10);
+      expect(error.message).not.toContain('<html>');
+      expect(text).not.toContain(UPSTREAM_KEYS[upstream === 'messages' ? 'anthropic' : 'openai']);
+      if (client === 'messages') expect(type).toBe('error');
+    }
+  });
+
+  it('an answer that is no answer is an error', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const bodies = ['', '<html></html>', '[]', 'null', '{"error":{"message":"no"}}'];
+    for (const body of bodies) {
+      mock.play({ raw: { type: 'application/json', body } });
+      for (const stream of [false, true]) {
+        const asked = plainBody(client, modelTo(upstream), { stream });
+        const response = await send(daemon, client, asked);
+        expect([body, stream, response.status >= 400]).toEqual([body, stream, true]);
+        await response.text();
+      }
+    }
+  });
+
+  it.each(FAULTS)('broken off midway by %s: every client throws', async (how) => {
+    const { daemon, upstream: mock } = gateway();
+    const script = { steps: [{ text: 'Once upon a time', pieces: ['Once ', 'upon ', 'a time'] }] };
+    // After the head of the stream, within the text, at the end of the text. A chat answer that said why
+    // it finished is whole, whatever becomes of its connection.
+    for (const after of upstream === 'chat' ? [1, 2, 4] : [3, 5, 6]) {
+      mock.play({ ...script, usage: { input: 5, output: 5 }, fault: { after, how } });
+      await expect(ask('events')).rejects.toThrow();
+      await expect(ask('helper')).rejects.toThrow();
+      const body = plainBody(client, modelTo(upstream), { stream: true });
+      const response = await send(daemon, client, body);
+      const text = await response.text();
+      if (response.status !== 200) {
+        expect(JSON.parse(text)).toMatchObject({ error: { type: expect.any(String) } });
+        continue;
+      }
+      const events = eventsOf(text);
+      const last = events.at(-1)!;
+      const known = { type: expect.stringMatching(/error$/), message: expect.any(String) };
+      if (client === 'chat') {
+        expect(last.data.error).toMatchObject(known);
+        expect(text).not.toContain('[DONE]');
+        expect(text).not.toMatch(/"finish_reason": ?"/);
+      } else if (client === 'messages') {
+        expect(last).toMatchObject({ event: 'error', data: { type: 'error', error: known } });
+        expect(text).not.toContain('message_stop');
+      } else {
+        const [error, failed] = events.slice(-2);
+        expect(error).toMatchObject({ event: 'error', data: { type: 'error' } });
+        expect(failed).toMatchObject({
+          event: 'response.failed',
+          data: { response: { status: 'failed', error: { message: expect.any(String) } } },
+        });
+        const numbers = events.map(({ data }) => data.sequence_number);
+        expect(numbers).toEqual(numbers.map((_, index) => index));
+      }
+    }
+  });
+
+  it.each(['reset', 'end'] as const)('not streamed, broken off by %s: a status', async (fail) => {
+    const { upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Once upon a time' }, { fail }] });
+    await expect(ask('whole')).rejects.toMatchObject({ status: 502 });
+  });
+});

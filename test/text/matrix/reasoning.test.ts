@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { MODES, WEATHER } from '../conversation.ts';
+import { gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { type Script, USAGE } from '../script.ts';
+import { talk } from '../talk.ts';
+
+const gateway = gatewayDaemon();
+
+const THINKING: Script = {
+  steps: [
+    {
+      reasoning: 'The weather is what they want.',
+      signature: 'c2lnbmF0dXJlLW9mLXRoZS1tb2NrCg==',
+      encrypted: 'gAAAAA-encrypted-by-the-mock',
+    },
+    { call: 'get_weather', id: 'call_a1', arguments: '{"city":"Oslo"}' },
+  ],
+  usage: USAGE,
+};
+const DONE: Script = { steps: [{ text: 'Snow.' }], usage: USAGE };
+
+/** How each upstream gets its own reasoning back: exactly as it told it. */
+const REPLAYED = {
+  chat: { reasoning_content: 'The weather is what they want.' },
+  responses: {
+    type: 'reasoning',
+    id: 'rs_upstream0',
+    summary: [{ type: 'summary_text', text: 'The weather is what they want.' }],
+    encrypted_content: 'gAAAAA-encrypted-by-the-mock',
+  },
+  messages: {
+    type: 'thinking',
+    thinking: 'The weather is what they want.',
+    signature: 'c2lnbmF0dXJlLW9mLXRoZS1tb2NrCg==',
+  },
+} as const;
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  it.each(MODES)('keep reasoning over a call, with its proof: %s', async (mode) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(THINKING, DONE);
+    const more = client === 'responses' ? { include: ['reasoning.encrypted_content'] } : {};
+    const settings = { model: modelTo(upstream), tools: [WEATHER], effort: 'high', more };
+    const conversation = talk(client, daemon, settings).user('Weather in Oslo?');
+    const thought = await conversation.ask(mode);
+    expect(thought).toMatchObject({
+      reasoning: 'The weather is what they want.',
+      text: '',
+      calls: [{ id: 'call_a1' }],
+    });
+    const told = await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
+    expect(told.text).toBe('Snow.');
+
+    const { body } = mock.requests[1]!;
+    if (upstream === 'responses') {
+      const types = body.input.map(({ type }: { type?: string }) => type ?? 'message');
+      expect(types).toEqual(['message', 'reasoning', 'function_call', 'function_call_output']);
+      expect(body.input[1]).toMatchObject(REPLAYED.responses);
+    } else if (upstream === 'messages') {
+      const { content } = body.messages[1];
+      expect(content.map(({ type }: { type: string }) => type)).toEqual(['thinking', 'tool_use']);
+      expect(content[0]).toEqual(REPLAYED.messages);
+    } else {
+      expect(body.messages[1]).toMatchObject(REPLAYED.chat);
+      // Fields that only this gateway and its clients know are nothing for an upstream.
+      expect(JSON.stringify(body)).not.toContain('oriel:');
+    }
+  });
+
+  it.each(MODES)('keep what is redacted or signed without a word: %s', async (mode) => {
+    if (upstream === 'chat') return;
+    const { daemon, upstream: mock } = gateway();
+    const hidden = upstream === 'messages' ? [{ redacted: 'cmVkYWN0ZWQ=' }] : [];
+    const empty = { reasoning: '', signature: 'c2lnLWVtcHR5', encrypted: 'enc-empty' };
+    mock.play(
+      {
+        steps: [
+          empty,
+          ...hidden,
+          { call: 'get_weather', id: 'call_a1', arguments: '{"city":"Oslo"}' },
+        ],
+        usage: USAGE,
+      },
+      DONE,
+    );
+    const more = client === 'responses' ? { include: ['reasoning.encrypted_content'] } : {};
+    const settings = { model: modelTo(upstream), tools: [WEATHER], effort: 'high', more };
+    const conversation = talk(client, daemon, settings).user('Weather in Oslo?');
+    await conversation.ask(mode);
+    await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
+    const { body } = mock.requests[1]!;
+    if (upstream === 'messages') {
+      expect(body.messages[1].content).toMatchObject([
+        { type: 'thinking', thinking: '', signature: 'c2lnLWVtcHR5' },
+        { type: 'redacted_thinking', data: 'cmVkYWN0ZWQ=' },
+        { type: 'tool_use', id: 'call_a1' },
+      ]);
+    } else {
+      expect(body.input[1]).toMatchObject({
+        type: 'reasoning',
+        id: 'rs_upstream0',
+        summary: [],
+        encrypted_content: 'enc-empty',
+      });
+    }
+  });
+
+  it('agree on how much to reason', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const asked = talk(client, daemon, { model: modelTo(upstream), effort: 'high' }).user('Why?');
+    await asked.ask();
+    const { body } = mock.only();
+    if (upstream === 'chat') expect(body.reasoning_effort).toBe('high');
+    else if (upstream === 'responses') expect(body.reasoning.effort).toBe('high');
+    else if (client === 'messages') expect(body.output_config).toEqual({ effort: 'high' });
+    else expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 4096 });
+  });
+
+  it('agree on not reasoning at all', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const settings =
+      client === 'messages' ? { more: { thinking: { type: 'disabled' } } } : { effort: 'none' };
+    await talk(client, daemon, { model: modelTo(upstream), ...settings })
+      .user('Why?')
+      .ask();
+    const { body } = mock.only();
+    if (upstream === 'chat') expect(body.reasoning_effort).toBe('none');
+    else if (upstream === 'responses') expect(body.reasoning.effort).toBe('none');
+    else expect(body.thinking).toEqual({ type: 'disabled' });
+  });
+});
+
+describe('reasoning of somebody else', () => {
+  it.each(PAIRS)('in a conversation of %s is not sent to an upstream of %s', async (client, to) => {
+    const { daemon, upstream: mock } = gateway();
+    const from = to === 'messages' ? 'responses' : 'messages';
+    mock.play(THINKING, DONE);
+    const settings = { model: modelTo(from), tools: [WEATHER], effort: 'high' };
+    const conversation = talk(client, daemon, settings).user('Weather in Oslo?');
+    await conversation.ask('whole');
+    conversation.results({ id: 'call_a1', content: 'snow' });
+    const { text } = await conversation.ask('whole', { model: modelTo(to) });
+    expect(text).toBe('Snow.');
+    const { text: sent } = mock.requests[1]!;
+    expect(sent).not.toContain('c2lnbmF0dXJl');
+    expect(sent).not.toContain('gAAAAA');
+    expect(sent).not.toContain('oriel:');
+    expect(sent).toContain('call_a1');
+  });
+});

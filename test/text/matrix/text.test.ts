@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { MODES, STOPS } from '../conversation.ts';
+import { gatewayDaemon, modelTo, PAIRS, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { USAGE } from '../script.ts';
+import { talk } from '../talk.ts';
+
+const gateway = gatewayDaemon();
+
+/** What each dialect calls the most that the model writes. */
+const LIMITS = {
+  chat: 'max_completion_tokens',
+  responses: 'max_output_tokens',
+  messages: 'max_tokens',
+} as const;
+
+/** All the text of each turn, however a dialect wraps it: who says what. */
+// biome-ignore lint/suspicious/noExplicitAny: a body in one of three formats
+function turnsOf(body: any): [string, string][] {
+  const system = body.instructions ?? body.system;
+  // biome-ignore lint/suspicious/noExplicitAny: a turn in one of three formats
+  const textOf = (content: any): string =>
+    // biome-ignore lint/suspicious/noExplicitAny: a part in one of three formats
+    typeof content === 'string' ? content : content.map(({ text }: any) => text).join('');
+  return [
+    ...(system === undefined ? [] : [['system', textOf(system)] as [string, string]]),
+    // biome-ignore lint/suspicious/noExplicitAny: a turn in one of three formats
+    ...(body.messages ?? body.input).map(({ role, content }: any) => [role, textOf(content)]),
+  ];
+}
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  it.each(MODES)('talk: %s', async (mode) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(
+      { steps: [{ text: 'Good day ä€🙂' }], usage: USAGE },
+      { steps: [{ text: 'That is all.' }], usage: USAGE },
+    );
+    const settings = {
+      model: modelTo(upstream),
+      system: 'Be brief.',
+      maxTokens: 900,
+      temperature: 0.5,
+    };
+    const conversation = talk(client, daemon, settings).user('Hello');
+    const first = await conversation.ask(mode);
+    expect(first).toMatchObject({
+      text: 'Good day ä€🙂',
+      reasoning: '',
+      refusal: null,
+      calls: [],
+      stop: STOPS.stop[client],
+      model: `upstream-${upstream}`,
+    });
+    const second = await conversation.user('And?').ask(mode);
+    expect(second.text).toBe('That is all.');
+
+    const [, received] = mock.requests;
+    expect(received!.dialect).toBe(upstream);
+    expect(received!.body).toMatchObject({
+      model: `upstream-${upstream}`,
+      [LIMITS[upstream]]: 900,
+      temperature: 0.5,
+    });
+    expect(turnsOf(received!.body)).toEqual([
+      ['system', 'Be brief.'],
+      ['user', 'Hello'],
+      ['assistant', 'Good day ä€🙂'],
+      ['user', 'And?'],
+    ]);
+    expect(received!.body.stream ?? false).toBe(mode !== 'whole');
+  });
+
+  it('know nothing of each other beyond what is said', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Yes' }], usage: USAGE });
+    await talk(client, daemon, { model: modelTo(upstream) })
+      .user('Hello')
+      .ask();
+    const { headers, body } = mock.only();
+    if (upstream === 'messages') {
+      expect(headers['x-api-key']).toBe(UPSTREAM_KEYS.anthropic);
+      expect(headers['anthropic-version']).toMatch(/^\d{4}-\d\d-\d\d$/);
+      expect(headers['authorization']).toBeUndefined();
+    } else {
+      expect(headers['authorization']).toBe(`Bearer ${UPSTREAM_KEYS.openai}`);
+      expect(headers['x-api-key']).toBeUndefined();
+    }
+    const told = Object.keys(headers).filter((name) => name.startsWith('x-stainless'));
+    expect(told).toEqual([]);
+    expect(JSON.stringify(body)).not.toContain('oriel_test_owner_key');
+  });
+});

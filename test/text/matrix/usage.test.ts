@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { MODES, STOPS } from '../conversation.ts';
+import { gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import type { Stop } from '../script.ts';
+import { talk } from '../talk.ts';
+
+const gateway = gatewayDaemon();
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  it.each(MODES)('count tokens alike: %s', async (mode) => {
+    const { daemon, upstream: mock } = gateway();
+    const written = upstream === 'messages' ? 7 : 0;
+    mock.play({
+      steps: [{ text: 'One two three' }],
+      usage: { input: 40, output: 11, cached: 5, cacheWrite: written, reasoning: 3 },
+    });
+    const { usage } = await talk(client, daemon, { model: modelTo(upstream) })
+      .user('Count')
+      .ask(mode);
+    if (client === 'messages') {
+      // What a cache gave and what it kept are counted apart here, and nowhere else.
+      expect(usage).toMatchObject({
+        input_tokens: 40 - 5 - written,
+        cache_read_input_tokens: 5,
+        output_tokens: 11,
+      });
+      expect(usage.cache_creation_input_tokens ?? 0).toBe(written);
+      return;
+    }
+    expect(usage).toMatchObject({
+      prompt_tokens: 40,
+      completion_tokens: 11,
+      total_tokens: 51,
+      input_tokens: 40,
+      output_tokens: 11,
+      cached_input_tokens: 5,
+    });
+    const details = client === 'chat' ? 'prompt_tokens_details' : 'input_tokens_details';
+    expect(usage[details]).toMatchObject({ cached_tokens: 5 });
+    if (upstream === 'messages') return;
+    const output = client === 'chat' ? 'completion_tokens_details' : 'output_tokens_details';
+    expect(usage[output]).toMatchObject({ reasoning_tokens: 3 });
+  });
+
+  it.each(MODES)('answer although the upstream counts nothing: %s', async (mode) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Uncounted' }], usage: null });
+    const { text } = await talk(client, daemon, { model: modelTo(upstream) })
+      .user('Count')
+      .ask(mode);
+    expect(text).toBe('Uncounted');
+  });
+
+  const STOPPED: readonly Stop[] = ['stop', 'length', 'refusal'];
+  it.each(STOPPED.flatMap((stop) => MODES.map((mode) => [stop, mode] as const)))(
+    'end alike: %s, %s',
+    async (stop, mode) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play({ steps: [{ text: 'So far' }], stop, usage: { input: 4, output: 2 } });
+      const answer = await talk(client, daemon, { model: modelTo(upstream), maxTokens: 1500 })
+        .user('Go on')
+        .ask(mode);
+      expect(answer.text).toBe('So far');
+      expect(answer.stop).toBe(STOPS[stop as 'stop'][client]);
+    },
+  );
+
+  it('stop where they are told to', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({
+      steps: [{ text: 'One, two' }],
+      stop: 'stop-sequence',
+      stopSequence: 'three',
+      usage: { input: 4, output: 2 },
+    });
+    const word = client === 'messages' ? 'stop_sequences' : 'stop';
+    const ask = talk(client, daemon, {
+      model: modelTo(upstream),
+      ...(client !== 'responses' && { more: { [word]: ['three'] } }),
+    }).user('Count');
+    if (upstream === 'responses' && client !== 'responses') {
+      // That format has no such word.
+      await expect(ask.ask()).rejects.toMatchObject({ status: 400 });
+      expect(mock.requests).toHaveLength(0);
+      return;
+    }
+    const { text, stop, raw } = await ask.ask();
+    expect(text).toBe('One, two');
+    if (client === 'messages' && upstream === 'messages') {
+      expect(stop).toBe('stop_sequence');
+      expect(raw.stop_sequence).toBe('three');
+    }
+    if (client === 'responses') return;
+    const { body } = mock.only();
+    expect(body[upstream === 'messages' ? 'stop_sequences' : 'stop']).toEqual(['three']);
+  });
+});
+
+describe('the usage of a chat stream', () => {
+  it.each(['chat', 'responses', 'messages'] as const)(
+    'of an upstream of %s is told where it was asked for, and nowhere else',
+    async (upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play({ steps: [{ text: 'Hello' }], usage: { input: 4, output: 2 } });
+      const ask = (more: object) =>
+        talk('chat', daemon, { model: modelTo(upstream), more: { ...more } })
+          .user('Hello')
+          .ask('events');
+      const asked = await ask({ stream_options: { include_usage: true } });
+      const telling = asked.events.filter(({ usage }) => usage);
+      expect(telling).toHaveLength(1);
+      expect(telling[0].choices).toEqual([]);
+      expect(asked.events.at(-1)).toBe(telling[0]);
+      const unasked = await ask({ stream_options: undefined });
+      expect(unasked.events.filter(({ usage }) => usage)).toEqual([]);
+      expect(unasked.events.filter(({ choices }) => choices.length === 0)).toEqual([]);
+      expect(unasked.text).toBe('Hello');
+    },
+  );
+});

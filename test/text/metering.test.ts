@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import type { TestDaemon } from '../daemon.ts';
+import { gatewayDaemon, modelTo, newKey, PAIRS } from './gateway-daemon.ts';
+import { plainBody, send } from './raw.ts';
+import { type Script, USAGE } from './script.ts';
+
+const gateway = gatewayDaemon();
+
+interface Account {
+  readonly credits: {
+    readonly reserved: number;
+    readonly spent: number;
+    readonly available: number;
+  };
+  readonly key: { readonly budget: { readonly spent: number; readonly reserved: number } | null };
+}
+
+async function account({ url }: TestDaemon, key: string): Promise<Account> {
+  const response = await fetch(`${url}/v1/account`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  return (await response.json()) as Account;
+}
+
+/** The account once nothing is held any more: what a client leaves is settled soon after. */
+async function settled(daemon: TestDaemon, key: string): Promise<Account> {
+  for (;;) {
+    const found = await account(daemon, key);
+    if (found.credits.reserved === 0 && found.credits.spent > 0) return found;
+  }
+}
+
+/** 18 tokens at 1000 a million, 5 from a cache at 100, 11 of output at 10000. */
+const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
+
+const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
+/** About 250 tokens. */
+const LONG = 'word '.repeat(200);
+const PIECES = LONG.match(/.{1,50}/g)!;
+
+let accounts = 0;
+const fresh = (daemon: TestDaemon, options = {}) => {
+  accounts += 1;
+  return newKey(daemon, `account-${accounts}`, options);
+};
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  const ask = (key: string, more: object = {}, signal?: AbortSignal) =>
+    send(gateway().daemon, client, plainBody(client, modelTo(upstream), more), {
+      key,
+      ...(signal && { signal }),
+    });
+
+  it('is charged what it used, streamed or not', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    mock.play(GOOD);
+    for (const [times, stream] of [
+      [1, false],
+      [2, true],
+    ] as const) {
+      const response = await ask(key, { stream });
+      await response.text();
+      const { credits } = await settled(daemon, key);
+      expect(credits.spent).toBeCloseTo(times * COST, 6);
+    }
+    const usage = await fetch(`${daemon.url}/v1/account/usage?by=model`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await usage.json()).toMatchObject({
+      data: [
+        {
+          model: modelTo(upstream),
+          requests: 2,
+          input_tokens: 46,
+          cached_input_tokens: 10,
+          output_tokens: 22,
+        },
+      ],
+    });
+  });
+
+  it('is charged for what was seen when it leaves', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    mock.play({
+      steps: [{ text: LONG, pieces: PIECES }],
+      usage: USAGE,
+      fault: { after: 20, how: 'silence' },
+    });
+    const leaving = new AbortController();
+    const response = await ask(key, { stream: true }, leaving.signal);
+    const reader = response.body!.getReader();
+    let text = '';
+    while ((text.match(/word/g) ?? []).length < 120) {
+      text += Buffer.from((await reader.read()).value!).toString();
+    }
+    leaving.abort();
+    const { credits } = await settled(daemon, key);
+    // Sixteen pieces of output, of a token each at the very least.
+    expect(credits.spent).toBeGreaterThan((14 * 10_000) / 1_000_000);
+    expect(credits.spent).toBeLessThan((900 * 10_000) / 1_000_000);
+  });
+
+  it('is charged for what was seen when upstream dies', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    mock.play({
+      steps: [{ text: LONG, pieces: PIECES }],
+      usage: USAGE,
+      fault: { after: 20, how: 'reset' },
+    });
+    await (await ask(key, { stream: true })).text();
+    const { credits } = await settled(daemon, key);
+    expect(credits.spent).toBeGreaterThan((14 * 10_000) / 1_000_000);
+    expect(credits.spent).toBeLessThan((900 * 10_000) / 1_000_000);
+  });
+
+  it('is charged nothing for a refusal', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    for (const stream of [false, true]) {
+      mock.play({ refuse: { status: 500, body: '' } });
+      expect((await ask(key, { stream })).status).toBe(502);
+      const { credits } = await account(daemon, key);
+      expect(credits).toMatchObject({ reserved: 0, spent: 0 });
+    }
+  });
+
+  it('never spends more than its budget', async () => {
+    const { daemon, upstream: mock } = gateway();
+    // Enough for one answer of 500 tokens, and not for two.
+    const key = await fresh(daemon, { flags: ['--budget', '6'] });
+    mock.play({ ...GOOD, usage: { input: 10, output: 400 } });
+    const limit =
+      client === 'chat'
+        ? { max_completion_tokens: 500 }
+        : client === 'messages'
+          ? { max_tokens: 500 }
+          : { max_output_tokens: 500 };
+    // Both at once: they race for what is there for one of them only.
+    const statuses = await Promise.all(
+      [0, 1].map(async () => {
+        const response = await ask(key, limit);
+        const body = (await response.json()) as { error?: { type: string } };
+        if (response.status !== 200) expect(body.error!.type).toBe('insufficient_quota');
+        return response.status;
+      }),
+    );
+    expect(statuses.sort()).toEqual([200, 402]);
+    expect((await ask(key, limit)).status).toBe(402);
+    expect(mock.requests).toHaveLength(1);
+    const { key: own } = await account(daemon, key);
+    expect(own.budget!.spent).toBeCloseTo(4.01, 6);
+    expect(own.budget!.reserved).toBe(0);
+  });
+});
+
+describe('an account without credits', () => {
+  it('is refused before anything is sent', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon, { credits: '0' });
+    mock.play(GOOD);
+    for (const stream of [false, true]) {
+      const body = plainBody('chat', 'to-chat', { stream });
+      expect((await send(daemon, 'chat', body, { key })).status).toBe(402);
+    }
+    expect(mock.requests).toHaveLength(0);
+  });
+});

@@ -1,0 +1,309 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { CHAT_ERROR, chatAnswer, chatFrames } from './render-chat.ts';
+import { MESSAGES_ERROR, messagesAnswer, messagesFrames } from './render-messages.ts';
+import { responsesAnswer, responsesErrorFrames, responsesFrames } from './render-responses.ts';
+import type { Fault, Frame, Framing, Script } from './script.ts';
+
+export type DialectName = 'chat' | 'responses' | 'messages';
+
+const PATHS: Readonly<Record<string, DialectName>> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/responses': 'responses',
+  '/v1/messages': 'messages',
+};
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A request as the upstream got it. */
+export interface Received {
+  readonly path: string;
+  readonly dialect: DialectName | null;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  readonly body: any;
+  /** When the exchange is over: `whole` where the answer was written to its end, else `cut`. */
+  readonly closed: Promise<'whole' | 'cut'>;
+  /** Bytes of the answer that the connection took so far. */
+  readonly written: () => number;
+}
+
+/** An upstream on a port of its own that answers by script, in the format of the path asked for. */
+export interface MockUpstream {
+  /** Where its interface begins, /v1 included. */
+  readonly url: string;
+  /** What it got since `play` was last called. */
+  readonly requests: readonly Received[];
+  /** The one request that it got. */
+  only(): Received;
+  /** The next requests are answered by these, one each; the last one by every further request. */
+  play(...scripts: Script[]): void;
+  /** Resolves with the request of that number, from 0. */
+  received(index?: number): Promise<Received>;
+  close(): Promise<void>;
+}
+
+export async function startMockUpstream(): Promise<MockUpstream> {
+  let scripts: Script[] = [];
+  let requests: Received[] = [];
+  let watchers: (() => void)[] = [];
+
+  const server = createServer((request, response) => {
+    void answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    request.socket.setNoDelay(true);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const body = parse(text);
+    const path = request.url?.split('?', 1)[0] ?? '';
+    const dialect = PATHS[path] ?? null;
+    let written = 0;
+    const closed = new Promise<'whole' | 'cut'>((resolve) => {
+      response.once('close', () => resolve(response.writableFinished ? 'whole' : 'cut'));
+    });
+    const script = scripts.length > 1 ? scripts.shift() : scripts[0];
+    requests.push({
+      path,
+      dialect,
+      headers: request.headers,
+      text,
+      body,
+      closed,
+      written: () => written,
+    });
+    for (const watch of watchers) watch();
+    if (script === undefined || dialect === null) {
+      response.writeHead(script === undefined ? 599 : 404).end();
+      return;
+    }
+    await play(script, dialect, body, response, (bytes) => {
+      written += bytes;
+    });
+  };
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    get requests() {
+      return requests;
+    },
+    only() {
+      if (requests.length !== 1) throw new Error(`${requests.length} requests, not one`);
+      return requests[0]!;
+    },
+    play(...next) {
+      scripts = next;
+      requests = [];
+    },
+    received(index = 0) {
+      return new Promise((resolve) => {
+        const look = () => {
+          const found = requests[index];
+          if (!found) return;
+          watchers = watchers.filter((watch) => watch !== look);
+          resolve(found);
+        };
+        watchers.push(look);
+        look();
+      });
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+function parse(text: string): Body {
+  try {
+    return JSON.parse(text) as Body;
+  } catch {
+    return {};
+  }
+}
+
+async function play(
+  script: Script,
+  dialect: DialectName,
+  request: Body,
+  response: ServerResponse,
+  count: (bytes: number) => void,
+): Promise<void> {
+  const { before, refuse, raw } = script;
+  if (before === 'reset') {
+    response.socket?.resetAndDestroy();
+    return;
+  }
+  if (before === 'silence') return;
+  if (before !== undefined) await pause(before);
+  if (response.destroyed) return;
+  if (refuse) {
+    const { status, body = '', headers = {} } = refuse;
+    const isText = typeof body === 'string';
+    const type = isText ? 'text/html; charset=utf-8' : 'application/json';
+    response.writeHead(status, { 'content-type': type, ...headers });
+    response.end(isText ? body : JSON.stringify(body));
+    return;
+  }
+  const own = { 'request-id': 'req_upstream0001', ...script.headers };
+  const streamed = request['stream'] === true;
+  const type = raw?.type ?? (streamed ? 'text/event-stream; charset=utf-8' : 'application/json');
+  response.writeHead(200, { 'content-type': type, ...own });
+  const send = async (text: string | Buffer): Promise<void> => {
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+    for (const piece of script.cut ? script.cut(bytes) : [bytes]) {
+      if (response.destroyed) return;
+      count(piece.length);
+      if (!response.write(piece)) await drained(response);
+      if (script.cut) await turn();
+    }
+  };
+  if (raw) {
+    await send(raw.body);
+  } else if (streamed) {
+    const done = await stream(script, dialect, request, response, send);
+    if (!done) return;
+  } else if (!(await whole(script, dialect, request, response, send))) {
+    return;
+  }
+  response.end();
+}
+
+/** @returns whether the answer is to end as answers do */
+async function whole(
+  script: Script,
+  dialect: DialectName,
+  request: Body,
+  response: ServerResponse,
+  send: (text: string) => Promise<void>,
+): Promise<boolean> {
+  const text = JSON.stringify(ANSWERS[dialect](script, request));
+  for (const step of script.steps ?? []) {
+    if ('wait' in step) await pause(step.wait);
+    if (!('fail' in step)) continue;
+    await send(text.slice(0, text.length / 2));
+    if (step.fail === 'reset') response.socket?.resetAndDestroy();
+    return step.fail !== 'reset' && step.fail !== 'silence';
+  }
+  await send(text);
+  return true;
+}
+
+async function stream(
+  script: Script,
+  dialect: DialectName,
+  request: Body,
+  response: ServerResponse,
+  send: (text: string) => Promise<void>,
+): Promise<boolean> {
+  const frames = FRAMES[dialect](script, request);
+  let events = 0;
+  for (const frame of frames) {
+    if (response.destroyed) return false;
+    if (script.fault && events === script.fault.after) {
+      const errors = errorFrames(dialect, script, request, events);
+      return fail(script.fault.how, frame, errors, response, send);
+    }
+    if ('wait' in frame) await pause(frame.wait);
+    else if ('comment' in frame) await send(`: ${frame.comment}\n\n`);
+    else if ('fail' in frame) {
+      const rest = frames.slice(frames.indexOf(frame) + 1).find((next) => 'data' in next);
+      return fail(frame.fail, rest, errorFrames(dialect, script, request, events), response, send);
+    } else {
+      await send(written(frame, script.framing));
+      events += 1;
+    }
+  }
+  return true;
+}
+
+async function fail(
+  fault: Fault,
+  next: Frame | undefined,
+  errors: readonly Frame[],
+  response: ServerResponse,
+  send: (text: string) => Promise<void>,
+): Promise<boolean> {
+  switch (fault) {
+    case 'reset':
+      // What was written is to arrive before the reset does.
+      await delay(20);
+      response.socket?.resetAndDestroy();
+      return false;
+    case 'end':
+      return true;
+    case 'half-event': {
+      const text = next ? written(next) : 'data: {"half';
+      await send(text.slice(0, text.length / 2));
+      return true;
+    }
+    case 'silence':
+      return false;
+    case 'error-event':
+      for (const frame of errors) await send(written(frame));
+      return true;
+    case 'endless': {
+      const text = next ? written(next) : ': more\n\n';
+      while (!response.destroyed) {
+        await send(text);
+        await turn();
+      }
+      return false;
+    }
+  }
+}
+
+const ANSWERS = { chat: chatAnswer, responses: responsesAnswer, messages: messagesAnswer };
+const FRAMES = { chat: chatFrames, responses: responsesFrames, messages: messagesFrames };
+
+function errorFrames(dialect: DialectName, script: Script, request: Body, next: number): Frame[] {
+  if (dialect === 'responses') return responsesErrorFrames(script, request, next);
+  if (dialect === 'messages') return [{ event: 'error', data: MESSAGES_ERROR }];
+  return [{ data: CHAT_ERROR }];
+}
+
+/** An event as bytes on the wire. */
+function written(frame: Frame, framing: Framing = {}): string {
+  if (!('data' in frame)) return '';
+  const { line = '\n', comments = false, multiline = false, tight = false } = framing;
+  const json = typeof frame.data === 'string' ? frame.data : undefined;
+  const text = json ?? JSON.stringify(frame.data, null, multiline ? 1 : 0);
+  const space = tight ? '' : ' ';
+  const lines = [
+    ...(comments ? [':', ': still here'] : []),
+    ...(frame.event === undefined ? [] : [`event:${space}${frame.event}`]),
+    ...text.split('\n').map((part) => `data:${space}${part}`),
+    ...(comments ? ['id: 7', 'retry: 100'] : []),
+  ];
+  return lines.map((part) => part + line).join('') + line;
+}
+
+async function pause(wait: number | Promise<unknown>): Promise<void> {
+  if (typeof wait === 'number') await delay(wait);
+  else await wait;
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      response.off('drain', go);
+      response.off('close', go);
+      resolve();
+    };
+    response.on('drain', go);
+    response.on('close', go);
+  });
+}

@@ -1,0 +1,185 @@
+import type { DialectName } from './mock-upstream.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of three formats, with whatever they held
+type Loose = any;
+
+/** What an answer says, in terms of no format. */
+export interface Told {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly refusal: string | null;
+  readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
+  readonly stop: 'stop' | 'length' | 'tool-calls' | 'refusal' | null;
+  readonly usage: {
+    readonly input: number;
+    readonly output: number;
+    readonly cached: number;
+  } | null;
+  /** What no other format has a word for. */
+  readonly native: readonly string[];
+}
+
+/** Reads a whole answer as its own documentation says, by means of nothing that is under test. */
+export function readAnswer(dialect: DialectName, body: Loose): Told {
+  return READERS[dialect](body);
+}
+
+/** Reads the events of a stream, likewise. */
+export function readStream(dialect: DialectName, events: readonly Loose[]): Told {
+  return READERS[dialect](WHOLES[dialect](events));
+}
+
+const READERS = { chat: readChat, responses: readResponse, messages: readMessage };
+const WHOLES = { chat: wholeChat, responses: wholeResponse, messages: wholeMessage };
+
+function callOf(name: string, json: string) {
+  return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
+}
+
+const CHAT_STOPS: Readonly<Record<string, Told['stop']>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool-calls',
+  content_filter: 'refusal',
+};
+
+function readChat({ choices, usage }: Loose): Told {
+  const [{ message, finish_reason }] = choices;
+  return {
+    text: message.content ?? '',
+    reasoning: message.reasoning_content ?? '',
+    refusal: message.refusal ?? null,
+    calls: (message.tool_calls ?? []).map(({ function: called }: Loose) =>
+      callOf(called.name, called.arguments),
+    ),
+    stop: CHAT_STOPS[finish_reason] ?? null,
+    usage: usage
+      ? {
+          input: usage.prompt_tokens,
+          output: usage.completion_tokens,
+          cached: usage.prompt_tokens_details?.cached_tokens ?? 0,
+        }
+      : null,
+    native: [],
+  };
+}
+
+function wholeChat(chunks: readonly Loose[]): Loose {
+  const message: Loose = { content: '', tool_calls: [] };
+  let finish_reason = null;
+  let usage = null;
+  for (const chunk of chunks) {
+    usage = chunk.usage ?? usage;
+    for (const choice of chunk.choices) {
+      message.content += choice.delta.content ?? '';
+      finish_reason = choice.finish_reason ?? finish_reason;
+    }
+  }
+  return { choices: [{ message, finish_reason }], usage };
+}
+
+const RESPONSE_ITEMS = new Set(['message', 'reasoning', 'function_call']);
+
+function readResponse({ output, usage, status, incomplete_details }: Loose): Told {
+  const of = (type: string): Loose[] => output.filter((item: Loose) => item.type === type);
+  const parts = of('message').flatMap(({ content }) => content);
+  const calls = of('function_call').map((call) => callOf(call.name, call.arguments));
+  const refusals = parts.filter(({ type }) => type === 'refusal');
+  const reason = incomplete_details?.reason;
+  const incomplete = reason === 'content_filter' ? 'refusal' : 'length';
+  return {
+    text: parts.map(({ text = '' }) => text).join(''),
+    reasoning: of('reasoning')
+      .flatMap(({ summary }) => summary)
+      .map(({ text }: Loose) => text)
+      .join(''),
+    refusal: refusals.length > 0 ? refusals.map(({ refusal }) => refusal).join('') : null,
+    calls,
+    stop: status === 'incomplete' ? incomplete : calls.length > 0 ? 'tool-calls' : 'stop',
+    usage: usage
+      ? {
+          input: usage.input_tokens,
+          output: usage.output_tokens,
+          cached: usage.input_tokens_details?.cached_tokens ?? 0,
+        }
+      : null,
+    native: output
+      .map(({ type }: Loose) => type)
+      .filter((type: string) => !RESPONSE_ITEMS.has(type)),
+  };
+}
+
+/** By the items that were done: some proxies leave the last event's output empty. */
+function wholeResponse(events: readonly Loose[]): Loose {
+  const end = events.findLast(({ type }) => /^response\.(completed|incomplete)$/.test(type));
+  const output = events
+    .filter(({ type }) => type === 'response.output_item.done')
+    .sort((a, b) => a.output_index - b.output_index)
+    .map(({ item }) => item);
+  return { ...end?.response, output };
+}
+
+const MESSAGE_BLOCKS = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
+
+const MESSAGE_STOPS: Readonly<Record<string, Told['stop']>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  tool_use: 'tool-calls',
+  refusal: 'refusal',
+};
+
+function readMessage({ content, stop_reason, usage }: Loose): Told {
+  const of = (type: string): Loose[] => content.filter((block: Loose) => block.type === type);
+  const cached = usage.cache_read_input_tokens ?? 0;
+  return {
+    text: of('text')
+      .map(({ text }) => text)
+      .join(''),
+    reasoning: of('thinking')
+      .map(({ thinking }) => thinking)
+      .join(''),
+    refusal: null,
+    calls: of('tool_use').map(({ name, input }) => ({ name, arguments: input })),
+    stop: MESSAGE_STOPS[stop_reason] ?? null,
+    usage: {
+      input: usage.input_tokens + cached + (usage.cache_creation_input_tokens ?? 0),
+      output: usage.output_tokens,
+      cached,
+    },
+    native: content
+      .map(({ type }: Loose) => type)
+      .filter((type: string) => !MESSAGE_BLOCKS.has(type)),
+  };
+}
+
+function wholeMessage(events: readonly Loose[]): Loose {
+  let message: Loose;
+  const open = new Map<number, Loose>();
+  const json = new Map<number, string>();
+  const content: Loose[] = [];
+  for (const event of events) {
+    if (event.type === 'message_start') {
+      // Whoever sends it twice means the same answer.
+      message = { ...message, ...event.message, usage: { ...event.message.usage } };
+    } else if (event.type === 'content_block_start') {
+      const block = structuredClone(event.content_block);
+      open.set(event.index, block);
+      json.set(event.index, '');
+      content.push(block);
+    } else if (event.type === 'content_block_delta') {
+      const block = open.get(event.index);
+      const { text, thinking, partial_json } = event.delta;
+      if (text !== undefined) block.text += text;
+      if (thinking !== undefined) block.thinking += thinking;
+      if (partial_json !== undefined) json.set(event.index, json.get(event.index) + partial_json);
+    } else if (event.type === 'content_block_stop') {
+      const input = json.get(event.index);
+      if (input) open.get(event.index).input = JSON.parse(input);
+    } else if (event.type === 'message_delta') {
+      Object.assign(message, event.delta);
+      Object.assign(message.usage, event.usage);
+    }
+  }
+  return { ...message, content };
+}

@@ -1,0 +1,198 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { ROOT } from '../oriel.ts';
+import { STOPS } from './conversation.ts';
+import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import type { DialectName } from './mock-upstream.ts';
+import { eventsOf, plainBody, send } from './raw.ts';
+import { readAnswer, readStream, type Told } from './recorded.ts';
+import { cutAt, everyByte, type Script } from './script.ts';
+import { talk } from './talk.ts';
+
+const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'recordings');
+const absent = !existsSync(folder);
+
+const FOLDERS: Readonly<Record<string, DialectName>> = {
+  'openai-chat': 'chat',
+  'openai-responses': 'responses',
+  anthropic: 'messages',
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of three formats, with whatever they held
+type Loose = any;
+
+interface Recording {
+  readonly name: string;
+  readonly dialect: DialectName;
+  readonly streamed: boolean;
+  /** The events of a stream, or the one body. */
+  readonly events: readonly Loose[];
+}
+
+/** Some files hold several streams, one after another. */
+function streamsOf(dialect: DialectName, events: readonly Loose[]): Loose[][] {
+  const streams: Loose[][] = [[]];
+  let over = false;
+  for (const event of events) {
+    const begins = event.type === 'message_start' || event.type === 'response.created';
+    if (over && begins) {
+      streams.push([]);
+      over = false;
+    }
+    streams.at(-1)!.push(event);
+    over ||= event.type === 'message_stop' || /^response\.completed$/.test(event.type ?? '');
+  }
+  return dialect === 'chat' ? [events.slice()] : streams;
+}
+
+function recordings(): Recording[] {
+  return Object.entries(FOLDERS).flatMap(([name, dialect]) =>
+    readdirSync(join(folder, name)).flatMap((file): Recording[] => {
+      const text = readFileSync(join(folder, name, file), 'utf8');
+      if (file.endsWith('.json')) {
+        return [{ name: file, dialect, streamed: false, events: [JSON.parse(text)] }];
+      }
+      const events = text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Loose);
+      return streamsOf(dialect, events).map((stream, index, { length }) => ({
+        name: length > 1 ? `${file} ${index + 1}` : file,
+        dialect,
+        streamed: true,
+        events: stream,
+      }));
+    }),
+  );
+}
+
+/** The bytes that the provider sent, as far as the recording knows them. */
+function scriptOf({ dialect, streamed, events }: Recording): Script {
+  if (!streamed) {
+    return { raw: { type: 'application/json', body: JSON.stringify(events[0]) } };
+  }
+  const frames = events.map((event) => {
+    const head = dialect === 'chat' ? '' : `event: ${event.type}\n`;
+    return `${head}data: ${JSON.stringify(event)}\n\n`;
+  });
+  if (dialect === 'chat') frames.push('data: [DONE]\n\n');
+  return { raw: { type: 'text/event-stream', body: frames.join('') } };
+}
+
+const all = absent ? [] : recordings();
+const failed = ({ events }: Recording) =>
+  events.some(
+    ({ type, error, status }) => type === 'error' || error?.message || status === 'failed',
+  );
+const good = all.filter((recording) => !failed(recording));
+
+const gateway = gatewayDaemon();
+
+test.skipIf(!absent)('recordings are replayed', ({ skip }) => {
+  skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
+});
+
+/** Reasoning comes in parts, which formats join with different space between them. */
+const solid = (text: string) => text.replace(/\s+/g, '');
+
+/** A client's answer, as the recording is told. */
+function toldOf(client: DialectName, answer: Loose, upstream: Told): object {
+  const { usage } = answer;
+  const cached =
+    client === 'messages' ? (usage.cache_read_input_tokens ?? 0) : usage.cached_input_tokens;
+  const input =
+    client === 'messages'
+      ? usage.input_tokens + cached + (usage.cache_creation_input_tokens ?? 0)
+      : usage.input_tokens;
+  const stop = upstream.stop === null ? null : STOPS[upstream.stop][client];
+  return {
+    text: answer.text,
+    reasoning: solid(answer.reasoning),
+    calls: answer.calls.map(({ name, arguments: input_ }: Loose) => ({ name, arguments: input_ })),
+    stop: answer.stop === stop ? upstream.stop : answer.stop,
+    usage: { input, output: usage.output_tokens, cached },
+  };
+}
+
+function expected({ text, reasoning, calls, stop, usage }: Told): object {
+  return { text, reasoning: solid(reasoning), calls, stop, usage };
+}
+
+/** The same positions on every run. */
+function cutsOf(length: number): number[] {
+  let seed = length;
+  return Array.from({ length: 200 }, () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return seed % length;
+  }).sort((a, b) => a - b);
+}
+
+/** Beyond so many bytes not every one of them is cut. */
+const SMALL = 4096;
+
+describe.skipIf(absent).each(DIALECTS)('for a client of %s', (client) => {
+  const foreign = good.filter(({ dialect }) => dialect !== client);
+  const own = good.filter(({ dialect }) => dialect === client);
+
+  it.each(foreign.map((recording) => [recording.dialect, recording.name, recording] as const))(
+    '%s: %s says the same, or is refused',
+    async (dialect, _, recording) => {
+      const { daemon, upstream: mock } = gateway();
+      const { streamed, events } = recording;
+      const told = streamed ? readStream(dialect, events) : readAnswer(dialect, events[0]);
+      const script = scriptOf(recording);
+      const length = Buffer.byteLength(script.raw!.body);
+      const cut = length < SMALL ? everyByte : cutAt(...cutsOf(length));
+      for (const played of [script, { ...script, cut }]) {
+        mock.play(played);
+        const asked = talk(client, daemon, { model: modelTo(dialect) })
+          .user('Again, please')
+          .ask(streamed ? 'events' : 'whole');
+        if (told.native.length > 0) {
+          await expect(asked, told.native.join()).rejects.toThrow();
+        } else {
+          expect(toldOf(client, await asked, told)).toEqual(expected(told));
+        }
+      }
+    },
+  );
+
+  it.each(own.map((recording) => [recording.name, recording] as const))(
+    'its own: %s is passed on as it came',
+    async (_, recording) => {
+      const { daemon, upstream: mock } = gateway();
+      const { streamed, events } = recording;
+      mock.play({ ...scriptOf(recording), cut: cutAt(...cutsOf(900)) });
+      const more = client === 'chat' ? { stream_options: { include_usage: true } } : {};
+      const body = plainBody(client, modelTo(client), streamed ? { stream: true, ...more } : {});
+      const response = await send(daemon, client, body);
+      const text = await response.text();
+      if (!streamed) {
+        expect(JSON.parse(text)).toMatchObject(events[0]);
+        return;
+      }
+      const passed = eventsOf(text).map(({ data }) => data);
+      if (client === 'chat') expect(passed.pop()).toBe('[DONE]');
+      // What some proxy appends after the end need not come.
+      expect(passed.length).toBeGreaterThanOrEqual(events.length - 1);
+      expect(passed).toMatchObject(events.slice(0, passed.length));
+    },
+  );
+
+  it.each(all.filter(failed).map((recording) => [recording.name, recording] as const))(
+    'the failure %s is a failure',
+    async (_, recording) => {
+      const { daemon, upstream: mock } = gateway();
+      const { streamed, dialect, events } = recording;
+      const script: Script = streamed
+        ? scriptOf(recording)
+        : { refuse: { status: 400, body: events[0] } };
+      mock.play(script);
+      const asked = talk(client, daemon, { model: modelTo(dialect) })
+        .user('Again, please')
+        .ask(streamed ? 'events' : 'whole');
+      await expect(asked).rejects.toThrow();
+    },
+  );
+});

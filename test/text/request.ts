@@ -1,0 +1,38 @@
+import type { Part, TextRequest, Turn } from '../../src/text/canonical.ts';
+
+/** A request that says nothing but what a test gives it. */
+export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
+  return {
+    dialect: 'chat',
+    body: {},
+    model: 'some-model',
+    stream: false,
+    includeUsage: false,
+    turns: [],
+    tools: [],
+    native: [],
+    advice: [],
+    toolChoice: null,
+    parallelToolCalls: null,
+    maxOutputTokens: null,
+    temperature: null,
+    topP: null,
+    topK: null,
+    stop: null,
+    n: null,
+    frequencyPenalty: null,
+    presencePenalty: null,
+    seed: null,
+    logprobs: null,
+    topLogprobs: null,
+    logitBias: null,
+    format: null,
+    verbosity: null,
+    reasoning: null,
+    ...request,
+  };
+}
+
+export function turn(role: Turn['role'], parts: readonly Part[], rest: Partial<Turn> = {}): Turn {
+  return { path: 'messages[0]', role, parts, name: null, partial: false, tools: null, ...rest };
+}

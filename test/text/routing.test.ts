@@ -1,0 +1,385 @@
+import { createServer } from 'node:net';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import {
+  DIALECTS,
+  gatewayConfig,
+  gatewayDaemon,
+  modelTo,
+  newKey,
+  PAIRS,
+  UPSTREAM_KEYS,
+} from './gateway-daemon.ts';
+import { type MockUpstream, startMockUpstream } from './mock-upstream.ts';
+import { eventsOf, PATHS, plainBody, send } from './raw.ts';
+import { type Script, USAGE } from './script.ts';
+
+const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
+const DOWN: Script = { refuse: { status: 500, body: '' } };
+
+/** A provider of each kind at each address. */
+const at = (url: string, name: string) => ({
+  [name]: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
+});
+
+const model = (...providers: string[]) => ({
+  type: 'text',
+  routes: providers.map((provider) => ({ provider, model: `of-${provider}` })),
+});
+
+const ask = (daemon: { url: string }, id: string, more: object = {}) =>
+  send(daemon, 'chat', plainBody('chat', id, more));
+
+interface Answered {
+  readonly choices: { readonly message: { readonly content: string } }[];
+  readonly error?: { readonly type: string; readonly code: string; readonly message: string };
+}
+
+async function read(response: Response): Promise<Answered> {
+  return (await response.json()) as Answered;
+}
+
+/** A second mock, for as long as a test runs. */
+async function withSecond<Result>(run: (second: MockUpstream) => Promise<Result>): Promise<Result> {
+  const second = await startMockUpstream();
+  try {
+    return await run(second);
+  } finally {
+    await second.close();
+  }
+}
+
+describe('retries', () => {
+  const gateway = gatewayDaemon((url) => ({
+    routing: { retries: 2, cooldown: { after: 0 } },
+    providers: at(url, 'one'),
+    models: { one: model('one') },
+  }));
+
+  it.each([408, 409, 429, 500, 502, 503, 504, 529])('come after %i', async (status) => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ refuse: { status, body: '' } }, GOOD);
+    expect((await read(await ask(daemon, 'one'))).choices[0]!.message.content).toBe('Hello');
+    expect(upstream.requests).toHaveLength(2);
+  });
+
+  it('come after a connection that was reset, of a stream as well', async () => {
+    const { daemon, upstream } = gateway();
+    for (const stream of [false, true]) {
+      upstream.play({ before: 'reset' }, GOOD);
+      const response = await ask(daemon, 'one', { stream });
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain('Hel');
+      expect(upstream.requests).toHaveLength(2);
+    }
+  });
+
+  it('end after as many as are set', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play(DOWN);
+    const response = await ask(daemon, 'one');
+    expect(response.status).toBe(502);
+    expect((await read(response)).error).toMatchObject({ type: 'service_error' });
+    expect(upstream.requests).toHaveLength(3);
+  });
+
+  it.each([400, 401, 403, 404, 413, 422])('do not come after %i', async (status) => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ refuse: { status, body: { error: { message: 'because' } } } });
+    await ask(daemon, 'one');
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('do not come once the client has been told something', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ ...GOOD, fault: { after: 2, how: 'reset' } });
+    const response = await ask(daemon, 'one', { stream: true });
+    const events = eventsOf(await response.text());
+    expect(events.at(-1)!.data.error).toMatchObject({ type: 'network_error' });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('wait as long as upstream asks for', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ refuse: { status: 429, body: '', headers: { 'retry-after': '1' } } }, GOOD);
+    const began = performance.now();
+    expect((await ask(daemon, 'one')).status).toBe(200);
+    // A wait is never shorter than what it waits for.
+    expect(performance.now() - began).toBeGreaterThanOrEqual(990);
+  });
+
+  it('are not tried where upstream asks for longer than a client waits', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ refuse: { status: 429, body: '', headers: { 'retry-after': '120' } } });
+    const response = await ask(daemon, 'one');
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '120']);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('routes', () => {
+  it('are tried by weight, then in order, each in its own dialect', async () => {
+    await withSecond(async (second) => {
+      const first = await startMockUpstream();
+      const daemon = await startDaemon({
+        config: gatewayConfig(first.url, {
+          providers: {
+            ...at(first.url, 'one'),
+            two: { kind: 'anthropic', baseUrl: second.url, apiKey: UPSTREAM_KEYS.anthropic },
+          },
+          models: {
+            both: model('one', 'two'),
+            weighed: {
+              type: 'text',
+              routes: [
+                { provider: 'one', model: 'light', weight: 1 },
+                { provider: 'two', model: 'heavy', weight: 5 },
+              ],
+            },
+          },
+        }),
+      });
+      first.play(DOWN);
+      second.play(GOOD);
+      const { choices } = await read(await ask(daemon, 'both'));
+      expect(choices[0]!.message.content).toBe('Hello');
+      expect([first.only().path, second.only().path]).toEqual([PATHS.chat, PATHS.messages]);
+      expect(second.only().body.model).toBe('of-two');
+      expect(second.only().headers['x-api-key']).toBe(UPSTREAM_KEYS.anthropic);
+
+      first.play(GOOD);
+      second.play(GOOD);
+      await ask(daemon, 'weighed');
+      expect(first.requests).toHaveLength(0);
+      expect(second.only().body.model).toBe('heavy');
+      await first.close();
+    });
+  });
+
+  it('that keep failing rest, and are probed', async () => {
+    await withSecond(async (second) => {
+      const first = await startMockUpstream();
+      const daemon = await startDaemon({
+        config: gatewayConfig(first.url, {
+          routing: { retries: 0, cooldown: { after: 2, for: '300ms' } },
+          providers: { ...at(first.url, 'one'), ...at(second.url, 'two') },
+          models: { both: model('one', 'two'), alone: model('one') },
+        }),
+      });
+      first.play(DOWN);
+      second.play(GOOD);
+      for (let asked = 0; asked < 4; asked += 1) {
+        expect((await ask(daemon, 'both')).status).toBe(200);
+      }
+      expect(first.requests).toHaveLength(2);
+      expect(second.requests).toHaveLength(4);
+      // Whoever has no other route is told when to come back.
+      const resting = await ask(daemon, 'alone');
+      expect(resting.status).toBe(503);
+      expect(resting.headers.get('retry-after')).toBe('1');
+      expect(first.requests).toHaveLength(2);
+
+      first.play(GOOD);
+      let asked = 0;
+      while (first.requests.length === 0) {
+        expect((await ask(daemon, 'both')).status).toBe(200);
+        asked += 1;
+        expect(asked).toBeLessThan(10_000);
+      }
+      // It is well again, and first in line.
+      await ask(daemon, 'both');
+      expect(first.requests).toHaveLength(2);
+      await first.close();
+    });
+  });
+});
+
+describe('timeouts', () => {
+  const TIMES = { connect: '300ms', firstByte: '300ms', idle: '300ms', total: '3s' };
+  const gateway = gatewayDaemon((url) => ({
+    ...{ routing: { retries: 0, cooldown: { after: 0 }, timeouts: TIMES } },
+    providers: {
+      openai: { kind: 'openai', baseUrl: url, apiKey: 'k' },
+      anthropic: { kind: 'anthropic', baseUrl: url, apiKey: 'k' },
+    },
+  }));
+
+  it.each(PAIRS)('client %s, upstream %s: no first byte is 504', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const stream of [false, true]) {
+      mock.play({ before: 'silence' });
+      const response = await send(daemon, client, plainBody(client, modelTo(upstream), { stream }));
+      expect(response.status).toBe(504);
+      expect(await response.json()).toMatchObject({ error: { type: 'timeout' } });
+      expect(await mock.only().closed).toBe('cut');
+    }
+  });
+
+  it.each(PAIRS)('client %s, upstream %s: silence midway is told', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ ...GOOD, fault: { after: 3, how: 'silence' } });
+    const body = plainBody(client, modelTo(upstream), { stream: true });
+    const response = await send(daemon, client, body);
+    const text = await response.text();
+    expect(text).toMatch(/timeout/);
+    if (response.status === 200) expect(eventsOf(text).at(-1)!.data).not.toBe('[DONE]');
+    expect(await mock.only().closed).toBe('cut');
+  });
+
+  it('in all, however lively the stream', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ ...GOOD, fault: { after: 2, how: 'endless' } });
+    const response = await ask(daemon, 'to-chat', { stream: true });
+    const reader = response.body!.getReader();
+    let last = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      last = (last + Buffer.from(value).toString()).slice(-400);
+    }
+    expect(last).toMatch(/"type": ?"timeout"/);
+    expect(await mock.only().closed).toBe('cut');
+  });
+
+  it('need not pass where nobody is there', async () => {
+    const free = createServer();
+    await new Promise<void>((resolve) => {
+      free.listen(0, '127.0.0.1', resolve);
+    });
+    const closed = (free.address() as { port: number }).port;
+    await new Promise((resolve) => {
+      free.close(resolve);
+    });
+    const daemon = await startDaemon({
+      config: gatewayConfig('http://127.0.0.1:1', {
+        routing: { retries: 0, timeouts: TIMES },
+        providers: {
+          ...at(`http://127.0.0.1:${closed}/v1`, 'closed'),
+          ...at('http://host.invalid/v1', 'nowhere'),
+        },
+        models: { closed: model('closed'), nowhere: model('nowhere') },
+      }),
+    });
+    for (const id of ['closed', 'nowhere']) {
+      const response = await ask(daemon, id);
+      expect(response.status).toBe(502);
+      expect((await read(response)).error).toMatchObject({ type: 'network_error' });
+    }
+  });
+});
+
+describe('a client that leaves', () => {
+  const gateway = gatewayDaemon();
+
+  it.each(PAIRS)('client %s, upstream %s: takes its upstream along', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const stream of [false, true]) {
+      // Before the answer's headers, and within it.
+      const waits: Script[] = [{ before: 'silence' }];
+      if (stream) waits.push({ ...GOOD, fault: { after: 3, how: 'silence' } });
+      for (const script of waits) {
+        mock.play(script);
+        const leaving = new AbortController();
+        const body = plainBody(client, modelTo(upstream), { stream });
+        const asked = send(daemon, client, body, { signal: leaving.signal });
+        const received = await mock.received();
+        if (script.fault) await (await asked).body!.getReader().read();
+        leaving.abort();
+        await asked.catch(() => {});
+        expect(await received.closed).toBe('cut');
+      }
+    }
+  });
+});
+
+describe('keys', () => {
+  const gateway = gatewayDaemon();
+
+  it('with a list of models name no other', async () => {
+    const { daemon, upstream } = gateway();
+    const key = await newKey(daemon, 'listed', { flags: ['--models', 'to-chat'] });
+    upstream.play(GOOD);
+    for (const client of DIALECTS) {
+      const refused = await send(daemon, client, plainBody(client, 'to-messages'), { key });
+      expect(refused.status).toBe(403);
+      expect(await refused.json()).toMatchObject({
+        error: { type: 'auth_error', code: 'model_not_allowed', param: 'model' },
+      });
+      const unknown = await send(daemon, client, plainBody(client, 'to-nobody'));
+      expect(unknown.status).toBe(404);
+    }
+    expect(upstream.requests).toHaveLength(0);
+    expect((await send(daemon, 'chat', plainBody('chat', 'to-chat'), { key })).status).toBe(200);
+  });
+
+  it('of upstreams are in no answer and no log', async () => {
+    const { daemon, upstream } = gateway();
+    const keys = Object.values(UPSTREAM_KEYS);
+    const said = `Incorrect API key provided: ${keys.join(' and ')}`;
+    const bodies = [said, { error: { message: said, code: keys[0] } }, `<p>${said}</p>`];
+    const seen: string[] = [];
+    for (const [client, to] of PAIRS) {
+      for (const status of [400, 401, 429, 500]) {
+        for (const body of bodies) {
+          upstream.play({ refuse: { status, body, headers: { 'x-key': keys.join() } } });
+          const response = await send(daemon, client, plainBody(client, modelTo(to)));
+          seen.push(await response.text(), JSON.stringify([...response.headers]));
+          // Only the provider's own key is known to be one.
+          const own = to === 'messages' ? UPSTREAM_KEYS.anthropic : UPSTREAM_KEYS.openai;
+          expect(seen.join('')).not.toContain(own);
+          seen.length = 0;
+        }
+      }
+    }
+    const log = JSON.stringify(daemon.log);
+    for (const key of keys) expect(log).not.toContain(key);
+    expect(log).not.toContain(OWNER_KEY);
+  });
+});
+
+describe('a stream in which nothing happens', () => {
+  it('is kept open by comments', { timeout: 60_000 }, async () => {
+    const mock = await startMockUpstream();
+    const daemon = await startDaemon({ config: gatewayConfig(mock.url) });
+    let go = () => {};
+    const waits = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    mock.play({ steps: [{ text: 'First' }, { wait: waits }, { text: 'Last' }], usage: USAGE });
+    const response = await ask(daemon, 'to-messages', { stream: true });
+    let text = '';
+    for await (const chunk of response.body!) {
+      text += Buffer.from(chunk).toString();
+      if (/^:/m.test(text)) go();
+    }
+    expect(text).toContain('Last');
+    // Clients that read strictly pass over it.
+    expect(eventsOf(text).at(-1)!.data).toBe('[DONE]');
+    await mock.close();
+  });
+});
+
+describe('a daemon that ends', () => {
+  it('lets a stream finish', async () => {
+    const mock = await startMockUpstream();
+    const daemon = await startDaemon({ config: gatewayConfig(mock.url) });
+    let go = () => {};
+    const waits = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    mock.play({ steps: [{ text: 'First' }, { wait: waits }, { text: 'Last' }], usage: USAGE });
+    const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+    const stream = client.chat.completions.stream({
+      model: 'to-responses',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    stream.once('content', () => {
+      daemon.child.kill('SIGTERM');
+      go();
+    });
+    expect((await stream.finalChatCompletion()).choices[0]!.message.content).toBe('FirstLast');
+    expect((await daemon.ended).status).toBe(0);
+    await mock.close();
+  });
+});

@@ -1,0 +1,307 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Hints } from '../../../src/text/sandbox/hints.ts';
+import { Unmakeable } from '../../../src/text/sandbox/schema/unmakeable.ts';
+import { makeValue } from '../../../src/text/sandbox/schema/value.ts';
+
+const NOTHING = new Hints('');
+
+/** The formats that the sandbox makes, as their documents have them. */
+const FORMATS: Readonly<Record<string, RegExp>> = {
+  date: /^\d{4}-\d\d-\d\d$/,
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+  email: /^[\w.]+@[\w.]+$/,
+  uuid: /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/,
+  uri: /^https:\/\/\S+$/,
+  ipv4: /^\d+(\.\d+){3}$/,
+};
+
+/** Another reading of JSON Schema than ours. */
+function allows(schema: object, value: unknown): boolean {
+  const ajv = new Ajv2020({ strict: false, formats: FORMATS, logger: false });
+  return ajv.validate(schema, value);
+}
+
+const bounds = (from: string, to: string, most: number) =>
+  fc.tuple(fc.option(fc.nat(most)), fc.option(fc.nat(most))).map(([a, b]) => ({
+    ...(a !== null && { [from]: b === null ? a : Math.min(a, b) }),
+    ...(b !== null && { [to]: a === null ? b : Math.max(a, b) }),
+  }));
+
+const text = fc.oneof(
+  bounds('minLength', 'maxLength', 30).map((more) => ({ type: 'string', ...more })),
+  fc.constantFrom(...Object.keys(FORMATS)).map((format) => ({ type: 'string', format })),
+  fc
+    .uniqueArray(fc.string(), { minLength: 1, maxLength: 4 })
+    .map((choices) => ({ type: 'string', enum: choices })),
+  fc
+    .constantFrom('^[A-Z]{2}\\d{3,5}$', '^(a|b)+$', '^\\+?[1-9]\\d{1,14}$', '[^a-y]x?', 'é|\\u00e8')
+    .map((pattern) => ({ type: 'string', pattern })),
+);
+
+const amount = fc.oneof(
+  bounds('minimum', 'maximum', 1000).map((more) => ({ type: 'integer', ...more })),
+  bounds('minimum', 'maximum', 1000).map((more) => ({ type: 'number', ...more })),
+  fc
+    .tuple(fc.integer({ min: -50, max: 50 }), fc.constantFrom('integer', 'number'))
+    .map(([from, type]) => ({ type, exclusiveMinimum: from, exclusiveMaximum: from + 2 })),
+  fc
+    .constantFrom(0.1, 0.01, 3, 7.5)
+    .map((step) => ({ type: 'number', multipleOf: step, minimum: 0.3 })),
+);
+
+const scalar = fc.oneof(
+  text,
+  amount,
+  fc.constant({ type: 'boolean' }),
+  fc.constant({ type: 'null' }),
+  fc.constant({ type: ['null', 'string'] }),
+  fc.jsonValue({ maxDepth: 2 }).map((value) => ({ const: value })),
+  fc.constant({}),
+);
+
+const name = fc.oneof(
+  fc.constantFrom('city', 'count', 'query', 'toString', 'constructor', 'a b', ''),
+  fc.string({ maxLength: 5 }).filter((key) => key !== '__proto__'),
+);
+
+/** Schemas each of which some value fits. */
+const { schema: any } = fc.letrec<{ schema: object; object: object }>((tie) => ({
+  object: fc
+    .tuple(
+      fc.dictionary(name, tie('schema'), { maxKeys: 4, noNullPrototype: true }),
+      fc.boolean(),
+      fc.func(fc.boolean()),
+    )
+    .map(([properties, closed, isRequired]) => ({
+      type: 'object',
+      properties,
+      required: Object.keys(properties).filter((key) => isRequired(key)),
+      ...(closed && { additionalProperties: false }),
+    })),
+  schema: fc.oneof(
+    { maxDepth: 2, depthIdentifier: 'schema' },
+    scalar,
+    tie('object'),
+    fc
+      .tuple(tie('schema'), bounds('minItems', 'maxItems', 4))
+      .map(([items, more]) => ({ type: 'array', items, ...more })),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    fc
+      .tuple(tie('schema'), text)
+      .map(([one, other]) => ({ anyOf: [{ allOf: [one, other] }, one] })),
+    fc.tuple(tie('object'), tie('schema')).map(([one, extra]) => ({
+      allOf: [
+        { ...one, additionalProperties: true },
+        {
+          type: 'object',
+          properties: { extra: { anyOf: [extra ?? {}, true] } },
+          required: ['extra'],
+        },
+      ],
+    })),
+    tie('schema').map((one) => ({
+      oneOf: [
+        { type: 'object', required: ['kind'], properties: { kind: { const: 'a' } } },
+        { not: { type: 'object' }, anyOf: [one, { type: 'string' }] },
+      ],
+    })),
+  ),
+}));
+
+describe('a value for a schema', () => {
+  it('is what the schema allows, by another reading of it', () => {
+    fc.assert(
+      fc.property(any, (schema) => {
+        const value = makeValue(schema, NOTHING);
+        expect({ value, allowed: allows(schema, value) }).toEqual({ value, allowed: true });
+        expect(makeValue(schema, NOTHING)).toEqual(value);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is what the schema allows, whatever the prompt offers', () => {
+    fc.assert(
+      fc.property(any, fc.string(), fc.integer(), (schema, word, count) => {
+        const hints = new Hints(`city=${word} "${word}" in Paris, count: ${count} and ${word}`);
+        expect(allows(schema, makeValue(schema, hints))).toBe(true);
+      }),
+    );
+  });
+
+  it('ends, whatever the schema is', () => {
+    const keyword = fc.constantFrom(
+      ...['type', 'properties', 'items', 'required', 'anyOf', 'oneOf', 'allOf', '$ref', 'enum'],
+      ...['minItems', 'minLength', 'pattern', 'minimum', 'multipleOf', 'format', 'const', 'not'],
+    );
+    const value = fc.oneof(
+      fc.constantFrom('#', '#/properties/a', 'object', 'array', '(?=a)', '[', '(a+)+$', 1e308),
+      fc.jsonValue({ maxDepth: 1 }),
+    );
+    const few = { maxKeys: 3, depthIdentifier: 'junk' } as const;
+    const { junk } = fc.letrec<{ junk: object; part: unknown }>((tie) => ({
+      junk: fc.dictionary(keyword, tie('part'), few),
+      part: fc.oneof(
+        { maxDepth: 3, depthIdentifier: 'junk' },
+        value,
+        tie('junk'),
+        fc.array(tie('junk'), { maxLength: 2, depthIdentifier: 'junk' }),
+        fc.dictionary(fc.constantFrom('a', 'b', '__proto__'), tie('junk'), few),
+      ),
+    }));
+    fc.assert(
+      fc.property(junk, (schema) => {
+        try {
+          makeValue(schema, NOTHING);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Unmakeable);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    [
+      'a tree',
+      {
+        $ref: '#/$defs/node',
+        $defs: {
+          node: {
+            type: 'object',
+            properties: {
+              name: { type: 'string' },
+              children: { type: 'array', items: { $ref: '#/$defs/node' } },
+            },
+            required: ['name', 'children'],
+            additionalProperties: false,
+          },
+        },
+      },
+    ],
+    [
+      'a linked list',
+      {
+        type: 'object',
+        properties: {
+          value: { type: 'integer' },
+          next: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
+        },
+        required: ['value', 'next'],
+      },
+    ],
+    [
+      'many branches',
+      {
+        $ref: '#/$defs/n',
+        $defs: {
+          n: {
+            type: 'object',
+            properties: Object.fromEntries(
+              Array.from('abcdefghij', (key) => [key, { $ref: '#/$defs/n' }]),
+            ),
+          },
+        },
+      },
+    ],
+    [
+      'distinct items',
+      { type: 'array', uniqueItems: true, minItems: 8, items: { type: 'string', maxLength: 2 } },
+    ],
+    [
+      'distinct choices',
+      { type: 'array', uniqueItems: true, minItems: 3, items: { enum: ['a', 'b', 'c'] } },
+    ],
+    [
+      'a tuple',
+      {
+        type: 'array',
+        prefixItems: [{ type: 'integer' }, { type: 'string' }],
+        items: false,
+        minItems: 2,
+      },
+    ],
+    [
+      'more properties than it names',
+      { type: 'object', minProperties: 3, additionalProperties: { type: 'integer' } },
+    ],
+    [
+      'an item that it must contain',
+      { type: 'array', items: { type: 'integer' }, contains: { const: 7 } },
+    ],
+    [
+      'a discriminated choice',
+      {
+        oneOf: [
+          { type: 'object', properties: { kind: { const: 'a' } }, required: ['kind'] },
+          {
+            type: 'object',
+            properties: { kind: { const: 'b' }, size: { type: 'integer' } },
+            required: ['kind', 'size'],
+          },
+        ],
+      },
+    ],
+    [
+      'a name that is dangerous',
+      JSON.parse(
+        '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}',
+      ),
+    ],
+    ['a pointer that is escaped', { $ref: '#/$defs/a~1b%20c', $defs: { 'a/b c': { const: 5 } } }],
+    ['a long text', { type: 'string', minLength: 5000, pattern: '^[a-f]+$' }],
+  ])('is found for %s', (_, schema) => {
+    const value = makeValue(schema, NOTHING);
+    expect({ value, allowed: allows(schema as object, value) }).toEqual({ value, allowed: true });
+  });
+
+  it.each([
+    ['nothing', false, /no value fits/],
+    ['bounds that cross', { type: 'integer', minimum: 5, maximum: 4 }, /no number/],
+    [
+      'types that exclude each other',
+      { allOf: [{ type: 'string' }, { type: 'null' }] },
+      /no value/,
+    ],
+    ['a reference to nowhere', { $ref: '#/$defs/none' }, /leads nowhere/],
+    ['a reference to elsewhere', { $ref: 'https://example.com/schema' }, /out of the schema/],
+    ['a reference to itself', { $ref: '#' }, /nothing but itself/],
+    [
+      'values without an end',
+      { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] },
+      /no end/,
+    ],
+    ['a list of a billion', { type: 'array', minItems: 1e9 }, /too large/],
+    ['a text of a billion', { type: 'string', minLength: 1e9 }, /that long/],
+    ['a pattern that looks ahead', { type: 'string', pattern: '^(?=a)b' }, /cannot follow/],
+    [
+      'more distinct items than there are',
+      { type: 'array', uniqueItems: true, minItems: 3, items: { type: 'boolean' } },
+      /differ/,
+    ],
+  ])('is refused for %s', (_, schema, message) => {
+    expect(() => makeValue(schema, NOTHING)).toThrow(message);
+    expect(() => makeValue(schema, NOTHING)).toThrow(Unmakeable);
+  });
+
+  it('is taken from the prompt where that has one', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        city: { type: 'string' },
+        days: { type: 'integer', maximum: 10 },
+        unit: { enum: ['celsius', 'fahrenheit'] },
+        note: { type: 'string', maxLength: 12 },
+      },
+    };
+    const prompt = 'The weather in New York for 5 days in fahrenheit, note: "take a coat"';
+    expect(makeValue(schema, new Hints(prompt))).toEqual({
+      city: 'New York',
+      days: 5,
+      unit: 'fahrenheit',
+      note: 'take a coat',
+    });
+  });
+});

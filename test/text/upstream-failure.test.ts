@@ -1,0 +1,376 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FAILURE_TYPES, Failure } from '../../src/failure.ts';
+import { isRetriable, isRoutable, upstreamFailure } from '../../src/text/upstream-failure.ts';
+
+const SECRET = 'sk-proj-Abcdefghijklmnopqrstuvwxyz0123456789wxyz';
+
+function openai(type: string | null, code: string | null = null, param: string | null = null) {
+  return { error: { message: 'The words of it', type, param, code } };
+}
+
+function anthropic(type: string, message = 'The words of it') {
+  return { type: 'error', error: { type, message }, request_id: 'req_1' };
+}
+
+describe('a failure of an upstream', () => {
+  it.each([
+    // OpenAI
+    [
+      400,
+      openai('invalid_request_error', 'invalid_value', 'messages[0].role'),
+      'invalid_request',
+      400,
+      'invalid_value',
+    ],
+    [
+      400,
+      openai('invalid_request_error', 'context_length_exceeded', 'messages'),
+      'invalid_request',
+      400,
+      'context_length_exceeded',
+    ],
+    [
+      400,
+      openai('invalid_request_error', 'content_policy_violation'),
+      'content_policy',
+      400,
+      'content_policy_violation',
+    ],
+    [400, openai(null, 'content_filter', 'prompt'), 'content_policy', 400, 'content_filter'],
+    [
+      400,
+      openai('invalid_request_error', 'model_not_found', 'model'),
+      'service_error',
+      502,
+      'upstream_not_found',
+    ],
+    [
+      400,
+      openai('invalid_request_error', 'previous_response_not_found', 'previous_response_id'),
+      'invalid_request',
+      400,
+      'previous_response_not_found',
+    ],
+    [
+      401,
+      openai('invalid_request_error', 'invalid_api_key'),
+      'service_error',
+      502,
+      'upstream_auth',
+    ],
+    [
+      403,
+      openai('request_forbidden', 'unsupported_country_region_territory'),
+      'service_error',
+      502,
+      'upstream_auth',
+    ],
+    [
+      404,
+      openai('invalid_request_error', 'model_not_found'),
+      'service_error',
+      502,
+      'upstream_not_found',
+    ],
+    [404, openai('invalid_request_error', null, 'input'), 'invalid_request', 404, null],
+    [429, openai('requests', 'rate_limit_exceeded'), 'rate_limit', 429, 'rate_limit_exceeded'],
+    [
+      429,
+      openai('insufficient_quota', 'insufficient_quota'),
+      'service_error',
+      502,
+      'upstream_quota',
+    ],
+    [500, openai('server_error'), 'service_error', 502, 'upstream_failed'],
+    [503, openai('server_error', 'slow_down'), 'service_error', 503, 'upstream_overloaded'],
+    // Anthropic
+    [400, anthropic('invalid_request_error'), 'invalid_request', 400, null],
+    [
+      400,
+      anthropic('invalid_request_error', 'Your credit balance is too low to access'),
+      'service_error',
+      502,
+      'upstream_quota',
+    ],
+    [401, anthropic('authentication_error'), 'service_error', 502, 'upstream_auth'],
+    [403, anthropic('permission_error'), 'service_error', 502, 'upstream_auth'],
+    [404, anthropic('not_found_error'), 'service_error', 502, 'upstream_not_found'],
+    [413, anthropic('request_too_large'), 'invalid_request', 413, null],
+    [429, anthropic('rate_limit_error'), 'rate_limit', 429, null],
+    [500, anthropic('api_error'), 'service_error', 502, 'upstream_failed'],
+    [504, anthropic('timeout_error'), 'timeout', 504, 'upstream_timeout'],
+    [529, anthropic('overloaded_error'), 'service_error', 503, 'upstream_overloaded'],
+    // Another gateway of our kind
+    [402, openai('insufficient_quota'), 'service_error', 502, 'upstream_quota'],
+    [403, openai('auth_error'), 'service_error', 502, 'upstream_auth'],
+    [502, openai('billable_error'), 'billable_error', 502, 'upstream_failed'],
+    [502, openai('network_error', 'unreachable'), 'service_error', 502, 'upstream_failed'],
+    // By the status alone
+    [301, '', 'service_error', 502, 'upstream_redirect'],
+    [402, '', 'service_error', 502, 'upstream_quota'],
+    [405, '', 'service_error', 502, 'upstream_not_found'],
+    [408, '', 'timeout', 504, 'upstream_timeout'],
+    [409, '', 'service_error', 502, 'upstream_conflict'],
+    [418, '', 'service_error', 502, 'upstream_refused'],
+    [422, '', 'invalid_request', 400, null],
+    [425, '', 'service_error', 502, 'upstream_conflict'],
+    [503, '', 'service_error', 502, 'upstream_failed'],
+    [524, '', 'timeout', 504, 'upstream_timeout'],
+    [599, '', 'service_error', 502, 'upstream_failed'],
+    // In a stream, or in an answer that pretends to be well
+    [null, openai('server_error'), 'service_error', 502, 'upstream_failed'],
+    [null, anthropic('overloaded_error'), 'service_error', 503, 'upstream_overloaded'],
+    [null, anthropic('rate_limit_error'), 'rate_limit', 429, null],
+    [null, anthropic('invalid_request_error'), 'invalid_request', 400, null],
+    [
+      null,
+      { type: 'error', code: 'rate_limit_exceeded', message: 'm', param: null },
+      'rate_limit',
+      429,
+      'rate_limit_exceeded',
+    ],
+    [null, { code: 'server_error', message: 'm' }, 'service_error', 502, 'upstream_failed'],
+    [null, { code: 'content_filter', message: 'm' }, 'content_policy', 400, 'content_filter'],
+    [null, { error: { code: 429, message: 'm' } }, 'rate_limit', 429, null],
+    [
+      null,
+      { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'm' } },
+      'invalid_request',
+      400,
+      null,
+    ],
+    [
+      null,
+      { response: { error: { code: 'insufficient_quota', message: 'm' } } },
+      'service_error',
+      502,
+      'upstream_quota',
+    ],
+    [null, undefined, 'service_error', 502, 'upstream_failed'],
+    [200, anthropic('timeout_error'), 'timeout', 504, 'upstream_timeout'],
+  ] as const)('%s %j is %s', (status, body, type, answered, code) => {
+    expect(upstreamFailure(status, body)).toMatchObject({ type, status: answered, code });
+  });
+
+  it('names the field of an invalid request', () => {
+    const param = 'tools[0].function.name';
+    const body = openai('invalid_request_error', 'invalid_value', param);
+    expect(upstreamFailure(400, body)).toMatchObject({ param, message: 'The words of it' });
+    expect(upstreamFailure(429, body).param).toBeNull();
+  });
+
+  it.each([
+    ['a sentence', 'It is broken', 'It is broken'],
+    ['JSON in text', '{"error":{"message":"It is broken"}}', 'It is broken'],
+    ['what only looks like JSON', '{"error":', '{"error":'],
+    ['an error that is a sentence', { error: 'It is broken' }, 'It is broken'],
+    ['a message', { message: 'It is broken' }, 'It is broken'],
+    [
+      'a message beside its title',
+      { statusCode: 404, error: 'Bad', message: 'It is broken' },
+      'It is broken',
+    ],
+    ['a detail', { detail: 'It is broken' }, 'It is broken'],
+    ['a list', [{ error: { code: 400, message: 'It is broken' } }], 'It is broken'],
+    ['errors', { errors: [{ message: 'It is broken' }] }, 'It is broken'],
+    ['several lines', 'It\tis\r\n\r\n\u0000 broken\u009b', 'It is broken'],
+    [
+      'the title of a page',
+      '<!DOCTYPE html><html><head><TITLE>It is\n broken</title><body>No',
+      'It is broken',
+    ],
+    [
+      'the words of a page',
+      '<html><head><style>p { a: b }</style></head><body class="x"><h1>It &amp; that</h1><script>if (a < b) c()</script><p>is broken</body>',
+      'It & that is broken',
+    ],
+    [
+      'a page after an empty line',
+      '\n <html><title></title><header>It</header> is broken',
+      'It is broken',
+    ],
+    ['tags that are not closed', '<html><p>It is broken<script>no', 'It is broken'],
+  ])('says what %s said', (_, body, expected) => {
+    expect(upstreamFailure(400, body).message).toBe(expected);
+    const message = `The provider one failed: ${expected}`;
+    expect(upstreamFailure(500, body, { provider: 'one' })).toMatchObject({ message });
+  });
+
+  it('tells the fields that FastAPI names', () => {
+    const detail = [
+      { loc: ['body', 'messages', 0, 'content'], msg: 'field required', type: 'missing' },
+      { loc: ['body', 'n'], msg: 'no integer', type: 'int' },
+    ];
+    const expected = { message: 'field required; no integer', param: 'messages[0].content' };
+    expect(upstreamFailure(422, { detail })).toMatchObject(expected);
+    expect(upstreamFailure(422, { object: 'error', message: { detail } })).toMatchObject(expected);
+  });
+
+  it.each(['', null, undefined, {}, [], { error: null }, { error: {} }, { message: '' }, 42, true])(
+    'has words of ours where it is %j',
+    (body) => {
+      expect(upstreamFailure(502, body, { provider: 'one' }).message).toBe(
+        'The provider one failed with status 502, without saying why',
+      );
+      expect(upstreamFailure(null, body).message).toBe('The provider failed without saying why');
+    },
+  );
+
+  it('says who did not accept which credentials, and no more', () => {
+    const body = openai('invalid_request_error', 'invalid_api_key');
+    expect(upstreamFailure(401, body, { provider: 'one' }).message).toBe(
+      "The provider one did not accept the gateway's credentials",
+    );
+  });
+
+  it.each([
+    [{ retryAfter: '7' }, 7],
+    [{ retryAfter: '0.2' }, 1],
+    [{ retryAfter: '0' }, 0],
+    [{ retryAfter: new Date(Date.now() + 30_000).toUTCString() }, 30],
+    [{ retryAfter: 'Wed, 21 Oct 2015 07:28:00 GMT' }, 0],
+    [{ retryAfter: '9'.repeat(400) }, 86_400],
+    [{ retryAfterMs: '1500', retryAfter: '60' }, 2],
+    [{ retryAfterMs: 'soon', retryAfter: '60' }, 60],
+    [{ retryAfter: 'soon' }, null],
+    [{ retryAfter: '' }, null],
+    [{}, null],
+  ])('asks for patience as it was asked: %j', (options, expected) => {
+    const { retryAfter } = upstreamFailure(429, '', options);
+    if (expected === 30) expect([29, 30]).toContain(retryAfter);
+    else expect(retryAfter).toBe(expected);
+  });
+});
+
+describe('a key', () => {
+  const masked = `${SECRET.slice(0, 8)}****${SECRET.slice(-4)}`;
+
+  it.each([
+    [`Bad key ${SECRET}.`, 'Bad key [key].'],
+    [`${SECRET}${SECRET} and ${SECRET}`, '[key] and [key]'],
+    [`Bad key '${SECRET.slice(0, 20)}' of you`, "Bad key '[key]' of you"],
+    [`Bad key (${SECRET.slice(-13)})`, 'Bad key ([key])'],
+    [`Bad key: ${masked}. Find yours`, 'Bad key: [key] Find yours'],
+    ['Bad key: sk-…wxyz', 'Bad key: [key]'],
+    ['Bad key: sk-...wxyz', 'Bad key: [key]'],
+    ['2 ** 3 … and so on...', '2 ** 3 … and so on...'],
+  ])('is not told: %s', (message, expected) => {
+    const body = { error: { message, code: SECRET, param: SECRET } };
+    expect(upstreamFailure(400, body, { secret: SECRET })).toMatchObject({
+      message: expected,
+      code: '[key]',
+      param: '[key]',
+    });
+  });
+
+  it('is not told wherever it stands', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.nat(47), fc.nat(47), fc.string(), (before, one, other, after) => {
+        const part = SECRET.slice(Math.min(one, other), Math.max(one, other));
+        const { message } = upstreamFailure(500, `${before}${part}${after}`, { secret: SECRET });
+        if (part.length > 12) expect(message).not.toContain(part);
+      }),
+    );
+  });
+
+  it('that is a word is left where it stands', () => {
+    const message = 'ollama has no such model';
+    expect(upstreamFailure(400, { message }, { secret: 'ollama' }).message).toBe(message);
+  });
+});
+
+describe('a hostile body', () => {
+  it('of any JSON gives a failure', () => {
+    const keys = fc.constantFrom(
+      ...['error', 'message', 'type', 'code', 'param', 'detail', 'loc', 'msg', 'status', 'errors'],
+      ...['__proto__', 'constructor', 'toString', 'response'],
+    );
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 6 },
+        fc.jsonValue(),
+        fc.constantFrom('__proto__', 'constructor', 'hasOwnProperty', '\ud800', '<html>'),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(keys, tie('value'), { maxKeys: 5, noNullPrototype: true }),
+      ),
+    }));
+    const status = fc.option(fc.integer({ min: 100, max: 999 }));
+    fc.assert(
+      fc.property(status, value, (code, body) => {
+        const failure = upstreamFailure(code, body, { secret: SECRET });
+        expect(FAILURE_TYPES).toContain(failure.type);
+        expect(failure.message).toMatch(/^[^\p{Cc}]{1,1000}$/u);
+        expect(failure.status).toBeGreaterThanOrEqual(400);
+        expect([true, false]).toContain(isRetriable(failure));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['words', 'word '.repeat(2_000_000)],
+    ['one word', 'x'.repeat(10_000_000)],
+    ['tags', `<html>${'<p>a</p>'.repeat(1_000_000)}`],
+    ['open brackets', '<'.repeat(10_000_000)],
+    ['open scripts', '<script>'.repeat(1_000_000)],
+    ['closed scripts', `<html>${'<script></script>'.repeat(500_000)}`],
+    ['brackets of JSON', '['.repeat(900_000)],
+    ['parts of the key', SECRET.repeat(200_000)],
+    ['stars', '*'.repeat(10_000_000)],
+    ['characters of two halves', '😀'.repeat(2_000_000)],
+  ])('of megabytes of %s is told in short', (_, body) => {
+    const { message } = upstreamFailure(400, body, { secret: SECRET });
+    expect(message.length).toBeLessThanOrEqual(1000);
+    expect(message).toBe(Buffer.from(message).toString());
+  });
+
+  it('of lists in lists gives a failure', () => {
+    let body: unknown = 'deep';
+    for (let depth = 0; depth < 100_000; depth += 1) body = depth % 2 ? [body] : { error: body };
+    expect(upstreamFailure(500, body).message).toContain('without saying why');
+  });
+});
+
+describe('what may help', () => {
+  const both = [true, true];
+  const elsewhere = [false, true];
+  const nothing = [false, false];
+
+  it.each([
+    [upstreamFailure(429, ''), both],
+    [upstreamFailure(408, ''), both],
+    [upstreamFailure(504, ''), both],
+    [upstreamFailure(409, ''), both],
+    [upstreamFailure(500, ''), both],
+    [upstreamFailure(529, ''), both],
+    [upstreamFailure(null, ''), both],
+    [upstreamFailure(401, ''), elsewhere],
+    [upstreamFailure(402, ''), elsewhere],
+    [upstreamFailure(404, ''), elsewhere],
+    [upstreamFailure(302, ''), elsewhere],
+    [upstreamFailure(418, ''), elsewhere],
+    [upstreamFailure(400, ''), nothing],
+    [upstreamFailure(400, openai(null, 'upstream_auth')), nothing],
+    [upstreamFailure(413, ''), nothing],
+    [upstreamFailure(400, openai(null, 'content_filter')), nothing],
+    [upstreamFailure(502, openai('billable_error')), nothing],
+    [new Failure('network_error', '', { code: 'unreachable' }), both],
+    [new Failure('network_error', '', { code: 'connection_lost' }), both],
+    [new Failure('network_error', '', { code: 'stream_truncated' }), both],
+    [new Failure('network_error', '', { code: 'aborted' }), nothing],
+    [new Failure('timeout', '', { code: 'connect_timeout' }), both],
+    [new Failure('timeout', '', { code: 'first_byte_timeout' }), elsewhere],
+    [new Failure('timeout', '', { code: 'total_timeout' }), nothing],
+    [new Failure('unknown', ''), nothing],
+  ])('for %o', (failure, expected) => {
+    expect([isRetriable(failure), isRoutable(failure)]).toEqual(expected);
+  });
+
+  it('is never the same route where it is no other', () => {
+    for (const type of FAILURE_TYPES) {
+      const failure = new Failure(type, '');
+      expect(isRoutable(failure) || !isRetriable(failure)).toBe(true);
+    }
+  });
+});

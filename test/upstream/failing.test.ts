@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { deferred, listening, open, saying, textOf, turns, upstream } from './servers.ts';
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+describe('an upstream that fails', () => {
+  const lost = { type: 'network_error', code: 'connection_lost' };
+  const unreachable = { type: 'network_error', code: 'unreachable' };
+
+  it('to be there is unreachable', async () => {
+    const { url, server } = await listening(() => {});
+    server.close();
+    await expect(open(url)).rejects.toMatchObject(unreachable);
+  });
+
+  it('to have a name is unreachable', async () => {
+    await expect(open('http://oriel.invalid/secret')).rejects.toMatchObject({
+      ...unreachable,
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it('to speak TLS is unreachable', async () => {
+    const url = await saying((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await expect(open(url.replace('http:', 'https:'))).rejects.toMatchObject(unreachable);
+  });
+
+  it.each(['nonsense', 'ftp://a/secret', ''])('to have an address, with %j', async (url) => {
+    await expect(open(url)).rejects.toMatchObject({
+      code: 'upstream_request_invalid',
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it('to have a key that can be sent', async () => {
+    const { url } = await listening((_, response) => response.end());
+    await expect(open(url, { headers: { authorization: 'secret\n' } })).rejects.toMatchObject({
+      code: 'upstream_request_invalid',
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it.each([
+    ['nothing', (socket: Socket) => socket.end()],
+    ['a reset', (socket: Socket) => socket.resetAndDestroy()],
+    ['half its headers', (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-')],
+    ['what is no HTTP', (socket: Socket) => socket.end('Hello\r\n\r\n')],
+    [
+      'headers without end',
+      (socket: Socket) => socket.write(`HTTP/1.1 200 OK\r\na: ${'a'.repeat(100_000)}`),
+    ],
+    [
+      'another protocol',
+      (socket: Socket) =>
+        socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
+    ],
+  ])('to answer, with %s, may have heard', async (_, say) => {
+    let heard = 0;
+    const url = await saying((socket) => {
+      heard += 1;
+      say(socket);
+    });
+    await expect(open(url)).rejects.toMatchObject(lost);
+    expect(heard).toBe(1);
+  });
+
+  it.each([
+    [
+      'half of its length',
+      (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'),
+    ],
+    ['half a chunk', (socket: Socket) => socket.end(`${CHUNKED}9\r\nhalf`)],
+    ['no last chunk', (socket: Socket) => socket.end(`${CHUNKED}4\r\nhalf\r\n`)],
+    ['a chunk that is none', (socket: Socket) => socket.end(`${CHUNKED}4\r\nhalf\r\nnonsense`)],
+    [
+      'a reset',
+      (socket: Socket) =>
+        socket.write(`${CHUNKED}4\r\nhalf\r\n`, () => setImmediate(() => socket.resetAndDestroy())),
+    ],
+  ])('to end its answer, with %s', async (_, say) => {
+    const exchange = await open(await saying(say));
+    await expect(textOf(exchange)).rejects.toMatchObject(lost);
+  });
+
+  it('after its answer, with garbage, harms nobody', async () => {
+    const url = await saying((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 garbage'),
+    );
+    const by = upstream();
+    for (let count = 0; count < 5; count += 1) {
+      expect(await textOf(await open(url, {}, by))).toBe('ok');
+    }
+  });
+
+  it('by closing connections that are kept harms nobody who sees it', async () => {
+    const sockets: Socket[] = [];
+    const url = await saying((socket) => {
+      sockets.push(socket);
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    });
+    const by = upstream();
+    for (let count = 0; count < 5; count += 1) {
+      expect(await textOf(await open(url, {}, by))).toBe('ok');
+      sockets.at(-1)!.end();
+      await once(sockets.at(-1)!, 'close');
+    }
+    expect(new Set(sockets).size).toBe(5);
+  });
+
+  it('by closing a kept connection on a request may have heard it', async () => {
+    const url = await saying((socket, connection) => {
+      if (connection > 1 || !socket.bytesWritten) {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      } else socket.resetAndDestroy();
+    });
+    const by = upstream();
+    await textOf(await open(url, {}, by));
+    await turns();
+    await expect(open(url, {}, by)).rejects.toMatchObject(lost);
+    expect(await textOf(await open(url, {}, by))).toBe('ok');
+  });
+
+  it.each([
+    ['first_byte_timeout', { firstByte: 50 }],
+    ['total_timeout', { total: 50 }],
+    ['first_byte_timeout', { firstByte: 50, total: 0, idle: 0 }],
+  ])('to begin in time: %s', async (code, timeouts) => {
+    const closed = deferred<void>();
+    const { url } = await listening((request) =>
+      request.socket.on('close', () => closed.resolve()),
+    );
+    await expect(open(url, { timeouts })).rejects.toMatchObject({ type: 'timeout', code });
+    await closed.promise;
+  });
+
+  it.each([
+    ['idle_timeout', { idle: 50 }],
+    ['total_timeout', { total: 50 }],
+    ['idle_timeout', { idle: 50, firstByte: 0, total: 0 }],
+  ])('to go on in time: %s', async (code, timeouts) => {
+    const { url } = await listening((_, response) => response.write('begun'));
+    const exchange = await open(url, { timeouts });
+    await expect(textOf(exchange)).rejects.toMatchObject({ type: 'timeout', code });
+  });
+
+  it('to end ever', async () => {
+    const { url } = await listening((_, response) => {
+      const timer = setInterval(() => response.write('more'), 10);
+      response.on('close', () => clearInterval(timer));
+    });
+    const exchange = await open(url, { timeouts: { idle: 10_000, total: 300 } });
+    await expect(textOf(exchange)).rejects.toMatchObject({ code: 'total_timeout' });
+  });
+
+  it('to accept a connection in time', async () => {
+    // A client waits for the handshake of one who listens and says nothing.
+    const url = (await saying(() => {})).replace('http:', 'https:');
+    await expect(open(url, { timeouts: { connect: 100 } })).rejects.toMatchObject({
+      type: 'timeout',
+      code: 'connect_timeout',
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { Exchange, ExchangeOptions, Timeouts } from '../../src/upstream/exchange.ts';
+import { Upstream } from '../../src/upstream.ts';
+
+export async function listening(
+  listener: RequestListener,
+): Promise<{ url: string; server: Server }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** A server that says whatever it likes, once it has heard a request. */
+export async function saying(say: (socket: Socket, connection: number) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createTcpServer((socket) => {
+    const connection = ++connections;
+    sockets.add(socket.on('error', () => {}));
+    socket.on('data', () => say(socket, connection));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const FOREVER: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, total: 30_000 };
+
+type Options = Partial<Omit<ExchangeOptions, 'timeouts'>> & { timeouts?: Partial<Timeouts> };
+
+export function upstream(): Upstream {
+  const made = new Upstream();
+  onTestFinished(() => made.close());
+  return made;
+}
+
+export function open(url: string, { timeouts, ...others }: Options = {}, by = upstream()) {
+  return by.open(url, {
+    headers: {},
+    signal: new AbortController().signal,
+    ...others,
+    timeouts: { ...FOREVER, ...timeouts },
+  });
+}
+
+export function deferred<Value>() {
+  let resolve!: (value: Value) => void;
+  const promise = new Promise<Value>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** A connection is free again when a turn of the loop has shown that its server keeps it. */
+export async function turns(): Promise<void> {
+  for (let count = 0; count < 3; count += 1) await new Promise(setImmediate);
+}
+
+export async function textOf(exchange: Exchange): Promise<string> {
+  return String(await exchange.bytes(1_000_000));
+}
+
+export function controllerOf() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: (reason?: unknown) => controller.abort(reason) };
+}
