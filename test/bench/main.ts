@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { daemon } from './daemon/suite.ts';
+import { gateway } from './gateway/suite.ts';
 import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
@@ -10,7 +11,7 @@ import { reportText } from './report.ts';
 import { store } from './store/suite.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
 
-const suites: Record<string, Suite> = { images, daemon, store };
+const suites: Record<string, Suite> = { images, daemon, store, gateway };
 
 const usage = `npm run bench -- SUITE [options]
 

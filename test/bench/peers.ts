@@ -11,11 +11,14 @@ export interface Program {
   file: string | undefined;
 }
 
-/** Finds a program on the PATH. `beside` looks only where another program was found. */
+/**
+ * Finds a program on the PATH, or where servers are, which is on root's PATH alone. `beside` looks only
+ * where another program was found.
+ */
 export function findProgram(name: string, from: string, beside?: Program): Program {
   const folders =
     beside === undefined
-      ? (process.env['PATH'] ?? '').split(delimiter)
+      ? [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
       : beside.file === undefined
         ? []
         : [dirname(beside.file)];

@@ -13,6 +13,13 @@ const PATIENCE = 60_000;
 /** Of the CPU times in /proc. */
 const TICKS_PER_SECOND = 100;
 
+/** A program to start, and the folder for what it prints. */
+export interface Program {
+  readonly folder: string;
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
 /**
  * A server as a process of its own. Its log goes to a file: a pipe would make the benchmark work
  * for every request, on the cores that the server is measured on.
@@ -44,13 +51,34 @@ export class Server {
   }
 
   /** Starts a script that logs a line `{ msg: 'ready', url }`. @param args of Node */
-  static async start(folder: string, args: readonly string[], readyPath: string): Promise<Server> {
+  static start(folder: string, args: readonly string[], readyPath: string): Promise<Server> {
+    return Server.#launch(
+      { folder, file: process.execPath, args },
+      readyPath,
+      async (log) => /"url":"([^"]+)".*"msg":"ready"/.exec(readFileSync(log, 'utf8'))?.[1],
+    );
+  }
+
+  /** Starts any program that has been told where to listen, and that answers there once it does. */
+  static program(program: Program, url: string, readyPath: string): Promise<Server> {
+    return Server.#launch(program, readyPath, async () => {
+      const answer = await fetch(new URL(readyPath, url)).catch(() => undefined);
+      return answer === undefined ? undefined : url;
+    });
+  }
+
+  /** @param urlOf where it listens, as soon as it does; reads what it has logged */
+  static async #launch(
+    { folder, file, args }: Program,
+    readyPath: string,
+    urlOf: (log: string) => Promise<string | undefined>,
+  ): Promise<Server> {
     mkdirSync(folder, { recursive: true });
     const log = join(folder, 'log');
     const errors = join(folder, 'errors');
     const descriptors = [openSync(log, 'w'), openSync(errors, 'w')] as const;
     const started = performance.now();
-    const child = spawn(process.execPath, args, { stdio: ['ignore', ...descriptors] });
+    const child = spawn(file, args, { stdio: ['ignore', ...descriptors] });
     for (const descriptor of descriptors) closeSync(descriptor);
     running.add(child);
     child.once('exit', () => running.delete(child));
@@ -61,10 +89,13 @@ export class Server {
         throw new Error(`the server did not start: ${readFileSync(errors, 'utf8').slice(-600)}`);
       }
       await sleep(2);
-      url = /"url":"([^"]+)".*"msg":"ready"/.exec(readFileSync(log, 'utf8'))?.[1];
+      url = await urlOf(log);
     }
     const { status } = await fetch(new URL(readyPath, url));
-    if (status !== 200) throw new Error(`${readyPath} answered ${status}`);
+    if (status !== 200) {
+      child.kill('SIGKILL');
+      throw new Error(`${readyPath} answered ${status}`);
+    }
     return new Server(child, url, performance.now() - started);
   }
 

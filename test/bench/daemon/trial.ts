@@ -34,7 +34,7 @@ export const curl = findProgram('curl', 'curl');
 
 /** Runs one of the scripts in contenders/ to its end, and gives what it printed. */
 export async function script(
-  { folder }: Bench,
+  { folder }: Pick<Bench, 'folder'>,
   name: string,
   args: readonly string[],
 ): Promise<string> {
@@ -56,7 +56,7 @@ export function built(file: string): string {
 
 /** A new data directory with the accounts of KEYS and some finished tasks; tells the last one's id. */
 export async function seed(
-  bench: Bench,
+  bench: Pick<Bench, 'folder'>,
   name: string,
   tasks: number,
 ): Promise<{ data: string; task: string }> {

@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify';
+import { Pool } from 'undici';
+
+/** Connections to the upstream that are kept, as many as any load here has. */
+export function upstreamOf(url: string): Pool {
+  return new Pool(url, { connections: 128 });
+}
+
+/** Listens, and says where as the benchmark expects it. */
+export async function listen(server: FastifyInstance): Promise<void> {
+  server.get('/', async () => 'ready');
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  process.stdout.write(`${JSON.stringify({ url, msg: 'ready' })}\n`);
+  process.once('SIGTERM', () => process.exit());
+}

@@ -1,0 +1,99 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { chat } from '../formats/chat.ts';
+import type { Format } from '../formats/format.ts';
+import { messages } from '../formats/messages.ts';
+import { responses } from '../formats/responses.ts';
+import { LARGE_PIECE, now, PACE, type Pace, PIECES, pieceOf } from '../marks.ts';
+
+// Streams in the format that the path tells, at the pace that the model's name tells.
+
+/** What is the same for each stream of a format, made beforehand. */
+interface Score {
+  readonly format: Format;
+  readonly opening: string;
+  /** As they go over the wire, so that little of the machine goes to them. */
+  readonly pieces: readonly Buffer[];
+  readonly closing: string;
+  readonly large: Buffer;
+}
+
+/** A piece of an answer in chunked transfer coding (RFC 9112, section 7.1). */
+function chunkOf(text: string): Buffer {
+  return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+}
+
+const scores = new Map<string, Score>();
+for (const format of [chat, responses, messages]) {
+  const texts = Array.from({ length: PIECES }, (_, index) => pieceOf(index, 0));
+  scores.set(format.path, {
+    format,
+    opening: format.opening(),
+    pieces: texts.map((text, index) => chunkOf(format.delta(text, index))),
+    closing: format.closing(texts.join(''), PIECES),
+    large: Buffer.from(format.delta('boats '.repeat(LARGE_PIECE / 6), 0)),
+  });
+}
+
+const paces: Record<Pace, (response: ServerResponse, score: Score) => void> = {
+  /** As fast as it goes, but never two pieces in one turn, which the kernel would make one of. */
+  flat(response, { pieces, closing }) {
+    let index = 0;
+    const next = () => {
+      if (response.destroyed) return;
+      response.socket?.write(pieces[index]!);
+      index += 1;
+      if (index < pieces.length) setImmediate(next);
+      else response.end(closing);
+    };
+    next();
+  },
+
+  paced(response, { format }) {
+    let index = 0;
+    let text = '';
+    const next = () => {
+      const piece = pieceOf(index, now());
+      response.write(format.delta(piece, index));
+      text += piece;
+      index += 1;
+      if (index < PIECES) return;
+      clearInterval(timer);
+      response.end(format.closing(text, PIECES));
+    };
+    const timer = setInterval(next, PACE);
+    response.once('close', () => clearInterval(timer));
+    next();
+  },
+
+  /** Without an end, as fast as it is taken. */
+  large(response, { large }) {
+    const fill = () => {
+      while (!response.destroyed && response.write(large));
+    };
+    response.on('drain', fill);
+    fill();
+  },
+};
+
+const server = createServer((request, response) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.once('end', () => {
+    const score = scores.get(request.url ?? '');
+    const { model = '' } = parts.length === 0 ? {} : JSON.parse(Buffer.concat(parts).toString());
+    if (score === undefined || !(model in paces)) {
+      response.end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    response.write(score.opening);
+    paces[model as Pace](response, score);
+  });
+});
+// A connection that is closed while its next request is under way would be an error of nobody's.
+server.keepAliveTimeout = 3_600_000;
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as { port: number };
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, msg: 'ready' })}\n`);
+});
+process.once('SIGTERM', () => process.exit());

@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Server } from '../daemon/server.ts';
+import { KEYS, seed, wrk } from '../daemon/trial.ts';
+import { installPackages } from '../peers.ts';
+import type { Settings } from '../suite.ts';
+import { chat } from './formats/chat.ts';
+import type { Format } from './formats/format.ts';
+import { messages } from './formats/messages.ts';
+import { freePort, nginx, startProxy } from './nginx.ts';
+
+const PORTKEY = '@portkey-ai/gateway';
+
+/** Peers from the registry, at exact versions so that the figures of two runs can be compared. */
+export const packages: Readonly<Record<string, string>> = {
+  [PORTKEY]: '1.15.2',
+  ...(wrk.file === undefined ? { autocannon: '8.0.0' } : {}),
+};
+
+/** What a case is put together from. */
+export interface Bench {
+  readonly settings: Settings;
+  /** An empty folder of this run. */
+  readonly folder: string;
+  readonly log: (line: string) => void;
+}
+
+/** Something that stands before the upstream, or the upstream itself. */
+export interface Contender {
+  readonly name: string;
+  /** `subject` and `limit` run in all rounds; peers in some, as they only show where the field stands. */
+  readonly role: 'subject' | 'limit' | 'peer';
+  /** What it ran with, for the table. */
+  readonly settings: string;
+  /** Why it cannot run here. */
+  readonly absent?: string | undefined;
+  /** What its client speaks. */
+  readonly format: Format;
+  readonly headers: Readonly<Record<string, string>>;
+  start(): Promise<Server>;
+}
+
+/** Who can stand before one upstream. Each method makes a contender, a process of its own. */
+export class Field {
+  readonly #bench: Bench;
+  readonly #upstream: Server;
+
+  constructor(bench: Bench, upstream: Server) {
+    this.#bench = bench;
+    this.#upstream = upstream;
+  }
+
+  direct(): Contender {
+    return {
+      name: 'direct',
+      // All that is added is told beside it.
+      role: 'limit',
+      settings: 'the upstream itself',
+      format: chat,
+      headers: {},
+      start: async () => this.#upstream,
+    };
+  }
+
+  nginx(): Contender {
+    return {
+      name: 'nginx',
+      role: 'peer',
+      settings: 'proxy_pass, connections kept, one process',
+      absent:
+        nginx.file === undefined ? `not installed (apt-get install ${nginx.from})` : undefined,
+      format: chat,
+      headers: {},
+      start: () => startProxy(this.#folder('nginx'), this.#upstream.url),
+    };
+  }
+
+  /** One of the scripts in contenders/. */
+  script(name: string, role: Contender['role'], settings: string): Contender {
+    const file = script(name);
+    return {
+      name,
+      role,
+      settings,
+      format: chat,
+      headers: {},
+      start: () => Server.start(this.#folder(name), [file, this.#upstream.url], '/'),
+    };
+  }
+
+  portkey(): Contender {
+    const { settings, log } = this.#bench;
+    return {
+      name: 'portkey',
+      role: 'peer',
+      settings: `${PORTKEY} as it comes`,
+      format: chat,
+      headers: {
+        authorization: 'Bearer bench',
+        'x-portkey-provider': 'openai',
+        'x-portkey-custom-host': `${this.#upstream.url}/v1`,
+      },
+      start: async () => {
+        const folder = installPeers(settings, log);
+        const file = join(folder, 'node_modules', PORTKEY, 'build/start-server.js');
+        const port = await freePort();
+        const args = [file, `--port=${port}`, '--headless'];
+        const program = { folder: this.#folder('portkey'), file: process.execPath, args };
+        return Server.program(program, `http://127.0.0.1:${port}`, '/');
+      },
+    };
+  }
+
+  /** Oriel as a user runs it: with keys, limits, log, metrics and a price. */
+  oriel(): Contender {
+    return this.#oriel('oriel', chat, 'chat', 'chat client, chat upstream');
+  }
+
+  orielTranslating(): Contender[] {
+    return [
+      this.#oriel('oriel-messages-chat', messages, 'chat', 'messages client, chat upstream'),
+      this.#oriel('oriel-chat-responses', chat, 'responses', 'chat client, responses upstream'),
+    ];
+  }
+
+  #oriel(name: string, format: Format, dialect: string, settings: string): Contender {
+    const models = Object.fromEntries(
+      ['json', 'flat', 'paced', 'large'].map((model) => [
+        model,
+        {
+          type: 'text',
+          routes: [{ provider: 'upstream', model, dialect }],
+          price: { input: 1.25, cachedInput: 0.125, output: 10 },
+        },
+      ]),
+    );
+    const baseUrl = `${this.#upstream.url}/v1`;
+    const config = {
+      providers: { upstream: { kind: 'openai', baseUrl, apiKey: 'sk-bench' } },
+      models,
+    };
+    return {
+      name,
+      role: 'subject',
+      settings: `${settings}; key, limit, log, metrics, price`,
+      format,
+      headers: { authorization: `Bearer ${KEYS[0]}` },
+      start: async () => {
+        const folder = this.#folder(name);
+        const { data } = await seed({ folder }, 'data', 0);
+        return Server.oriel(join(folder, 'daemon'), data, config);
+      },
+    };
+  }
+
+  #folder(name: string): string {
+    return join(this.#bench.folder, name);
+  }
+}
+
+/** Installs what is missing of the peers, and tells where they are. */
+export function installPeers({ scratch }: Settings, log: (line: string) => void): string {
+  const folder = join(scratch, 'gateway-packages');
+  installPackages(folder, packages, log);
+  return folder;
+}
+
+/** Starts the upstream of all streams. */
+export function startStreamUpstream({ folder }: Bench): Promise<Server> {
+  return Server.start(join(folder, 'upstream'), [script('upstream')], '/');
+}
+
+/** The path of a script in contenders/. */
+function script(name: string): string {
+  return fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
+}

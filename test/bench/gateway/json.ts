@@ -1,0 +1,161 @@
+import type { Server } from '../daemon/server.ts';
+import { fixed, goalOf, notMeasured, spread, type Trial } from '../daemon/trial.ts';
+import {
+  beyond,
+  compared,
+  contest,
+  faultsOf,
+  noteOf,
+  over,
+  type Standing,
+  standingNamed,
+  takesPart,
+  typical,
+} from './contest.ts';
+import { type Bench, type Contender, Field } from './field.ts';
+import { ANSWER } from './formats/format.ts';
+import { loader, type Post, putLoad } from './load.ts';
+import { nginx, startFixedUpstream } from './nginx.ts';
+
+const TITLE = 'json: whole answers';
+const CONNECTIONS = [1, 64];
+
+type Figure = 'requestsPerSecond' | 'latency' | 'cpuPerThousand';
+
+/** Whole answers from an upstream that has them at hand: what is left is the gateway's own work. */
+export async function json(bench: Bench): Promise<Trial> {
+  const { settings, folder } = bench;
+  if (nginx.file === undefined) return notMeasured('json', TITLE, nginx, 'requests per second');
+  const upstream = await startFixedUpstream(`${folder}/upstream`);
+  const field = new Field(bench, upstream);
+  const seconds = settings.quick ? 2 : 5;
+  let standings: Standing<Figure>[];
+  try {
+    standings = await contest<Figure>(bench, {
+      contenders: takesPart(settings, [
+        field.direct(),
+        field.nginx(),
+        field.script('null-route', 'peer', 'Fastify, the answer at hand'),
+        field.script('bytes', 'peer', 'Fastify and undici, nothing parsed'),
+        field.script('full', 'limit', 'Fastify and undici, parsed, checked and written anew'),
+        field.portkey(),
+        field.oriel(),
+        ...field.orielTranslating(),
+      ]),
+      loads: CONNECTIONS,
+      rounds: settings.rounds,
+      told: 'requestsPerSecond',
+      check,
+      measure: async (server, contender, connections, round) => {
+        const before = server.cpu();
+        const time = round === 0 ? 2 : seconds;
+        const load = await putLoad(bench, postOf(server, contender), connections, time);
+        const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
+        const { requestsPerSecond, latency } = load;
+        return { requestsPerSecond, cpuPerThousand, ...(latency === undefined ? {} : { latency }) };
+      },
+    });
+  } finally {
+    await upstream.stop();
+  }
+  return {
+    section: {
+      title: TITLE,
+      text:
+        `One request of ${Buffer.byteLength(postOf(upstream, field.direct()).body)} bytes for ` +
+        `${seconds} s by ${loader}, before nginx with an answer of ` +
+        `${Buffer.byteLength(JSON.stringify(field.direct().format.answer()))} bytes.`,
+      table: {
+        headings: [
+          'contender',
+          'connections',
+          'requests/s',
+          '÷ full',
+          'added ms, median',
+          'CPU ms per 1000',
+          'CPU ÷ full',
+          'ran with',
+        ],
+        rows: CONNECTIONS.flatMap((connections) =>
+          standings.map((standing) => rowOf(standings, standing, connections)),
+        ),
+      },
+    },
+    goals: goalsOf(standings),
+    faults: faultsOf('json', standings),
+    raw: standings.map(({ contender, rounds }) => ({ name: contender.name, rounds: [...rounds] })),
+  };
+}
+
+function postOf({ url }: Pick<Server, 'url'>, { format, headers }: Contender): Post {
+  return {
+    url: url + format.path,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(format.request('json', false)),
+  };
+}
+
+async function check(server: Server, contender: Contender): Promise<void> {
+  const { url, ...post } = postOf(server, contender);
+  const answer = await fetch(url, { method: 'POST', ...post });
+  const body = await answer.text();
+  const isRight = answer.status === 200 && contender.format.textOf(JSON.parse(body)) === ANSWER;
+  if (!isRight) throw new Error(`answered ${answer.status}: ${body.slice(0, 300)}`);
+}
+
+function rowOf(
+  standings: readonly Standing<Figure>[],
+  standing: Standing<Figure>,
+  connections: number,
+): string[] {
+  const { contender } = standing;
+  const full = standingNamed(standings, 'full');
+  const direct = standingNamed(standings, 'direct');
+  const added = compared(standing, direct, connections, 'latency', beyond);
+  return [
+    contender.name,
+    String(connections),
+    fixed(typical(standing, connections, 'requestsPerSecond'), 0),
+    spread(compared(standing, full, connections, 'requestsPerSecond', over)),
+    contender.name === 'direct' ? '' : spread(added),
+    fixed(typical(standing, connections, 'cpuPerThousand'), 1),
+    spread(compared(standing, full, connections, 'cpuPerThousand', over)),
+    noteOf(standing),
+  ];
+}
+
+function goalsOf(standings: readonly Standing<Figure>[]) {
+  const full = standingNamed(standings, 'full');
+  const direct = standingNamed(standings, 'direct');
+  const rate = (name: string, connections: number, bound: number) =>
+    goalOf(
+      'json',
+      `${name}: requests per second at ${connections} ≥ ${fixed(bound)} × full`,
+      compared(standingNamed(standings, name), full, connections, 'requestsPerSecond', over),
+      bound,
+      'higher',
+    );
+  const own = standingNamed(standings, 'oriel');
+  return [
+    rate('oriel', 1, 0.8),
+    goalOf(
+      'json',
+      'oriel: added at 1 ≤ 0.40 ms',
+      compared(own, direct, 1, 'latency', beyond),
+      0.4,
+      'lower',
+    ),
+    rate('oriel', 64, 0.8),
+    goalOf(
+      'json',
+      'oriel: CPU at 64 ≤ 1.30 × full',
+      compared(own, full, 64, 'cpuPerThousand', over),
+      1.3,
+      'lower',
+    ),
+    ...['oriel-messages-chat', 'oriel-chat-responses'].flatMap((name) => [
+      rate(name, 1, 0.65),
+      rate(name, 64, 0.6),
+    ]),
+  ];
+}

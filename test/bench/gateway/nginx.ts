@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Server } from '../daemon/server.ts';
+import { findProgram } from '../peers.ts';
+import { chat } from './formats/chat.ts';
+import { messages } from './formats/messages.ts';
+import { responses } from './formats/responses.ts';
+
+export const nginx = findProgram('nginx', 'nginx-light');
+
+/** Starts the upstream that all gateways stand before: a whole answer in each format, chosen by path. */
+export function startFixedUpstream(folder: string): Promise<Server> {
+  const locations = [chat, responses, messages].map(({ path, answer }) => {
+    const body = JSON.stringify(answer());
+    // They would mean something in the configuration.
+    if (/['\\$]/.test(body)) throw new Error(`an answer that nginx cannot be given: ${body}`);
+    return `location = ${path} { default_type application/json; return 200 '${body}'; }`;
+  });
+  return start(folder, '', locations.join('\n'));
+}
+
+/** Starts nginx as a gateway: proxy_pass with connections kept. */
+export function startProxy(folder: string, upstream: string): Promise<Server> {
+  const { host } = new URL(upstream);
+  return start(
+    folder,
+    `upstream behind { server ${host}; keepalive 128; keepalive_requests 1000000000; }`,
+    `location / {
+      proxy_pass http://behind;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }`,
+  );
+}
+
+/** One process, so that its CPU time is all of nginx's. */
+async function start(folder: string, before: string, locations: string): Promise<Server> {
+  const port = await freePort();
+  mkdirSync(folder, { recursive: true });
+  const configuration = join(folder, 'nginx.conf');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(folder, name)};`,
+  );
+  writeFileSync(
+    configuration,
+    `daemon off;
+master_process off;
+pid ${join(folder, 'pid')};
+error_log stderr crit;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  keepalive_requests 1000000000;
+  keepalive_timeout 1h;
+  ${temporary.join('\n  ')}
+  ${before}
+  server {
+    listen 127.0.0.1:${port};
+    ${locations}
+  }
+}
+`,
+  );
+  const args = ['-p', folder, '-e', 'stderr', '-c', configuration];
+  return Server.program({ folder, file: nginx.file!, args }, `http://127.0.0.1:${port}`, chat.path);
+}
+
+/** A port that nobody has, for programs that cannot choose one themselves. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,133 @@
+import { fixed, goalOf, spread, type Trial } from '../daemon/trial.ts';
+import {
+  beyond,
+  compared,
+  faultsOf,
+  noteOf,
+  over,
+  type Standing,
+  standingNamed,
+  typical,
+} from './contest.ts';
+import type { Bench } from './field.ts';
+import { PACE, PIECES } from './marks.ts';
+import { AT_ONCE, type Figure, raceFlat, racePaced } from './streams.ts';
+
+const RELAYED = ['oriel'];
+const TRANSLATED = ['oriel-messages-chat', 'oriel-chat-responses'];
+
+/** Streams as fast as they go. */
+export async function streamsFlat(bench: Bench): Promise<Trial> {
+  const standings = await raceFlat(bench);
+  const relay = standingNamed(standings, 'relay');
+  const rates = (standing: Standing<Figure> | undefined, count: number) =>
+    compared(standing, relay, count, 'streamsPerSecond', over);
+  const goal = (name: string, count: number, bound: number) =>
+    goalOf(
+      'streams-flat',
+      `${name}: streams per second at ${count} ≥ ${fixed(bound)} × relay`,
+      rates(standingNamed(standings, name), count),
+      bound,
+      'higher',
+    );
+  return {
+    section: {
+      title: 'streams-flat: streams as fast as they go',
+      text: `${PIECES} pieces of text each, one write of the upstream for each.`,
+      table: {
+        headings: [
+          'contender',
+          'at once',
+          'streams/s',
+          '÷ relay',
+          'CPU ms per 1000 pieces',
+          'ran with',
+        ],
+        rows: rowsOf(standings, (standing, count) => [
+          fixed(typical(standing, count, 'streamsPerSecond'), 0),
+          spread(rates(standing, count)),
+          fixed(typical(standing, count, 'cpuPerThousand'), 1),
+        ]),
+      },
+    },
+    goals: AT_ONCE.flatMap((count) => [
+      ...RELAYED.map((name) => goal(name, count, 0.9)),
+      ...TRANSLATED.map((name) => goal(name, count, 0.6)),
+    ]),
+    faults: faultsOf('streams-flat', standings),
+    raw: rawOf(standings),
+  };
+}
+
+/** Streams no faster than a model writes. */
+export async function streamsPaced(bench: Bench): Promise<Trial> {
+  const standings = await racePaced(bench);
+  const relay = standingNamed(standings, 'relay');
+  const direct = standingNamed(standings, 'direct');
+  const costs = (standing: Standing<Figure> | undefined, count: number) =>
+    compared(standing, relay, count, 'cpuPerThousand', over);
+  const added = (standing: Standing<Figure> | undefined, count: number, name: Figure) =>
+    standing === direct ? [] : compared(standing, direct, count, name, beyond);
+  return {
+    section: {
+      title: 'streams-paced: streams as a model writes them',
+      text:
+        `${PIECES} pieces of text each, one every ${PACE} ms. Delays are what a contender adds to ` +
+        `those of the upstream itself, which are told in its own row.`,
+      table: {
+        headings: [
+          'contender',
+          'at once',
+          'CPU ms per 1000 pieces',
+          '÷ relay',
+          'delay ms, 99 of 100',
+          'first piece ms, median',
+          'ran with',
+        ],
+        rows: rowsOf(standings, (standing, count) => [
+          fixed(typical(standing, count, 'cpuPerThousand'), 1),
+          spread(costs(standing, count)),
+          ...(['latest', 'first'] as const).map((name) =>
+            standing === direct
+              ? fixed(typical(standing, count, name))
+              : spread(added(standing, count, name)),
+          ),
+        ]),
+      },
+    },
+    goals: AT_ONCE.flatMap((count) =>
+      [...RELAYED, ...TRANSLATED].flatMap((name) => {
+        const standing = standingNamed(standings, name);
+        // What a rate of 0.90 and 0.60 costs.
+        const bound = RELAYED.includes(name) ? 1.11 : 1.67;
+        const goal = (text: string, figures: readonly number[], most: number) =>
+          goalOf('streams-paced', `${name}: ${text}`, figures, most, 'lower');
+        return [
+          goal(`CPU at ${count} ≤ ${fixed(bound)} × relay`, costs(standing, count), bound),
+          goal(`added to 99 of 100 at ${count} ≤ 3.00 ms`, added(standing, count, 'latest'), 3),
+          goal(`added to the first at ${count} ≤ 0.40 ms`, added(standing, count, 'first'), 0.4),
+        ];
+      }),
+    ),
+    faults: faultsOf('streams-paced', standings),
+    raw: rawOf(standings),
+  };
+}
+
+function rowsOf(
+  standings: readonly Standing<Figure>[],
+  figures: (standing: Standing<Figure>, count: number) => readonly string[],
+): string[][] {
+  return AT_ONCE.flatMap((count) =>
+    standings.map((standing) => [
+      standing.contender.name,
+      String(count),
+      ...figures(standing, count),
+      noteOf(standing),
+    ]),
+  );
+}
+
+function rawOf(standings: readonly Standing<Figure>[]): unknown {
+  return standings.map(({ contender, rounds }) => ({ name: contender.name, rounds: [...rounds] }));
+}

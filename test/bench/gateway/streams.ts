@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Server } from '../daemon/server.ts';
+import { median } from '../race.ts';
+import type { Settings } from '../suite.ts';
+import { contest, type Standing, takesPart } from './contest.ts';
+import { type Bench, type Contender, Field, startStreamUpstream } from './field.ts';
+import { PACE, PIECES } from './marks.ts';
+import { type Seen, StreamClient } from './stream-client.ts';
+
+/** Streams at once. */
+export const AT_ONCE = [16, 64];
+
+export type Figure = 'streamsPerSecond' | 'cpuPerThousand' | 'first' | 'latest';
+
+/** Lets all contenders give as many streams as they can. */
+export function raceFlat(bench: Bench): Promise<Standing<Figure>[]> {
+  const seconds = bench.settings.quick ? 1 : 3;
+  return race(bench, 'streamsPerSecond', async (client, count, round) => {
+    const started = performance.now();
+    const end = started + (round === 0 ? 1 : seconds) * 1000;
+    let streams = 0;
+    const lane = async () => {
+      do {
+        await client.stream('flat');
+        streams += 1;
+      } while (performance.now() < end);
+    };
+    await Promise.all(Array.from({ length: count }, lane));
+    const streamsPerSecond = (streams * 1000) / (performance.now() - started);
+    return { streams, figures: { streamsPerSecond } };
+  });
+}
+
+/** Lets all contenders give streams that come no faster than a model writes. */
+export function racePaced(bench: Bench): Promise<Standing<Figure>[]> {
+  return race(bench, 'cpuPerThousand', async (client, count) => {
+    // As clients come: not all in the same millisecond.
+    const begun = Array.from({ length: count }, async (_, index): Promise<Seen> => {
+      await sleep((index * PACE) / count);
+      return client.stream('paced');
+    });
+    const seen = await Promise.all(begun);
+    const delays = seen.flatMap((stream) => stream.delays).sort((one, other) => one - other);
+    const latest = delays[Math.floor(delays.length * 0.99)]!;
+    return { streams: count, figures: { first: median(seen.map(({ first }) => first))!, latest } };
+  });
+}
+
+/** What came of a number of streams. */
+interface Counted {
+  readonly streams: number;
+  readonly figures: Partial<Record<Figure, number>>;
+}
+
+async function race(
+  bench: Bench,
+  told: Figure,
+  read: (client: StreamClient, count: number, round: number) => Promise<Counted>,
+): Promise<Standing<Figure>[]> {
+  const upstream = await startStreamUpstream(bench);
+  try {
+    return await contest<Figure>(bench, {
+      contenders: contendersOf(bench.settings, new Field(bench, upstream)),
+      loads: AT_ONCE,
+      rounds: bench.settings.rounds,
+      told,
+      check: (server, contender) => withClient(server, contender, (client) => client.check()),
+      measure: (server, contender, count, round) =>
+        withClient(server, contender, async (client) => {
+          const before = server.cpu();
+          const { streams, figures } = await read(client, count, round);
+          const cpu = server.cpu() - before;
+          return { ...figures, cpuPerThousand: (cpu * 1e6) / (streams * PIECES) };
+        }),
+    });
+  } finally {
+    await upstream.stop();
+  }
+}
+
+async function withClient<Value>(
+  server: Server,
+  contender: Contender,
+  work: (client: StreamClient) => Promise<Value>,
+): Promise<Value> {
+  const client = new StreamClient(server, contender);
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+export function contendersOf(settings: Settings, field: Field): Contender[] {
+  return takesPart(settings, [
+    field.direct(),
+    field.nginx(),
+    field.script('relay', 'limit', 'Fastify and undici, bytes passed on'),
+    field.script('relay-parsed', 'peer', 'the same, each event parsed and written anew'),
+    field.portkey(),
+    field.oriel(),
+    ...field.orielTranslating(),
+  ]);
+}
