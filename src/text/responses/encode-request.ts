@@ -117,13 +117,7 @@ function translate(request: TextRequest, target: Target): Json {
         ...(verbosity !== null && { verbosity }),
       },
     }),
-    ...(reasoning !== null &&
-      (reasoning.effort ?? reasoning.summary) !== null && {
-        reasoning: {
-          ...(reasoning.effort !== null && { effort: reasoning.effort }),
-          ...(reasoning.summary !== null && { summary: reasoning.summary }),
-        },
-      }),
+    ...encodeReasoning(request),
     ...(include.length > 0 && { include }),
     ...shared,
     // What comes back holds everything, so that nothing need be kept upstream.
@@ -212,4 +206,16 @@ function replay(request: TextRequest, target: Target): Json {
  */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   return request.dialect === OWN ? replay(request, target) : translate(request, target);
+}
+
+/** How much to reason, and how that is told: who asks for thinking in messages wants to read it. */
+function encodeReasoning({ dialect, reasoning }: TextRequest): Json {
+  if (reasoning === null) return {};
+  const { effort } = reasoning;
+  const thinks = dialect === 'messages' && effort !== null && effort !== 'none';
+  const summary = reasoning.summary ?? (thinks ? 'auto' : null);
+  if (effort === null && summary === null) return {};
+  return {
+    reasoning: { ...(effort !== null && { effort }), ...(summary !== null && { summary }) },
+  };
 }
