@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { DialectName } from '../text/canonical.ts';
 import { chatRequest } from '../text/chat/request.ts';
 import { messagesRequest } from '../text/messages/request.ts';
-import { responsesRequest } from '../text/responses/schema.ts';
+import { responsesRequest } from '../text/responses/request.ts';
 import { departureOf } from './departure.ts';
 import type { Gateway } from './gateway.ts';
 import { StreamOutlet } from './stream-outlet.ts';

@@ -35,11 +35,6 @@ export function untranslatableOutput(event: TextEvent & { readonly type: 'native
   );
 }
 
-/** What tells a client that a stream went wrong; nothing comes after it. */
-export function failFrames({ type, message, param, code }: Failure): string {
-  return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
-}
-
 /** Where the blocks of one answer stand in its one message, which has all its text in one piece. */
 export class MessageLayout {
   /** Tool calls so far, which is the index of the next one. */

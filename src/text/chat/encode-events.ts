@@ -1,12 +1,7 @@
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import {
-  failFrames,
-  finishReasonOf,
-  MessageLayout,
-  newCompletionId,
-  untranslatableOutput,
-} from './answer.ts';
+import { finishReasonOf, MessageLayout, newCompletionId, untranslatableOutput } from './answer.ts';
+import { failFrames } from './fail-frames.ts';
 import { sumOf, usageBody } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';

@@ -3,7 +3,7 @@ import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import type { Blocks, ItemReader } from './blocks.ts';
-import { isOwnCall } from './decode-input.ts';
+import { isOwnCall } from './decode-turns.ts';
 import { matchItems } from './match-items.ts';
 import { failureIn } from './observe.ts';
 import { CallReader } from './read-call.ts';

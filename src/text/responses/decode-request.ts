@@ -9,8 +9,8 @@ import type {
   Tool,
   ToolChoice,
 } from '../canonical.ts';
-import { decodeInput } from './decode-input.ts';
-import { responsesRequest } from './schema.ts';
+import { decodeTurns } from './decode-turns.ts';
+import { responsesRequest } from './request.ts';
 import { isObject } from './untrusted.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
@@ -173,7 +173,7 @@ export function decodeRequest(value: unknown): TextRequest {
   const logprobs = include.includes(LOGPROBS) || (topLogprobs ?? 0) > 0;
   const reasoning = decodeReasoning(body['reasoning'], rest);
   const format = decodeFormat(text['format'], rest);
-  const turns = decodeInput(body['instructions'], body['input'], rest.advice);
+  const turns = decodeTurns(body['instructions'], body['input'], rest.advice);
   return {
     dialect: 'responses',
     body,

@@ -358,21 +358,3 @@ function untranslatableOutput(dialect: string): Failure {
     { code: 'untranslatable_output' },
   );
 }
-
-/**
- * The answer that is not streamed: the same as the last event of a stream holds.
- *
- * @throws Failure where there is none
- */
-export function foldEvents(
-  context: EncodeContext,
-  choices: readonly (readonly TextEvent[])[],
-): Json {
-  const encoder = new ResponsesEncoder(context, true);
-  for (const event of choices[0] ?? []) encoder.push(event);
-  if (encoder.failure) throw encoder.failure;
-  if (encoder.answer) return encoder.answer;
-  throw new Failure('network_error', 'The provider stopped before its answer was whole', {
-    code: 'stream_truncated',
-  });
-}

@@ -13,7 +13,7 @@ import { pathOf } from '../knobs.ts';
 import { isSealed } from '../proof.ts';
 import { refuseKnobs, refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { encodeInput, reasoningItem } from './encode-input.ts';
+import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { isObject } from './untrusted.ts';
 
@@ -101,7 +101,7 @@ function translate(request: TextRequest, target: Target): Json {
   }
   return {
     model: target.model,
-    input: encodeInput(request, target),
+    input: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
     ...(request.toolChoice !== null && { tool_choice: encodeToolChoice(request.toolChoice) }),
     ...(request.parallelToolCalls !== null && {

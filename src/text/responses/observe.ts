@@ -5,7 +5,7 @@ import { isObject, objectOf } from './untrusted.ts';
 import { completedUsage, usageOf } from './usage.ts';
 
 /** Events without one of these say nothing that a relay must know. */
-export const MARKERS = [
+export const markers = [
   // Tells whose answer it is, should it go wrong later.
   'response.created',
   'response.completed',

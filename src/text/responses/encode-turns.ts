@@ -169,7 +169,7 @@ function givenItems({ role, parts }: Turn): unknown[] {
 }
 
 /** A conversation as a list of items. Who speaks stays who speaks: each system turn keeps its place. */
-export function encodeInput(request: TextRequest, target: Target): unknown[] {
+export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
   const goesOn = last?.role === 'assistant' && request.dialect === 'messages';
   if (goesOn) throw untranslatable(last.path, OWN);

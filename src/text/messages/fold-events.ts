@@ -5,7 +5,7 @@ import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { isObject } from '../request-body.ts';
 import { citationObject, stopOf, untold } from './answer.ts';
-import { redactedOf, signatureOf } from './event-encoder.ts';
+import { redactedOf, signatureOf } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;

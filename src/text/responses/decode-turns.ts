@@ -183,7 +183,7 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
 }
 
 /** The turns of a conversation: neighbouring items of the assistant's, or of tools and the user, are one. */
-export function decodeInput(instructions: unknown, input: unknown, advice: string[]): Turn[] {
+export function decodeTurns(instructions: unknown, input: unknown, advice: string[]): Turn[] {
   const turns: {
     role: Role;
     path: string;

@@ -13,7 +13,7 @@ import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
 import { isObject } from '../request-body.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { replayed } from './proofs.ts';
+import { replayed } from './reasoning.ts';
 
 interface Result {
   readonly id: string;
@@ -41,7 +41,7 @@ export interface Conversation {
  * place, as text of the user's side between `<system>` tags: moved to the front, they would be read
  * out of order, and most models take no other role.
  */
-export function conversationOf({ turns, advice }: TextRequest, target: Target): Conversation {
+export function encodeTurns({ turns, advice }: TextRequest, target: Target): Conversation {
   for (const turn of turns) refuseTurn(turn, advice);
   const first = turns.findIndex(({ role }) => !instructs(role));
   // A conversation of instructions alone needs something to be answered.

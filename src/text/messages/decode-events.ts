@@ -3,7 +3,7 @@ import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { isObject } from '../request-body.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
-import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
+import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
 
 const REASONS = new Map<unknown, FinishReason>([
