@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isObject } from './untrusted.ts';
 
 /** The way to a place in a value, from its root. */
 export type Path = readonly (string | number)[];
@@ -61,10 +62,6 @@ function bare(schema: v.GenericSchema, value: unknown): v.GenericSchema {
     return isObject(value) && (kind === 'variant' || kind === 'record' || kind.endsWith('object'));
   });
   return option ? bare(option, value) : schema;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,4 +1,6 @@
+import { isObject, parse } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
+import type { Json } from './canonical.ts';
 import type { EventDecoder } from './dialect.ts';
 import type { Outlet } from './outlet.ts';
 import type { Receiver } from './receivers.ts';
@@ -16,26 +18,15 @@ export function isEventStream({ headers }: Exchange): boolean {
 }
 
 /** @throws Failure where the answer is no JSON, or says by itself that it is none */
-export async function readJson(exchange: Exchange): Promise<Readonly<Record<string, unknown>>> {
+export async function readJson(exchange: Exchange): Promise<Json> {
   const text = (await exchange.bytes(MOST_BYTES)).toString();
   const body = parse(text);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw upstreamFailure(502, text);
-  }
-  const { error, type } = body as { readonly error?: unknown; readonly type?: unknown };
+  if (!isObject(body)) throw upstreamFailure(502, text);
+  const { error, type } = body;
   // Some say 200 and then that it went wrong. A response has a status, and tells by that.
   const failed = type === 'error' || (error && !('status' in body));
   if (failed) throw upstreamFailure(null, body);
-  return body as Readonly<Record<string, unknown>>;
-}
-
-/** JSON as a value; undefined where it is none. */
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return body;
 }
 
 /**

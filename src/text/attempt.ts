@@ -1,9 +1,10 @@
 import { maxOutputTokensOf, type TextModel, type TextRoute } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { parse } from '../schema/untrusted.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
-import { isEventStream, parse, readEvents, readJson } from './answer.ts';
+import { isEventStream, readEvents, readJson } from './answer.ts';
 import type { TextCall } from './call.ts';
 import type { Json, TextEvent } from './canonical.ts';
 import type { EncodeContext, Target } from './dialect.ts';

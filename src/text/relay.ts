@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts';
+import { parse } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
-import { parse, readUntil } from './answer.ts';
+import { readUntil } from './answer.ts';
 import type { Json, Usage } from './canonical.ts';
 import type { Dialect, EncodeContext, Observation } from './dialect.ts';
 import type { Outlet } from './outlet.ts';

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { checkAll, formatPath } from '../schema/faults.ts';
+import { isObject } from '../schema/untrusted.ts';
 import { received } from '../schema.ts';
 import { invalid } from './refusals.ts';
 
@@ -10,10 +11,6 @@ export const anyObject = () =>
     v.custom<Readonly<Record<string, unknown>>>(isObject),
     v.metadata({ expects: 'an object' }),
   );
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /**
  * A request's body held against the grammar of its dialect. The body itself goes on, not a copy of it.

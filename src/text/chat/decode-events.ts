@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { isObject, listOf, wordOf } from '../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
@@ -28,14 +29,6 @@ const BROKEN = new Set(['error', 'insufficient_system_resource', 'abort', 'abort
 
 /** Properties of a delta that hold what other dialects have no word for. */
 const NATIVE = ['images', 'audio'] as const;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 function broken(code: string, message: string): Failure {
   return new Failure('service_error', message, { code });
@@ -130,16 +123,11 @@ export class ChatDecoder implements EventDecoder {
 
   #start(chunk: Json, hasChoices: boolean): void {
     if (this.#started) return;
-    const { id, model } = chunk;
-    const named = typeof id === 'string' && id !== '';
+    const id = wordOf(chunk['id']);
     // Some begin with a chunk about the prompt that is nobody's answer yet.
-    if (!named && !hasChoices) return;
+    if (id === null && !hasChoices) return;
     this.#started = true;
-    this.#emit({
-      type: 'start',
-      id: named ? id : null,
-      model: typeof model === 'string' && model !== '' ? model : null,
-    });
+    this.#emit({ type: 'start', id, model: wordOf(chunk['model']) });
   }
 
   #choice(choice: Json, whole: boolean): void {

@@ -1,13 +1,10 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
 import { choice, openObject } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { field, integer, number } from '../../schema.ts';
 
 const text = v.string();
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
 
 /** A choice by the property `type`, or `role`; the last resort is for what names none of them. */
 function by(

@@ -1,7 +1,7 @@
+import { isObject, textOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
-import { isObject } from '../request-body.ts';
 
 /** A block of an answer while it comes. */
 export interface BlockDecoder {
@@ -45,8 +45,6 @@ function isPlainCall({ caller, toolset_name: toolset }: Json): boolean {
   const direct = !isObject(caller) || caller['type'] === undefined || caller['type'] === 'direct';
   return direct && (toolset === undefined || toolset === null);
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 class TextBlock implements BlockDecoder {
   readonly #sink: BlockSink;

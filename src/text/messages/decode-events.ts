@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
+import { isObject, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { isObject } from '../request-body.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
@@ -126,8 +126,7 @@ export class MessagesDecoder implements EventDecoder {
     if (this.#started) return;
     this.#started = true;
     this.#id = id;
-    const named = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
-    this.#emit({ type: 'start', id: named(id), model: named(model) });
+    this.#emit({ type: 'start', id: wordOf(id), model: wordOf(model) });
   }
 
   #start(message: Json): void {

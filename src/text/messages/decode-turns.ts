@@ -1,3 +1,4 @@
+import { isObject } from '../../schema/untrusted.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -11,7 +12,6 @@ import type {
 } from '../canonical.ts';
 import { isSealed, unseal } from '../proof.ts';
 import { invalid } from '../refusals.ts';
-import { isObject } from '../request-body.ts';
 import type {
   Block,
   CustomTool,

@@ -1,3 +1,4 @@
+import { isObject } from '../../schema/untrusted.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type {
   Json,
@@ -11,7 +12,6 @@ import type {
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
-import { isObject } from '../request-body.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayed } from './reasoning.ts';
 

@@ -1,9 +1,9 @@
 import { Failure } from '../../failure.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { isObject } from '../request-body.ts';
 import { citationObject, stopOf, untold } from './answer.ts';
 import { redactedOf, signatureOf } from './reasoning.ts';
 import { usageObject } from './usage.ts';

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { isObject, objectOf, objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
@@ -9,7 +10,6 @@ import { failureIn } from './observe.ts';
 import { CallReader } from './read-call.ts';
 import { MessageReader } from './read-message.ts';
 import { ReasoningReader } from './read-reasoning.ts';
-import { isObject, objectOf, objectsOf, textOf, wordOf } from './untrusted.ts';
 import { usageOf } from './usage.ts';
 
 const ADDED = 'response.output_item.added';

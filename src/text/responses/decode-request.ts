@@ -1,5 +1,6 @@
 import type { Effort } from '../../config/models.ts';
 import { checkBody } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import type {
   Json,
   NativePart,
@@ -11,7 +12,6 @@ import type {
 } from '../canonical.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { responsesRequest } from './request.ts';
-import { isObject } from './untrusted.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
 

@@ -1,3 +1,4 @@
+import { isObject, wordOf } from '../../schema/untrusted.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -14,7 +15,6 @@ import { isSealed, unseal } from '../proof.ts';
 import { invalid } from '../refusals.ts';
 import { isReference } from './items.ts';
 import { reasoningText } from './reasoning.ts';
-import { isObject, wordOf } from './untrusted.ts';
 
 type Role = Turn['role'];
 

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { objectOf, objectsOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
@@ -6,7 +7,6 @@ import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { seal } from '../proof.ts';
 import { answerHead, endingOf, responseError } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
-import { objectOf, objectsOf } from './untrusted.ts';
 import { usageBody } from './usage.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning' | 'tool';

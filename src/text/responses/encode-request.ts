@@ -1,3 +1,4 @@
+import { isObject } from '../../schema/untrusted.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -15,7 +16,6 @@ import { refuseKnobs, refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
-import { isObject } from './untrusted.ts';
 
 const OWN = 'responses';
 

@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import { choice, openObject } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 
 const text = v.string();
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 /** By the property `type`; `other` for what has a type of its own. */
 function byType(known: Readonly<Record<string, v.GenericSchema>>, other: v.GenericSchema) {

@@ -1,12 +1,11 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
 import { choice, openObject } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { field, integer, number } from '../../schema.ts';
 import { inputItem } from './items.ts';
 
 const text = v.string();
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 const functionTool = openObject({
   type: v.literal('function'),

@@ -1,5 +1,5 @@
+import { countOf, isObject, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
-import { countOf, isObject, objectOf } from './untrusted.ts';
 
 /** The usage that an answer tells; null where it tells none. */
 export function usageOf(value: unknown): Usage | null {
@@ -7,11 +7,11 @@ export function usageOf(value: unknown): Usage | null {
   const input = objectOf(value['input_tokens_details']);
   const { reasoning_tokens: reasoning } = objectOf(value['output_tokens_details']);
   return {
-    input: countOf(value['input_tokens']),
-    output: countOf(value['output_tokens']),
-    cachedInput: countOf(input['cached_tokens']),
-    cacheWrite: countOf(input['cache_write_tokens']),
-    reasoning: typeof reasoning === 'number' ? countOf(reasoning) : null,
+    input: countOf(value['input_tokens']) ?? 0,
+    output: countOf(value['output_tokens']) ?? 0,
+    cachedInput: countOf(input['cached_tokens']) ?? 0,
+    cacheWrite: countOf(input['cache_write_tokens']) ?? 0,
+    reasoning: countOf(reasoning),
   };
 }
 
