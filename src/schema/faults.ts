@@ -58,7 +58,8 @@ export function checkAll<Output>(
   }
   const parsed = v.safeParse(schema, value);
   if (parsed.success && faults.size === 0) return { output: parsed.output };
-  for (const { issue, path } of (parsed.issues ?? []).flatMap((issue) => told(issue))) {
+  for (const issue of parsed.issues ?? []) {
+    const path = (issue.path ?? []).map(({ key }) => key as string | number);
     if ([...path, ''].some((_, length) => lists.has(keyOf(path.slice(0, length))))) continue;
     const last = issue.path?.at(-1);
     const place = schemaAt(schema, value, path);
@@ -68,26 +69,17 @@ export function checkAll<Output>(
       add(path, `expected ${fieldFor('', place.key).expects} as its name`);
     } else {
       const { expects } = fieldFor('', place.schema);
-      const came = valueAt(value, path);
-      const structured = expects === 'an object' || expects === 'a list';
-      const what = structured && typeof came === 'string' ? 'a text' : show(came, path);
-      add(path, `expected ${expects}, received ${what}`);
+      add(path, mismatch(expects, valueAt(value, path), path, show));
     }
   }
   return { faults: [...faults.values()] };
 }
 
-/**
- * An issue with its whole path. That a union takes none of its options tells little: where one of them
- * takes this kind of value, what it says of the parts is told instead.
- */
-function told(
-  issue: v.BaseIssue<unknown>,
-  before: Path = [],
-): readonly { readonly issue: v.BaseIssue<unknown>; readonly path: Path }[] {
-  const path = [...before, ...(issue.path ?? []).map(({ key }) => key as string | number)];
-  const within = issue.type === 'union' ? issue.issues?.filter((one) => one.path?.length) : null;
-  return within?.length ? within.flatMap((one) => told(one, path)) : [{ issue, path }];
+/** That a value is not what was expected, the same words for every place. */
+export function mismatch(expects: string, came: unknown, path: Path, show: Show): string {
+  const structured = expects === 'an object' || expects === 'a list';
+  const what = structured && typeof came === 'string' ? 'a text' : show(came, path);
+  return `expected ${expects}, received ${what}`;
 }
 
 function unknown(name: string, known: readonly string[]): string {

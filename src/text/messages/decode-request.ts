@@ -1,6 +1,6 @@
+import { checkedBody } from '../../schema/body.ts';
 import type { Json, TextRequest } from '../canonical.ts';
 import { invalid } from '../refusals.ts';
-import { checkedBody } from '../request-body.ts';
 import { knobsOf, remainderOf } from './decode-knobs.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
 import { type MessagesRequest, messagesRequest } from './request.ts';

@@ -1,5 +1,5 @@
 import type { Effort } from '../../config/models.ts';
-import { checkBody } from '../../schema/choice.ts';
+import { checkedBody } from '../../schema/body.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type {
   Json,
@@ -152,8 +152,7 @@ const STREAM_OPTIONS = new Set(['include_obfuscation']);
  * @throws Failure invalid_request, `param` naming the field by its path
  */
 export function decodeRequest(value: unknown): TextRequest {
-  checkBody(responsesRequest, value);
-  const body = value as Json;
+  const body: Json = checkedBody(responsesRequest, value);
   const rest: Rest = { native: [], advice: [] };
   collectTop(body, rest);
   const tools = (body['tools'] ?? []) as readonly Json[];

@@ -277,7 +277,7 @@ describe('what it refuses, by path', () => {
   it.each<[body: unknown, param: string | null, message: string]>([
     [null, null, 'the body: expected an object, received null'],
     [[], null, 'the body: expected an object, received a list'],
-    ['text', null, 'the body: expected an object, received "text"'],
+    ['text', null, 'the body: expected an object, received a text'],
     [{ input: 'x' }, 'model', "model: expected a model's name, received nothing"],
     [{ model: '', input: 'x' }, 'model', 'model: expected a model\'s name, received ""'],
     [{ model: 'm' }, 'input', 'input: expected a text or a list of items, received nothing'],
@@ -393,7 +393,7 @@ describe('what it refuses, by path', () => {
     [
       { model: 'm', input: 'x', tools: [{ type: 'function', name: 'f', parameters: 'x' }] },
       'tools[0].parameters',
-      'tools[0].parameters: expected an object, received "x"',
+      'tools[0].parameters: expected an object, received a text',
     ],
     [
       { model: 'm', input: 'x', tools: [{ name: 'f' }] },
