@@ -7,6 +7,7 @@ import type { Dialect, EncodeContext, Observation } from './dialect.ts';
 import type { Outlet } from './outlet.ts';
 import { FrameStream } from './sse.ts';
 import type { Tally } from './tally.ts';
+import { truncatedAnswer } from './unusable-answer.ts';
 
 /** How chat says that nothing more comes; the other dialects have an event for that. */
 const DONE = '[DONE]';
@@ -97,11 +98,7 @@ export class Relay {
 
   #end(): void {
     if (!this.#finished) {
-      this.fail(
-        new Failure('network_error', 'the upstream ended its answer before it was whole', {
-          code: 'stream_truncated',
-        }),
-      );
+      this.fail(truncatedAnswer());
       return;
     }
     this.#ended = true;

@@ -54,7 +54,7 @@ export class Calls {
     if (call.closed) {
       return piece.trim() === ''
         ? null
-        : `more arguments came for the call ${call.id}, which was over`;
+        : `more arguments for the call ${call.id}, which was over`;
     }
     call.json += piece;
     this.#blocks.grown(call);

@@ -3,7 +3,8 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { citationObject, stopOf, untold } from './answer.ts';
+import { untranslatableBlock } from '../unusable-answer.ts';
+import { citationObject, stopOf } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
 import { frame } from './frame.ts';
 import { redactedOf, signatureOf } from './reasoning.ts';
@@ -76,7 +77,7 @@ export class MessagesEncoder implements EventEncoder {
       case 'tool-end':
         return this.#endTool();
       case 'native':
-        if (event.dialect !== 'messages') return this.#fail(untold());
+        if (event.dialect !== 'messages') return this.#fail(untranslatableBlock('messages', event));
         return this.#open(event.value as Json, '') + this.#close();
       case 'finish':
         return this.#finish(event);

@@ -1,4 +1,4 @@
-import { isObject } from '../../schema/untrusted.ts';
+import { isObject, parse } from '../../schema/untrusted.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type {
   Json,
@@ -138,12 +138,8 @@ function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
 }
 
 function inputOf(json: string, path: string): Json {
-  try {
-    const input: unknown = json.trim() === '' ? {} : JSON.parse(json);
-    if (isObject(input)) return input;
-  } catch {
-    // Told below, like JSON of another kind.
-  }
+  const input = json.trim() === '' ? {} : parse(json);
+  if (isObject(input)) return input;
   throw untranslatable(path, 'messages', 'its arguments must be the text of a JSON object');
 }
 

@@ -1,7 +1,8 @@
-import { Failure } from '../../failure.ts';
-import { isObject, objectOf, objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
+import type { Failure } from '../../failure.ts';
+import { isObject, objectOf, objectsOf, parse, textOf, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import type { Blocks, ItemReader } from './blocks.ts';
 import { isOwnCall } from './decode-turns.ts';
@@ -37,10 +38,6 @@ function impliedType(type: string, event: Json): string | null {
   return said ? 'message' : null;
 }
 
-function malformed(what: string): Failure {
-  return new Failure('service_error', `The provider sent ${what}`, { code: 'upstream_malformed' });
-}
-
 /** Makes TextEvents of the events of a responses upstream, or of its whole answer. */
 export class ResponsesDecoder implements EventDecoder {
   readonly #emit: (event: TextEvent) => void;
@@ -68,15 +65,9 @@ export class ResponsesDecoder implements EventDecoder {
 
   push(data: string): void {
     if (this.#over || data === '[DONE]') return;
-    let event: unknown;
-    try {
-      event = JSON.parse(data);
-    } catch {
-      this.#fail(malformed('an event that is not JSON'));
-      return;
-    }
+    const event = parse(data);
     if (!isObject(event)) {
-      this.#fail(malformed('an event that is not an object'));
+      this.#fail(invalidAnswer('an event that is no JSON object'));
       return;
     }
     this.#take(textOf(event['type']), event);
@@ -85,7 +76,7 @@ export class ResponsesDecoder implements EventDecoder {
   whole(body: unknown): void {
     if (this.#over) return;
     if (!isObject(body)) {
-      this.#fail(malformed('an answer that is not an object'));
+      this.#fail(invalidAnswer('an answer that is no JSON object'));
       return;
     }
     if (!Array.isArray(body['output'])) {
@@ -93,7 +84,7 @@ export class ResponsesDecoder implements EventDecoder {
         this.#fail(upstreamFailure(null, body));
         return;
       }
-      this.#fail(malformed('an answer without output'));
+      this.#fail(invalidAnswer('an answer without output'));
       return;
     }
     this.#start(body);
@@ -102,11 +93,7 @@ export class ResponsesDecoder implements EventDecoder {
 
   end(): void {
     if (this.#over) return;
-    this.#fail(
-      new Failure('network_error', 'The provider stopped before its answer was whole', {
-        code: 'stream_truncated',
-      }),
-    );
+    this.#fail(truncatedAnswer());
   }
 
   #take(type: string, event: Json): void {
@@ -246,7 +233,7 @@ export class ResponsesDecoder implements EventDecoder {
     this.#fail(
       status === 'failed'
         ? upstreamFailure(null, { error: response['error'] })
-        : malformed(`an answer that is ${status}`),
+        : invalidAnswer(`an answer that is ${status}`),
     );
   }
 

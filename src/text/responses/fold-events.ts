@@ -1,6 +1,6 @@
-import { Failure } from '../../failure.ts';
 import type { Json, TextEvent } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { truncatedAnswer } from '../unusable-answer.ts';
 import { ResponsesEncoder } from './encode-events.ts';
 
 /**
@@ -16,7 +16,5 @@ export function foldEvents(
   for (const event of choices[0] ?? []) encoder.push(event);
   if (encoder.failure) throw encoder.failure;
   if (encoder.answer) return encoder.answer;
-  throw new Failure('network_error', 'The provider stopped before its answer was whole', {
-    code: 'stream_truncated',
-  });
+  throw truncatedAnswer();
 }
