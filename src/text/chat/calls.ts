@@ -52,9 +52,7 @@ export class Calls {
       return null;
     }
     if (call.closed) {
-      return piece.trim() === ''
-        ? null
-        : `more arguments for the call ${call.id}, which was over`;
+      return piece.trim() === '' ? null : `more arguments for the call ${call.id}, which was over`;
     }
     call.json += piece;
     this.#blocks.grown(call);

@@ -1,4 +1,5 @@
 import { received } from '../../schema.ts';
+import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -86,20 +87,6 @@ function decodeContent(content: unknown, path: string, findings: Findings): read
   if (typeof content === 'string') return [{ type: 'text', path, text: content }];
   const parts = (content ?? []) as readonly Json[];
   return parts.map((part, index) => decodePart(part, `${path}[${index}]`, findings));
-}
-
-/** Arguments as the text of a JSON object. */
-function argumentsOf(text: string | null | undefined, path: string): string {
-  const trimmed = (text ?? '').trim();
-  if (trimmed === '') return '{}';
-  let value: unknown;
-  try {
-    value = JSON.parse(trimmed);
-  } catch {
-    // Told below, as what is JSON but no object.
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text!;
-  throw invalid(path, `expected the text of a JSON object, received ${received(text)}`);
 }
 
 interface Call extends Json {

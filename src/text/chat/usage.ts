@@ -1,5 +1,6 @@
 import { countOf, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
+import { integersOf } from '../usage.ts';
 
 /**
  * Tokens as a provider counts them in this dialect; null where it tells nothing.
@@ -29,18 +30,6 @@ export function usageOf(value: unknown, before: Usage | null = null): Usage | nu
       0,
     cacheWrite: countOf(prompt['cache_write_tokens']) ?? before?.cacheWrite ?? 0,
     reasoning: countOf(completion['reasoning_tokens']) ?? before?.reasoning ?? null,
-  };
-}
-
-/** The six integers of interface part 2.2. */
-function integersOf({ input, output, cachedInput }: Usage) {
-  return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    input_tokens: input,
-    output_tokens: output,
-    cached_input_tokens: cachedInput,
   };
 }
 

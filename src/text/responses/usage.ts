@@ -1,5 +1,6 @@
 import { countOf, isObject, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
+import { integersOf } from '../usage.ts';
 
 /** The usage that an answer tells; null where it tells none. */
 export function usageOf(value: unknown): Usage | null {
@@ -15,22 +16,10 @@ export function usageOf(value: unknown): Usage | null {
   };
 }
 
-/** The six integers of interface part 2.2. */
-function plainUsage({ input, output, cachedInput }: Usage) {
-  return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    input_tokens: input,
-    output_tokens: output,
-    cached_input_tokens: cachedInput,
-  };
-}
-
 /** The usage of an answer in its own terms, and in those of interface part 2.2 beside them. */
 export function usageBody(usage: Usage): Json {
   return {
-    ...plainUsage(usage),
+    ...integersOf(usage),
     input_tokens_details: {
       cached_tokens: usage.cachedInput,
       cache_write_tokens: usage.cacheWrite,
@@ -44,7 +33,7 @@ export function completedUsage(told: Json, usage: Usage): Json {
   const { total_tokens: total } = told;
   return {
     ...told,
-    ...plainUsage(usage),
+    ...integersOf(usage),
     ...(typeof total === 'number' && { total_tokens: total }),
   };
 }

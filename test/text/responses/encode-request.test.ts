@@ -3,6 +3,7 @@ import type { Json, Part, TextRequest, Turn } from '../../../src/text/canonical.
 import type { Target } from '../../../src/text/dialect.ts';
 import { seal } from '../../../src/text/proof.ts';
 import { responses } from '../../../src/text/responses.ts';
+import { turn } from '../request.ts';
 import { documents } from './documents.ts';
 
 const target: Target = {
@@ -13,15 +14,6 @@ const target: Target = {
   maxOutputTokens: null,
 };
 
-const turn = (role: Turn['role'], parts: readonly Part[], more: Partial<Turn> = {}): Turn => ({
-  role,
-  parts,
-  path: 'messages[0]',
-  name: null,
-  partial: false,
-  tools: null,
-  ...more,
-});
 const text = (said: string): Part => ({ type: 'text', path: 'messages[0].content', text: said });
 const call: Part = {
   type: 'tool-call',
