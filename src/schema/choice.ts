@@ -78,6 +78,19 @@ export function textOrList<const List extends v.GenericSchema>(expects: string, 
   });
 }
 
+/** One of some words, or an object instead of them. */
+export function wordOrObject<
+  const Words extends readonly string[],
+  const Schema extends v.GenericSchema,
+>(words: Words, object: Schema) {
+  const word = v.picklist(words);
+  const expects = `one of ${words.join(', ')}, or an object with a type`;
+  return choice(expects, [word, object], (value) => {
+    if (isObject(value)) return object;
+    return typeof value === 'string' ? word : null;
+  });
+}
+
 /**
  * An object with properties beyond those that are named. Valibot alone takes lists for objects, too,
  * and copies what it has checked: here what is right is looked at only, and stays what it is.

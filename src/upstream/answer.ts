@@ -119,16 +119,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
     });
   }
 
-  async bytes(limit: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    await this.read((chunk) => {
-      size += chunk.length;
-      if (size > limit) throw tooLarge(this.#host, limit);
-      chunks.push(chunk);
-      return true;
-    });
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+  bytes(limit: number): Promise<Buffer> {
+    return bytesOf(this, this.#host, limit);
   }
 
   resume(): void {
@@ -221,7 +213,24 @@ function limitAfter(start: number, limit: number): number {
   return limit === 0 ? Infinity : start + limit;
 }
 
-export function tooLarge(host: string, limit: number): Failure {
+/** All of an answer. @throws Failure where it has more bytes than the limit */
+export async function bytesOf(
+  answer: Pick<Exchange, 'read'>,
+  host: string,
+  limit: number,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  await answer.read((chunk) => {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(host, limit);
+    chunks.push(chunk);
+    return true;
+  });
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+}
+
+function tooLarge(host: string, limit: number): Failure {
   return new Failure('service_error', `The answer of ${host} has over ${limit} bytes`, {
     code: 'upstream_answer_too_large',
   });

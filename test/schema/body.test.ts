@@ -2,22 +2,22 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../src/failure.ts';
 import { checkedBody } from '../../src/schema/body.ts';
-import { choice, choiceBy, openChoiceBy, openObject, textOrList } from '../../src/schema/choice.ts';
+import {
+  choiceBy,
+  openChoiceBy,
+  openObject,
+  textOrList,
+  wordOrObject,
+} from '../../src/schema/choice.ts';
 import { integer } from '../../src/schema.ts';
 
 const text = openObject({ type: v.literal('text'), text: v.string() });
 const other = openObject({ type: v.string() });
-const word = v.picklist(['auto', 'none']);
 
 const schema = openObject({
   content: textOrList('a text or a list of blocks', v.array(openChoiceBy('type', { text }, other))),
   role: v.nullish(choiceBy('type', { text, alias: text })),
-  choice: v.nullish(
-    choice('one of auto, none, or an object', [word, other], (value) => {
-      if (typeof value === 'object' && value !== null) return other;
-      return typeof value === 'string' ? word : null;
-    }),
-  ),
+  choice: v.nullish(wordOrObject(['auto', 'none'], other)),
   stops: v.nullish(v.pipe(v.array(v.string()), v.maxLength(2), v.metadata({ expects: 'two' }))),
   limit: v.nullish(integer(1)),
 });
@@ -83,7 +83,7 @@ describe('a body', () => {
     [
       { content: '', choice: 5 },
       'choice',
-      'choice: expected one of auto, none, or an object, received 5',
+      'choice: expected one of auto, none, or an object with a type, received 5',
     ],
     [{ content: '', stops: ['', '', ''] }, 'stops', 'stops: expected two, received a list'],
     [{ content: '', stops: ['', 7] }, 'stops[1]', 'stops[1]: expected a text, received 7'],

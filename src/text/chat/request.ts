@@ -1,6 +1,13 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { choice, choiceBy, openChoiceBy, openObject, textOrList } from '../../schema/choice.ts';
+import {
+  choice,
+  choiceBy,
+  openChoiceBy,
+  openObject,
+  textOrList,
+  wordOrObject,
+} from '../../schema/choice.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { field, integer, number } from '../../schema.ts';
 
@@ -100,18 +107,13 @@ const message = choiceBy('role', {
   tool: toolMessage,
 });
 
-const choiceWord = v.picklist(['auto', 'none', 'required']);
 const functionChoice = openObject({
   type: v.literal('function'),
   function: openObject({ name: text }),
 });
-const toolChoice = choice(
-  'one of auto, none, required, or an object with a type',
-  [choiceWord, functionChoice, other],
-  (value) => {
-    if (!isObject(value)) return typeof value === 'string' ? choiceWord : null;
-    return value['type'] === 'function' ? functionChoice : other;
-  },
+const toolChoice = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice }, other),
 );
 
 const schemaFormat = openObject({

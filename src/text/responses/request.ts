@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { choice, openChoiceBy, openObject, textOrList } from '../../schema/choice.ts';
-import { isObject } from '../../schema/untrusted.ts';
+import { openChoiceBy, openObject, textOrList, wordOrObject } from '../../schema/choice.ts';
 import { field, integer, number } from '../../schema.ts';
 import { inputItem } from './items.ts';
 
@@ -17,16 +16,11 @@ const functionTool = openObject({
 const nativeTool = openObject({ type: text });
 const tool = openChoiceBy('type', { function: functionTool }, nativeTool);
 
-const choiceWord = v.picklist(['auto', 'none', 'required']);
 const functionChoice = openObject({ type: v.literal('function'), name: text });
 const nativeChoice = openObject({ type: text });
-const toolChoice = choice(
-  'one of auto, none, required, or an object with a type',
-  [choiceWord, functionChoice, nativeChoice],
-  (value) => {
-    if (!isObject(value)) return typeof value === 'string' ? choiceWord : null;
-    return value['type'] === 'function' ? functionChoice : nativeChoice;
-  },
+const toolChoice = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice }, nativeChoice),
 );
 
 const schemaFormat = openObject({
