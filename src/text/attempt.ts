@@ -1,4 +1,9 @@
-import { maxOutputTokensOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import {
+  maxOutputTokensOf,
+  reasoningOf,
+  type TextModel,
+  type TextRoute,
+} from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
@@ -78,6 +83,7 @@ export class Attempt {
       provider: name,
       model,
       rules: entry.rules ?? null,
+      reasons: reasoningOf(entry).supported_efforts.length > 0,
       maxOutputTokens: maxOutputTokensOf(entry),
     };
     if (provider.kind === 'sandbox') return this.#sandbox(target, remaining);

@@ -19,12 +19,6 @@ import { isObject } from './untrusted.ts';
 
 const OWN = 'responses';
 
-/**
- * Models of OpenAI that never reason, and answer 400 where they are asked for encrypted reasoning.
- * Everybody else is asked, since a model reasons by default where it can.
- */
-const NEVER_REASONS = /^(?:openai\/)?(?:gpt-(?:3|4|5-chat)|chatgpt-)/;
-
 /** Labels that chat completions and responses share word by word. */
 const SHARED = [
   'metadata',
@@ -88,9 +82,10 @@ function refuseUnsayable(request: TextRequest): void {
 /** From any other format. */
 function translate(request: TextRequest, target: Target): Json {
   refuseUnsayable(request);
-  const { format, verbosity, reasoning } = request;
+  const { format, verbosity } = request;
   const include = [
-    ...(NEVER_REASONS.test(target.model) ? [] : ['reasoning.encrypted_content']),
+    // What does not reason refuses to be asked for it.
+    ...(target.reasons ? ['reasoning.encrypted_content'] : []),
     ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
   const shared: Record<string, unknown> = {};
