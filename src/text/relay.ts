@@ -27,8 +27,8 @@ export class Relay {
   readonly #frames = new FrameStream();
   /** Nothing that matters can come any more. */
   #ended = false;
-  /** The model has said all. */
-  #finished = false;
+  /** Answers of which the model has not said all: as many as were asked for. */
+  #open: number;
   #committed = false;
   /** The last frame that was passed on, for what must go on counting after it. */
   #last: Buffer | string = '';
@@ -42,6 +42,7 @@ export class Relay {
     this.#context = context;
     this.#outlet = outlet;
     this.#tally = tally;
+    this.#open = context.request.n ?? 1;
   }
 
   get committed(): boolean {
@@ -81,7 +82,7 @@ export class Relay {
   }
 
   #end(): void {
-    if (!this.#finished) {
+    if (this.#open > 0) {
       this.fail(
         new Failure('network_error', 'the upstream ended its answer before it was whole', {
           code: 'stream_truncated',
@@ -130,7 +131,7 @@ export class Relay {
     const whole = `${frame}\n\n`;
     if (data === DONE) {
       // Without a reason why it finished there is at least the word that it did.
-      this.#finished = true;
+      this.#open = 0;
       this.#ended = true;
       return whole;
     }
@@ -148,8 +149,8 @@ export class Relay {
       this.#tally.usage(seen.usage);
     }
     if (seen.terminal) {
-      if (!this.#finished) this.#tally.finish();
-      this.#finished = true;
+      this.#open -= 1;
+      if (this.#open === 0) this.#tally.finish();
       if (this.#dialect.name !== 'chat') this.#ended = true;
     }
     if (seen.usageOnly && !this.#context.request.includeUsage) return '';
