@@ -13,6 +13,15 @@ const DONE = '[DONE]';
 /** What ends a frame: a blank line, however lines end. */
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
 
+interface RelayOptions {
+  readonly dialect: Dialect;
+  readonly context: EncodeContext;
+  readonly outlet: Outlet;
+  readonly tally: Tally;
+  /** A failure without what no client may know. */
+  readonly clean: (failure: Failure) => Failure;
+}
+
 /**
  * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came, as soon
  * as they are there. Only those that tell the usage, an end or a failure are looked at.
@@ -24,11 +33,14 @@ export class Relay {
   readonly #context: EncodeContext;
   readonly #outlet: Outlet;
   readonly #tally: Tally;
+  readonly #clean: (failure: Failure) => Failure;
+  /** Answers of which the end has not been seen. */
+  #open: number;
   readonly #frames = new FrameStream();
   /** Nothing that matters can come any more. */
   #ended = false;
-  /** Answers of which the model has not said all: as many as were asked for. */
-  #open: number;
+  /** The model has said all. */
+  #finished = false;
   #committed = false;
   /** The last frame that was passed on, for what must go on counting after it. */
   #last: Buffer | string = '';
@@ -37,11 +49,12 @@ export class Relay {
   /** What the stream told of it so far. */
   #usage: Usage | null = null;
 
-  constructor(dialect: Dialect, context: EncodeContext, outlet: Outlet, tally: Tally) {
+  constructor({ dialect, context, outlet, tally, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
     this.#outlet = outlet;
     this.#tally = tally;
+    this.#clean = clean;
     this.#open = context.request.n ?? 1;
   }
 
@@ -70,10 +83,10 @@ export class Relay {
   fail(failure: Failure): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.failure = failure;
+    this.failure = this.#clean(failure);
     if (!this.#committed) return;
     this.#outlet.write(
-      this.#dialect.failFrames(failure, {
+      this.#dialect.failFrames(this.failure, {
         context: this.#context,
         first: this.#first,
         last: this.#last.toString(),
@@ -82,7 +95,7 @@ export class Relay {
   }
 
   #end(): void {
-    if (this.#open > 0) {
+    if (!this.#finished) {
       this.fail(
         new Failure('network_error', 'the upstream ended its answer before it was whole', {
           code: 'stream_truncated',
@@ -131,7 +144,7 @@ export class Relay {
     const whole = `${frame}\n\n`;
     if (data === DONE) {
       // Without a reason why it finished there is at least the word that it did.
-      this.#open = 0;
+      this.#finished = true;
       this.#ended = true;
       return whole;
     }
@@ -150,7 +163,10 @@ export class Relay {
     }
     if (seen.terminal) {
       this.#open -= 1;
-      if (this.#open === 0) this.#tally.finish();
+      if (this.#open === 0) {
+        this.#tally.finish();
+        this.#finished = true;
+      }
       if (this.#dialect.name !== 'chat') this.#ended = true;
     }
     if (seen.usageOnly && !this.#context.request.includeUsage) return '';
