@@ -1,11 +1,16 @@
-import { maxOutputTokensOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import {
+  maxOutputTokensOf,
+  reasoningOf,
+  type TextModel,
+  type TextRoute,
+} from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
 import { isEventStream, parse, readEvents, readJson } from './answer.ts';
 import type { TextCall } from './call.ts';
-import type { Json } from './canonical.ts';
+import type { Json, TextEvent } from './canonical.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
@@ -16,7 +21,7 @@ import type { Ruled } from './rules.ts';
 import { answerFromSandbox } from './sandbox/sandbox.ts';
 import type { Tally } from './tally.ts';
 import { namesOf } from './tool-names.ts';
-import { upstreamFailure } from './upstream-failure.ts';
+import { upstreamFailure, withoutKey } from './upstream-failure.ts';
 
 /** How a try ended of which the client has been told something. */
 export interface Outcome {
@@ -33,6 +38,15 @@ interface AttemptOptions {
   readonly config: Config;
   readonly tally: Tally;
   readonly signal: AbortSignal;
+}
+
+/** One answer that is being read. */
+interface Reading {
+  readonly target: Target;
+  readonly receiver: StreamReceiver | WholeReceiver;
+  readonly choice: number;
+  /** What no failure may tell. */
+  readonly secret: string | undefined;
 }
 
 /** The largest answer that says why a request failed. */
@@ -69,14 +83,19 @@ export class Attempt {
       provider: name,
       model,
       rules: entry.rules ?? null,
+      reasons: reasoningOf(entry).supported_efforts.length > 0,
       maxOutputTokens: maxOutputTokensOf(entry),
     };
-    if (provider.kind === 'sandbox') return this.#sandbox(target);
+    if (provider.kind === 'sandbox') return this.#sandbox(target, remaining);
     const route = { provider: name, model, weight: 0, ...(dialect && { dialect }) };
     const spoken = { ...target, dialect: dialectOf(route, provider, request.dialect) };
     const timeouts = { ...config.routing.timeouts, total: Math.max(1, remaining) };
-    if (canPass(request, spoken)) return this.#pass(provider, spoken, timeouts);
-    return this.#translate(provider, spoken, timeouts);
+    const go = canPass(request, spoken) ? this.#pass : this.#translate;
+    try {
+      return await go.call(this, provider, spoken, timeouts);
+    } catch (error) {
+      throw error instanceof Failure ? withoutKey(error, provider.apiKey) : error;
+    }
   }
 
   async #open(
@@ -111,7 +130,9 @@ export class Attempt {
     const exchange = await this.#open(provider, target, body, { timeouts, signal });
     if (isEventStream(exchange) !== request.stream) {
       // It gives a stream where none was asked for, or none where one was.
-      return this.#receive(1, (receiver) => this.#read(exchange, target, receiver, 0));
+      return this.#receive(1, (receiver) =>
+        this.#read(exchange, { target, receiver, choice: 0, secret: provider.apiKey }),
+      );
     }
     const dialect = DIALECTS[target.dialect];
     if (!request.stream) {
@@ -120,7 +141,9 @@ export class Attempt {
       tally.finish();
       return { body: JSON.stringify(answer), failure: null };
     }
-    const relay = new Relay(dialect, this.#context, call.outlet, tally);
+    const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
+    const { outlet } = call;
+    const relay = new Relay({ dialect, context: this.#context, outlet, tally, clean });
     try {
       await relay.run(exchange);
     } catch (error) {
@@ -140,40 +163,46 @@ export class Attempt {
     const choices = ruled.request.n ?? 1;
     const request = { ...ruled.request, n: null };
     const body = DIALECTS[target.dialect].encodeRequest(request, target);
-    this.#announce(body);
+    this.#announce(body, target);
     return this.#receive(choices, async (receiver, choice, siblings) => {
       const either = choices === 1 ? signal : AbortSignal.any([signal, siblings]);
       const exchange = await this.#open(provider, target, body, { timeouts, signal: either });
-      await this.#read(exchange, target, receiver, choice);
+      await this.#read(exchange, { target, receiver, choice, secret: provider.apiKey });
     });
   }
 
-  async #sandbox(target: Target): Promise<Outcome> {
+  async #sandbox(target: Target, remaining: number): Promise<Outcome> {
     const { ruled, signal, call } = this.#options;
-    return this.#receive(ruled.request.n ?? 1, async (receiver, choice) => {
-      await answerFromSandbox(ruled.request, target, {
-        signal,
-        emit: (event) => {
-          receiver.push(event, choice);
-          return receiver.flush() ? undefined : call.outlet.drained();
-        },
+    const late = new AbortController();
+    const either = AbortSignal.any([signal, late.signal]);
+    const timer = setTimeout(() => late.abort(sandboxIsLate()), remaining);
+    try {
+      return await this.#receive(ruled.request.n ?? 1, async (receiver, choice) => {
+        await answerFromSandbox(ruled.request, target, {
+          signal: either,
+          emit: (event) => {
+            receiver.push(event, choice);
+            return receiver.flush() ? undefined : call.outlet.drained();
+          },
+        });
       });
-    });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Reads one answer into a receiver. */
-  async #read(
-    exchange: Exchange,
-    target: Target,
-    receiver: StreamReceiver | WholeReceiver,
-    choice: number,
-  ): Promise<void> {
+  async #read(exchange: Exchange, { target, receiver, choice, secret }: Reading): Promise<void> {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
+    const told = (failure: Failure): TextEvent => ({
+      type: 'error',
+      failure: withoutKey(failure, secret),
+    });
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
-      receiver.push(event, choice);
+      receiver.push(event.type === 'error' ? told(event.failure) : event, choice);
     });
     const outlet = ruled.request.stream ? call.outlet : null;
     try {
@@ -223,11 +252,17 @@ export class Attempt {
   }
 
   /** Tells the client what advice of its own was left out. */
-  #announce(body: Json): void {
+  #announce(body: Json, { dialect }: Target): void {
     const { call, ruled } = this.#options;
-    const ignored = ruled.request.advice.filter((path) => body[path] === undefined);
+    const ignored = ruled.request.advice.filter((path) => {
+      return body[path] === undefined && !(dialect !== 'messages' && path.endsWith('.detail'));
+    });
     if (ignored.length === 0) return;
     const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
     call.outlet.announce(IGNORED, shown.join(', ').slice(0, 1000));
   }
+}
+
+function sandboxIsLate(): Failure {
+  return new Failure('timeout', 'the sandbox did not answer in time', { code: 'total_timeout' });
 }

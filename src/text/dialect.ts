@@ -9,6 +9,8 @@ export interface Target {
   /** What the provider calls the model. */
   readonly model: string;
   readonly rules: 'fixed-reasoning' | null;
+  /** Whether the catalog says that the model reasons. */
+  readonly reasons: boolean;
   /** The most that the model writes; null where nobody says. */
   readonly maxOutputTokens: number | null;
 }

@@ -31,6 +31,9 @@ export interface TextGatewayOptions {
   readonly observer: TextObserver;
 }
 
+/** No number of failures makes a route rest. */
+const NEVER = { after: 0, for: 0 };
+
 /** What stays the same for a request, whatever route it takes. */
 interface Job {
   readonly id: string;
@@ -148,11 +151,15 @@ export class TextGateway {
     job: Job,
     route: TextRoute,
     name: string,
-    { routing }: Config,
+    { routing, providers }: Config,
   ): Promise<Outcome | Failure> {
     const { tried } = this.#options.observer;
+    // What fails there was asked to fail.
+    const isSandbox = providers[route.provider]?.kind === 'sandbox';
+    const cooldown = isSandbox ? NEVER : routing.cooldown;
+    const retries = isSandbox ? 0 : routing.retries;
     for (let tries = 0; ; tries += 1) {
-      const tell = this.#health.begin(name, routing.cooldown);
+      const tell = this.#health.begin(name, cooldown);
       let failure: Failure;
       try {
         const outcome = await job.attempt.run(route, job.deadline - performance.now());
@@ -169,7 +176,7 @@ export class TextGateway {
       tried(route.provider, failure.type);
       if (!isRoutable(failure)) throw failure;
       job.tally.forget();
-      const again = isRetriable(failure) && tries < routing.retries;
+      const again = isRetriable(failure) && tries < retries;
       if (!again || this.#health.restOf(name) > 0) return failure;
       if (!(await pauseBefore(tries + 1, failure, job))) return failure;
     }

@@ -52,11 +52,6 @@ export function propertiesOf(dialect: DialectName, knob: Knob): readonly string[
   return (KNOBS[dialect][knob] ?? []).map((path) => path.split('.')[0]!);
 }
 
-/** Whether a dialect has a word for a knob. */
-export function hasKnob(dialect: DialectName, knob: Knob): boolean {
-  return KNOBS[dialect][knob] !== undefined;
-}
-
 /** Where the client turned a knob: the path that it used. */
 export function pathOf({ dialect, body }: TextRequest, knob: Knob): string {
   const paths = KNOBS[dialect][knob] ?? [knob];

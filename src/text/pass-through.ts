@@ -10,10 +10,13 @@ export function canPass(request: TextRequest, target: Target): boolean {
   return !request.turns.some(({ parts }) => parts.some((part) => isForeign(part, target)));
 }
 
-/** Reasoning that was sealed for the client is another's; what has no proof, Anthropic does not take. */
+/**
+ * Reasoning that was sealed for the client is another's. What has no proof was made here, or by an
+ * upstream of chat: no other knows it.
+ */
 function isForeign(part: Part, { dialect }: Target): boolean {
   if (part.type !== 'reasoning') return false;
-  return part.proof === null ? dialect === 'messages' : part.proof.provider !== null;
+  return part.proof === null ? dialect !== 'chat' : part.proof.provider !== null;
 }
 
 /** The client's own body with the upstream's name of the model and what the model's rules have turned. */

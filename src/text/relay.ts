@@ -13,6 +13,15 @@ const DONE = '[DONE]';
 /** What ends a frame: a blank line, however lines end. */
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
 
+interface RelayOptions {
+  readonly dialect: Dialect;
+  readonly context: EncodeContext;
+  readonly outlet: Outlet;
+  readonly tally: Tally;
+  /** A failure without what no client may know. */
+  readonly clean: (failure: Failure) => Failure;
+}
+
 /**
  * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came, as soon
  * as they are there. Only those that tell the usage, an end or a failure are looked at.
@@ -24,6 +33,9 @@ export class Relay {
   readonly #context: EncodeContext;
   readonly #outlet: Outlet;
   readonly #tally: Tally;
+  readonly #clean: (failure: Failure) => Failure;
+  /** Answers of which the end has not been seen. */
+  #open: number;
   readonly #frames = new FrameStream();
   /** Nothing that matters can come any more. */
   #ended = false;
@@ -37,11 +49,13 @@ export class Relay {
   /** What the stream told of it so far. */
   #usage: Usage | null = null;
 
-  constructor(dialect: Dialect, context: EncodeContext, outlet: Outlet, tally: Tally) {
+  constructor({ dialect, context, outlet, tally, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
     this.#outlet = outlet;
     this.#tally = tally;
+    this.#clean = clean;
+    this.#open = context.request.n ?? 1;
   }
 
   get committed(): boolean {
@@ -69,10 +83,10 @@ export class Relay {
   fail(failure: Failure): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.failure = failure;
+    this.failure = this.#clean(failure);
     if (!this.#committed) return;
     this.#outlet.write(
-      this.#dialect.failFrames(failure, {
+      this.#dialect.failFrames(this.failure, {
         context: this.#context,
         first: this.#first,
         last: this.#last.toString(),
@@ -148,8 +162,11 @@ export class Relay {
       this.#tally.usage(seen.usage);
     }
     if (seen.terminal) {
-      if (!this.#finished) this.#tally.finish();
-      this.#finished = true;
+      this.#open -= 1;
+      if (this.#open === 0) {
+        this.#tally.finish();
+        this.#finished = true;
+      }
       if (this.#dialect.name !== 'chat') this.#ended = true;
     }
     if (seen.usageOnly && !this.#context.request.includeUsage) return '';

@@ -323,3 +323,18 @@ function hopeOf({ type, code }: Failure): Hope {
   // A code that the upstream chose cannot make a fault of the request anybody else's.
   return byType.elsewhere ? (HOPE_BY_CODE.get(code ?? '') ?? byType) : byType;
 }
+
+/** A failure that does not tell the provider's key, wherever in a stream it was found. */
+export function withoutKey(failure: Failure, secret: string | undefined): Failure {
+  const message = withoutSecret(failure.message, secret);
+  const param = failure.param === null ? null : withoutSecret(failure.param, secret);
+  if (message === failure.message && param === failure.param) return failure;
+  const { type, code, status, retryAfter, cause } = failure;
+  return new Failure(type, message, {
+    status,
+    cause,
+    ...(param !== null && { param }),
+    ...(code !== null && { code }),
+    ...(retryAfter !== null && { retryAfter }),
+  });
+}

@@ -23,7 +23,7 @@ export const PAIRS: readonly (readonly [DialectName, DialectName])[] = DIALECTS.
 export const FOREIGN = PAIRS.filter(([client, upstream]) => client !== upstream);
 
 /** Credits per million tokens, so that one token of output costs 0.01. */
-export const PRICE = { input: 1000, cachedInput: 100, output: 10_000 } as const;
+const PRICE = { input: 1000, cachedInput: 100, output: 10_000 } as const;
 
 const REASONING = {
   supported_efforts: ['none', 'low', 'medium', 'high', 'xhigh'],

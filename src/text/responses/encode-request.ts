@@ -19,12 +19,6 @@ import { isObject } from './untrusted.ts';
 
 const OWN = 'responses';
 
-/**
- * Models of OpenAI that never reason, and answer 400 where they are asked for encrypted reasoning.
- * Everybody else is asked, since a model reasons by default where it can.
- */
-const NEVER_REASONS = /^(?:openai\/)?(?:gpt-(?:3|4|5-chat)|chatgpt-)/;
-
 /** Labels that chat completions and responses share word by word. */
 const SHARED = [
   'metadata',
@@ -88,9 +82,10 @@ function refuseUnsayable(request: TextRequest): void {
 /** From any other format. */
 function translate(request: TextRequest, target: Target): Json {
   refuseUnsayable(request);
-  const { format, verbosity, reasoning } = request;
+  const { format, verbosity } = request;
   const include = [
-    ...(NEVER_REASONS.test(target.model) ? [] : ['reasoning.encrypted_content']),
+    // What does not reason refuses to be asked for it.
+    ...(target.reasons ? ['reasoning.encrypted_content'] : []),
     ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
   const shared: Record<string, unknown> = {};
@@ -117,13 +112,7 @@ function translate(request: TextRequest, target: Target): Json {
         ...(verbosity !== null && { verbosity }),
       },
     }),
-    ...(reasoning !== null &&
-      (reasoning.effort ?? reasoning.summary) !== null && {
-        reasoning: {
-          ...(reasoning.effort !== null && { effort: reasoning.effort }),
-          ...(reasoning.summary !== null && { summary: reasoning.summary }),
-        },
-      }),
+    ...encodeReasoning(request),
     ...(include.length > 0 && { include }),
     ...shared,
     // What comes back holds everything, so that nothing need be kept upstream.
@@ -212,4 +201,16 @@ function replay(request: TextRequest, target: Target): Json {
  */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   return request.dialect === OWN ? replay(request, target) : translate(request, target);
+}
+
+/** How much to reason, and how that is told: who asks for thinking in messages wants to read it. */
+function encodeReasoning({ dialect, reasoning }: TextRequest): Json {
+  if (reasoning === null) return {};
+  const { effort } = reasoning;
+  const thinks = dialect === 'messages' && effort !== null && effort !== 'none';
+  const summary = reasoning.summary ?? (thinks ? 'auto' : null);
+  if (effort === null && summary === null) return {};
+  return {
+    reasoning: { ...(effort !== null && { effort }), ...(summary !== null && { summary }) },
+  };
 }
