@@ -14,6 +14,10 @@ const PORTKEY = '@portkey-ai/gateway';
 /** Peers from the registry, at exact versions so that the figures of two runs can be compared. */
 export const packages: Readonly<Record<string, string>> = {
   [PORTKEY]: '1.15.2',
+  // As Portkey's own lock file has them; with newer ones it answers streams with 500
+  // (Portkey-AI/gateway#1389).
+  '@hono/node-server': '1.13.5',
+  '@hono/node-ws': '1.2.0',
   ...(wrk.file === undefined ? { autocannon: '8.0.0' } : {}),
 };
 
