@@ -1,5 +1,6 @@
 import type { Exchange } from '../upstream/exchange.ts';
 import type { EventDecoder } from './dialect.ts';
+import { parseJson } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import type { Receiver } from './receivers.ts';
 import { EventStream } from './sse.ts';
@@ -29,10 +30,10 @@ export async function readJson(exchange: Exchange): Promise<Readonly<Record<stri
   return body as Readonly<Record<string, unknown>>;
 }
 
-/** JSON as a value; undefined where it is none. */
+/** JSON that others wrote as a value; undefined where it is none. */
 export function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

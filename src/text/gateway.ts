@@ -1,6 +1,7 @@
 import { findModel, routesOf, type TextModel, type TextRoute } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { formatPath } from '../schema/faults.ts';
 import type { Store } from '../store/store.ts';
 import type { Upstream } from '../upstream.ts';
 import { Attempt, type Outcome } from './attempt.ts';
@@ -8,9 +9,11 @@ import type { TextCall } from './call.ts';
 import type { Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
 import { RouteHealth } from './health.ts';
+import { DEEPEST, isTooDeep } from './json.ts';
 import { Meter } from './metering.ts';
 import { pauseBefore } from './patience.ts';
 import { invalid } from './refusals.ts';
+import { isObject } from './request-body.ts';
 import { applyRules } from './rules.ts';
 import { Tally } from './tally.ts';
 import { isRetriable, isRoutable } from './upstream-failure.ts';
@@ -72,6 +75,7 @@ export class TextGateway {
   async answer(call: TextCall): Promise<string | null> {
     const config = this.#options.config();
     const { holder } = call;
+    refuseTooDeep(call.body);
     const asked = DIALECTS[call.dialect].decodeRequest(call.body);
     const id = asked.model;
     const model = findModel(config, id, holder.key.models);
@@ -191,6 +195,15 @@ export class TextGateway {
       if (!again || this.#health.restOf(name) > 0) return failure;
       if (!(await pauseBefore(tries + 1, failure, job))) return failure;
     }
+  }
+}
+
+/** @throws Failure invalid_request, `param` naming the property that has too many levels */
+function refuseTooDeep(body: unknown): void {
+  if (!isObject(body)) return;
+  for (const name in body) {
+    if (!isTooDeep(body[name], DEEPEST - 1)) continue;
+    throw invalid(formatPath([name]), `nested over ${DEEPEST} levels deep`, 'nested_too_deep');
   }
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import { checkAll, formatPath } from '../schema/faults.ts';
+import { firstFault, formatPath } from '../schema/faults.ts';
 import { received } from '../schema.ts';
 import { invalid } from './refusals.ts';
 
@@ -28,9 +28,7 @@ export function checkedBody<Output>(
     const what = Array.isArray(body) ? 'a list' : received(body);
     throw new Failure('invalid_request', `The body: expected an object, received ${what}`);
   }
-  if (v.safeParse(schema, body).success) return body as Output;
-  const checked = checkAll(schema, body);
-  if ('output' in checked) return checked.output;
-  const { path, message } = checked.faults[0]!;
-  throw invalid(formatPath(path), message);
+  const fault = firstFault(schema, body);
+  if (fault) throw invalid(formatPath(fault.path), fault.message);
+  return body as Output;
 }

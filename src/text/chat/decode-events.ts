@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { Blocks } from './blocks.ts';
 import { Calls } from './calls.ts';
@@ -79,7 +80,7 @@ export class ChatDecoder implements EventDecoder {
     }
     let chunk: unknown;
     try {
-      chunk = JSON.parse(data);
+      chunk = parseJson(data);
     } catch {
       this.#fail(broken('invalid_upstream_answer', 'The upstream sent an event that is no JSON'));
       return;

@@ -11,6 +11,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../canonical.ts';
+import { parseJson } from '../json.ts';
 import { invalid } from '../refusals.ts';
 import { decodeMedia } from './media.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -112,7 +113,7 @@ function argumentsOf(text: string | null | undefined, path: string): string {
   if (trimmed === '') return '{}';
   let value: unknown;
   try {
-    value = JSON.parse(trimmed);
+    value = parseJson(trimmed);
   } catch {
     // Told below, as what is JSON but no object.
   }
@@ -140,7 +141,7 @@ function decodeCall(call: Call, path: string): Part {
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
   findUnknown(message, path, ASSISTANT_NAMES, findings);
   const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
-  const parts: Part[] = [];
+  let parts: Part[] = [];
   const think = (calls: number, last: boolean) => {
     for (const { part, after } of reasoning) {
       if (after === calls || (last && after > calls)) parts.push(part);
@@ -148,7 +149,9 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
   };
   think(0, false);
   const { content, refusal } = message;
-  if (content !== '') parts.push(...decodeContent(content, `${path}.content`, findings));
+  if (content !== '') {
+    for (const part of decodeContent(content, `${path}.content`, findings)) parts.push(part);
+  }
   if (typeof refusal === 'string' && refusal !== '') {
     parts.push({ type: 'refusal', path: `${path}.refusal`, text: refusal });
   }
@@ -158,7 +161,7 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
     think(index + 1, index === calls.length - 1);
   }
   if (calls.length === 0 && reasoning.some(({ after }) => after > 0)) {
-    parts.unshift(...reasoning.flatMap(({ part, after }) => (after > 0 ? [part] : [])));
+    parts = [...reasoning.flatMap(({ part, after }) => (after > 0 ? [part] : [])), ...parts];
   }
   return parts;
 }

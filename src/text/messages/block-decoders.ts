@@ -1,6 +1,7 @@
 import { newId } from '../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 import { isObject } from '../request-body.ts';
 
 /** A block of an answer while it comes. */
@@ -231,7 +232,7 @@ class NativeBlock implements BlockDecoder {
 
   end(): void {
     const { emit, next } = this.#sink;
-    if (this.#json !== '') this.#block['input'] = JSON.parse(this.#json);
+    if (this.#json !== '') this.#block['input'] = parseJson(this.#json);
     emit({ type: 'native', block: next(), dialect: 'messages', value: this.#block });
   }
 }

@@ -10,6 +10,7 @@ import type {
   Turn,
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
 import { isObject } from '../request-body.ts';
 import { nameOnWire } from '../tool-names.ts';
@@ -139,7 +140,7 @@ function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
 
 function inputOf(json: string, path: string): Json {
   try {
-    const input: unknown = json.trim() === '' ? {} : JSON.parse(json);
+    const input: unknown = json.trim() === '' ? {} : parseJson(json);
     if (isObject(input)) return input;
   } catch {
     // Told below, like JSON of another kind.

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 import { isObject } from '../request-body.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
@@ -53,7 +54,7 @@ export class MessagesDecoder implements EventDecoder {
   push(data: string): void {
     if (this.#ended || data === '[DONE]') return;
     this.#guarded(() => {
-      const event: unknown = JSON.parse(data);
+      const event: unknown = parseJson(data);
       if (!isObject(event)) throw malformed('The provider sent an event that is no object');
       this.#take(event);
     });

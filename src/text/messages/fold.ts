@@ -3,6 +3,7 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 import { isObject } from '../request-body.ts';
 import { citationObject, stopOf, untold } from './answer.ts';
 import { redactedOf, signatureOf } from './event-encoder.ts';
@@ -108,7 +109,7 @@ export function foldEvents(
 /** The arguments of a call, which are an object here and not its text. */
 function inputOf(name: string, json: string, { reason }: Finish): Json {
   try {
-    const input: unknown = json === '' ? {} : JSON.parse(json);
+    const input: unknown = json === '' ? {} : parseJson(json);
     if (isObject(input)) return input;
   } catch {
     // Where the model had no room left, it could not end them; who called can see that by the reason.

@@ -28,7 +28,7 @@ export function decodeRequest(value: unknown): TextRequest {
     // Anthropic goes on where a last message of the assistant stops.
     const partial = role === 'assistant' && index === last && parts.at(-1)?.type === 'text';
     turns.push(turn(role, path, parts, partial));
-    foreign.push(...unknownOf(message, path));
+    for (const part of unknownOf(message, path)) foreign.push(part);
   }
   // A spread of this many properties takes ten times as long.
   return Object.assign(knobsOf(body), {

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import type { Blocks, ItemReader } from './blocks.ts';
 import { isOwnCall } from './decode-input.ts';
@@ -70,7 +71,7 @@ export class ResponsesDecoder implements EventDecoder {
     if (this.#over || data === '[DONE]') return;
     let event: unknown;
     try {
-      event = JSON.parse(data);
+      event = parseJson(data);
     } catch {
       this.#fail(malformed('an event that is not JSON'));
       return;

@@ -10,6 +10,7 @@ import type {
   ToolCallPart,
   Turn,
 } from '../canonical.ts';
+import { parseJson } from '../json.ts';
 import { isSealed, unseal } from '../proof.ts';
 import { invalid } from '../refusals.ts';
 import { isReference } from './items.ts';
@@ -119,7 +120,7 @@ function decodeCall(item: Json, path: string): ToolCallPart {
   const written = (item['arguments'] as string).trim();
   let parsed: unknown;
   try {
-    parsed = written === '' ? {} : JSON.parse(written);
+    parsed = written === '' ? {} : parseJson(written);
   } catch {
     // Told below, like JSON that is no object.
   }

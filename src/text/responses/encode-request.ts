@@ -15,7 +15,7 @@ import { refuseKnobs, refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeInput, reasoningItem } from './encode-input.ts';
 import { OWN_REASONING } from './reasoning.ts';
-import { isObject } from './untrusted.ts';
+import { isObject, textOf } from './untrusted.ts';
 
 const OWN = 'responses';
 
@@ -153,7 +153,7 @@ function ownInput(request: TextRequest, target: Target): unknown {
       );
       return own ? [own] : [];
     }
-    return String(item['id'] ?? '').startsWith(OWN_REASONING) ? [] : [item];
+    return textOf(item['id']).startsWith(OWN_REASONING) ? [] : [item];
   });
 }
 
