@@ -59,14 +59,32 @@ function findUnknown(
 }
 
 const TEXT_NAMES = new Set(['type', 'text']);
+const ECHOING_NAMES = new Set([...TEXT_NAMES, ...ASSISTANT_NAMES]);
 const REFUSAL_NAMES = new Set(['type', 'refusal']);
 const MEDIA_NAMES = new Set(['type', 'image_url', 'video_url', 'input_audio', 'file']);
+
+/**
+ * OpenAI's Agents SDK writes all that an answer had into its text, the message's own role included: it
+ * says again what the message says, and has the reasoning, which it writes nowhere else.
+ */
+function isEcho(part: Json): boolean {
+  return part['type'] === 'text' && part['role'] === 'assistant';
+}
+
+function reasoningOf(message: Json): Json {
+  const { content } = message;
+  const echo = Array.isArray(content) ? (content as readonly Json[]).find(isEcho) : undefined;
+  if (echo === undefined) return message;
+  const { reasoning_details: details, ...rest } = echo;
+  const known = Array.isArray(details) && details.every((one) => typeof one === 'object' && one);
+  return { ...rest, ...(known && { reasoning_details: details }), ...message };
+}
 
 type Content = TextPart | MediaPart | RefusalPart | NativePart;
 
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
-    findUnknown(part, path, TEXT_NAMES, findings);
+    findUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
     return { type: 'text', path, text: part['text'] as string };
   }
   if (part['type'] === 'refusal') {
@@ -121,7 +139,7 @@ function decodeCall(call: Call, path: string): Part {
 
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
   findUnknown(message, path, ASSISTANT_NAMES, findings);
-  const reasoning = decodeReasoning(message, `${path}.reasoning_content`);
+  const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
   const parts: Part[] = [];
   const think = (calls: number, last: boolean) => {
     for (const { part, after } of reasoning) {
