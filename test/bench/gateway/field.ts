@@ -7,6 +7,7 @@ import type { Settings } from '../suite.ts';
 import { chat } from './formats/chat.ts';
 import type { Format } from './formats/format.ts';
 import { messages } from './formats/messages.ts';
+import { PACES } from './marks.ts';
 import { freePort, nginx, startProxy } from './nginx.ts';
 
 const PORTKEY = '@portkey-ai/gateway';
@@ -129,7 +130,7 @@ export class Field {
 
   #oriel(name: string, format: Format, dialect: string, settings: string): Contender {
     const models = Object.fromEntries(
-      ['json', 'flat', 'paced', 'large'].map((model) => [
+      ['json', ...PACES].map((model) => [
         model,
         {
           type: 'text',

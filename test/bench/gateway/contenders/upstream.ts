@@ -65,6 +65,17 @@ const paces: Record<Pace, (response: ServerResponse, score: Score) => void> = {
     next();
   },
 
+  /** The first piece at once and the rest later, so that nothing is in the first one's way. */
+  prompt(response, { pieces, closing }) {
+    const [first, ...rest] = pieces;
+    response.socket?.write(first!);
+    setTimeout(() => {
+      if (response.destroyed) return;
+      response.socket?.write(Buffer.concat(rest));
+      response.end(closing);
+    }, PACE);
+  },
+
   /** Without an end, as fast as it is taken. */
   large(response, { large }) {
     const fill = () => {
