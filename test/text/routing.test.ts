@@ -297,7 +297,7 @@ describe('keys', () => {
 
   it('with a list of models name no other', async () => {
     const { daemon, upstream } = gateway();
-    const key = await newKey(daemon, 'listed', { flags: ['--models', 'to-chat'] });
+    const key = await newKey(daemon, 'listed', { models: 'to-chat' });
     upstream.play(GOOD);
     for (const client of DIALECTS) {
       const refused = await send(daemon, client, plainBody(client, 'to-messages'), { key });
