@@ -36,7 +36,8 @@ export function raceFlat(bench: Bench): Promise<Standing<Figure>[]> {
 
 /** Lets all contenders begin streams, one after another. */
 export function raceFirst(bench: Bench): Promise<Standing<Figure>[]> {
-  const streams = bench.settings.quick ? 50 : 150;
+  // As many as it takes until the warm-up has everything compiled.
+  const streams = bench.settings.quick ? 200 : 1000;
   return race(bench, 'first', [ALONE], async (client) => {
     const firsts: number[] = [];
     for (let stream = 0; stream < streams; stream += 1) {
