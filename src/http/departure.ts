@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Aborted when the client leaves before it has the whole answer; its reason is a Failure. */
-export function departureOf({ raw }: FastifyReply): AbortSignal {
+export function departureOf({ raw }: FastifyReply): AbortController {
   const departure = new AbortController();
   raw.once('close', () => {
     if (raw.writableFinished) return;
@@ -15,7 +15,7 @@ export function departureOf({ raw }: FastifyReply): AbortSignal {
     });
     departure.abort(failure);
   });
-  return departure.signal;
+  return departure;
 }
 
 /** What a promise gives, or the signal's reason where that is aborted first. */

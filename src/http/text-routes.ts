@@ -95,7 +95,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               bytes: Number(request.headers['content-length'] ?? 0),
               headers: request.headers,
               holder: request.holder,
-              signal: departureOf(reply),
+              departure: departureOf(reply),
               outlet,
             });
             if (whole === null) return reply;

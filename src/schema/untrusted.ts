@@ -34,12 +34,3 @@ export function wordOf(value: unknown): string | null {
 export function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
-
-/** JSON as a value; undefined where it is none. */
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,7 +1,8 @@
-import { isObject, parse } from '../schema/untrusted.ts';
+import { isObject } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { Json } from './canonical.ts';
 import type { EventDecoder } from './dialect.ts';
+import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import type { Receiver } from './receivers.ts';
 import { EventStream } from './sse.ts';

@@ -1,7 +1,11 @@
-import { maxOutputTokensOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import {
+  maxOutputTokensOf,
+  reasoningOf,
+  type TextModel,
+  type TextRoute,
+} from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { parse } from '../schema/untrusted.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
 import { isEventStream, readEvents, readJson } from './answer.ts';
@@ -10,8 +14,12 @@ import type { Json, TextEvent } from './canonical.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
+import { GuardedOutlet } from './guarded-outlet.ts';
+import { parse } from './json.ts';
+import type { Outlet } from './outlet.ts';
 import { canPass, passBody } from './pass-through.ts';
 import { type Delivery, StreamReceiver, WholeReceiver } from './receivers.ts';
+import { complaintWithout, told } from './redaction.ts';
 import { Relay } from './relay.ts';
 import type { Ruled } from './rules.ts';
 import { answerFromSandbox } from './sandbox/sandbox.ts';
@@ -79,6 +87,7 @@ export class Attempt {
       provider: name,
       model,
       rules: entry.rules ?? null,
+      reasons: reasoningOf(entry).supported_efforts.length > 0,
       maxOutputTokens: maxOutputTokensOf(entry),
     };
     if (provider.kind === 'sandbox') return this.#sandbox(target, remaining);
@@ -118,14 +127,14 @@ export class Attempt {
 
   /** The client's own body there, the upstream's own bytes back. */
   async #pass(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
-    const { ruled, tally, signal, call } = this.#options;
+    const { ruled, tally, signal } = this.#options;
     const { request, turned } = ruled;
     const body = passBody(request, target, turned);
     tally.begin(1);
     const exchange = await this.#open(provider, target, body, { timeouts, signal });
     if (isEventStream(exchange) !== request.stream) {
       // It gives a stream where none was asked for, or none where one was.
-      return this.#receive(1, (receiver) =>
+      return this.#receive(1, provider.apiKey, (receiver) =>
         this.#read(exchange, { target, receiver, choice: 0, secret: provider.apiKey }),
       );
     }
@@ -134,10 +143,13 @@ export class Attempt {
       const { usage, body: answer } = dialect.observeAnswer(await readJson(exchange));
       if (usage) tally.usage(usage);
       tally.finish();
-      return { body: JSON.stringify(answer), failure: null };
+      const { error } = answer;
+      // A response that failed says why in its own words.
+      const clear = error ? { ...answer, error: complaintWithout(error, provider.apiKey) } : answer;
+      return { body: told(JSON.stringify(clear), provider.apiKey), failure: null };
     }
     const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
-    const { outlet } = call;
+    const outlet = this.#outlet(provider.apiKey);
     const relay = new Relay({ dialect, context: this.#context, outlet, tally, clean });
     try {
       await relay.run(exchange);
@@ -159,7 +171,7 @@ export class Attempt {
     const request = { ...ruled.request, n: null };
     const body = DIALECTS[target.dialect].encodeRequest(request, target);
     this.#announce(body, target);
-    return this.#receive(choices, async (receiver, choice, siblings) => {
+    return this.#receive(choices, provider.apiKey, async (receiver, choice, siblings) => {
       const either = choices === 1 ? signal : AbortSignal.any([signal, siblings]);
       const exchange = await this.#open(provider, target, body, { timeouts, signal: either });
       await this.#read(exchange, { target, receiver, choice, secret: provider.apiKey });
@@ -172,7 +184,7 @@ export class Attempt {
     const either = AbortSignal.any([signal, late.signal]);
     const timer = setTimeout(() => late.abort(sandboxIsLate()), remaining);
     try {
-      return await this.#receive(ruled.request.n ?? 1, async (receiver, choice) => {
+      return await this.#receive(ruled.request.n ?? 1, undefined, async (receiver, choice) => {
         await answerFromSandbox(ruled.request, target, {
           signal: either,
           emit: (event) => {
@@ -191,13 +203,13 @@ export class Attempt {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
-    const told = (failure: Failure): TextEvent => ({
+    const clean = (failure: Failure): TextEvent => ({
       type: 'error',
       failure: withoutKey(failure, secret),
     });
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
-      receiver.push(event.type === 'error' ? told(event.failure) : event, choice);
+      receiver.push(event.type === 'error' ? clean(event.failure) : event, choice);
     });
     const outlet = ruled.request.stream ? call.outlet : null;
     try {
@@ -210,13 +222,14 @@ export class Attempt {
   /** Runs the tries of all `n` answers, and makes one answer of them. */
   async #receive(
     choices: number,
+    secret: string | undefined,
     run: (
       receiver: StreamReceiver | WholeReceiver,
       choice: number,
       siblings: AbortSignal,
     ) => Promise<void>,
   ): Promise<Outcome> {
-    const { ruled, tally, call } = this.#options;
+    const { ruled, tally } = this.#options;
     const { request } = ruled;
     const delivery: Delivery = {
       dialect: DIALECTS[request.dialect],
@@ -224,7 +237,7 @@ export class Attempt {
       choices,
     };
     const receiver = request.stream
-      ? new StreamReceiver(delivery, call.outlet, tally)
+      ? new StreamReceiver(delivery, this.#outlet(secret), tally)
       : new WholeReceiver(delivery, tally);
     tally.begin(choices);
     const siblings = new AbortController();
@@ -243,7 +256,11 @@ export class Attempt {
     const { failure } = receiver;
     if (failure && !receiver.committed) throw failure;
     const whole = receiver instanceof WholeReceiver;
-    return { body: whole ? JSON.stringify(receiver.answer()) : null, failure };
+    return { body: whole ? told(JSON.stringify(receiver.answer()), secret) : null, failure };
+  }
+
+  #outlet(secret: string | undefined): Outlet {
+    return new GuardedOutlet(this.#options.call.outlet, secret);
   }
 
   /** Tells the client what advice of its own was left out. */

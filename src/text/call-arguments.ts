@@ -1,5 +1,6 @@
-import { isObject, parse } from '../schema/untrusted.ts';
+import { isObject } from '../schema/untrusted.ts';
 import { received } from '../schema.ts';
+import { parse } from './json.ts';
 import { invalid } from './refusals.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { parseJson } from './json.ts';
 import { textOfPage } from './page.ts';
 
 /** What an upstream said of its error, in its own words. */
@@ -57,7 +58,7 @@ function ofText(text: string, depth: number): Complaint {
   const start = text.slice(0, 1000).trimStart();
   if (/^[{[]/.test(start) && text.length < 1_000_000) {
     try {
-      return readComplaint(JSON.parse(text), depth - 1);
+      return readComplaint(parseJson(text), depth - 1);
     } catch {
       // It only looks like JSON.
     }

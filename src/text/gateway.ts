@@ -1,6 +1,8 @@
 import { findModel, routesOf, type TextModel, type TextRoute } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { formatPath } from '../schema/faults.ts';
+import { isObject } from '../schema/untrusted.ts';
 import type { Store } from '../store/store.ts';
 import type { Upstream } from '../upstream.ts';
 import { Attempt, type Outcome } from './attempt.ts';
@@ -8,6 +10,7 @@ import type { TextCall } from './call.ts';
 import type { Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
 import { RouteHealth } from './health.ts';
+import { DEEPEST, isTooDeep } from './json.ts';
 import { Meter } from './metering.ts';
 import { pauseBefore } from './patience.ts';
 import { invalid } from './refusals.ts';
@@ -45,11 +48,18 @@ interface Job {
   readonly deadline: number;
 }
 
+interface Way {
+  readonly route: TextRoute;
+  /** Tells it from others. */
+  readonly name: string;
+}
+
 /** Answers requests for text, by whichever route of their model is well. */
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #health = new RouteHealth();
   readonly #open = new Set<AbortController>();
+  readonly #ways = new WeakMap<TextModel, readonly Way[]>();
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
@@ -65,6 +75,7 @@ export class TextGateway {
   async answer(call: TextCall): Promise<string | null> {
     const config = this.#options.config();
     const { holder } = call;
+    refuseTooDeep(call.body);
     const asked = DIALECTS[call.dialect].decodeRequest(call.body);
     const id = asked.model;
     const model = findModel(config, id, holder.key.models);
@@ -80,12 +91,8 @@ export class TextGateway {
     const { request } = ruled;
     const meter = await Meter.open(store, holder, { id, model, request, bytes: call.bytes });
     const tally = new Tally();
-    const controller = new AbortController();
-    const leave = () => controller.abort(call.signal.reason);
-    call.signal.addEventListener('abort', leave, { once: true });
-    if (call.signal.aborted) leave();
-    this.#open.add(controller);
-    const { signal } = controller;
+    this.#open.add(call.departure);
+    const { signal } = call.departure;
     const attempt = new Attempt(
       { call, ruled, model, config, tally, signal },
       this.#options.upstream,
@@ -107,8 +114,7 @@ export class TextGateway {
       call.outlet.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
-      call.signal.removeEventListener('abort', leave);
-      this.#open.delete(controller);
+      this.#open.delete(call.departure);
     }
   }
 
@@ -122,12 +128,21 @@ export class TextGateway {
     this.#options.observer.used(id, used);
   }
 
+  /** A model's routes, found once for each model of each configuration. */
+  #waysOf(model: TextModel): readonly Way[] {
+    let ways = this.#ways.get(model);
+    if (!ways) {
+      ways = routesOf(model).map((route) => ({ route, name: nameOf(route) }));
+      this.#ways.set(model, ways);
+    }
+    return ways;
+  }
+
   /** Tries the model's routes, one after another. */
   async #route(job: Job, config: Config): Promise<Outcome> {
     let last: Failure | null = null;
     let rest = Infinity;
-    for (const route of routesOf(job.model)) {
-      const name = nameOf(route);
+    for (const { name, route } of this.#waysOf(job.model)) {
       const resting = this.#health.restOf(name);
       if (resting > 0) {
         rest = Math.min(rest, resting);
@@ -180,6 +195,15 @@ export class TextGateway {
       if (!again || this.#health.restOf(name) > 0) return failure;
       if (!(await pauseBefore(tries + 1, failure, job))) return failure;
     }
+  }
+}
+
+/** @throws Failure invalid_request, `param` naming the property that has too many levels */
+function refuseTooDeep(body: unknown): void {
+  if (!isObject(body)) return;
+  for (const name in body) {
+    if (!isTooDeep(body[name], DEEPEST - 1)) continue;
+    throw invalid(formatPath([name]), `nested over ${DEEPEST} levels deep`, 'nested_too_deep');
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ReasoningProof } from './canonical.ts';
+import { parseJson } from './json.ts';
 
 /**
  * What marks reasoning of another dialect where a dialect has one opaque field for its own. No
@@ -16,12 +17,12 @@ export function seal({ dialect, provider, value }: ReasoningProof): string {
 export function unseal(text: string): ReasoningProof | null {
   if (!text.startsWith(MARK)) return null;
   try {
-    const parts: unknown = JSON.parse(Buffer.from(text.slice(MARK.length), 'base64url').toString());
+    const parts: unknown = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString());
     if (!Array.isArray(parts)) return null;
     const [dialect, provider, value] = parts as unknown[];
     if (dialect !== 'chat' && dialect !== 'responses' && dialect !== 'messages') return null;
     if (provider !== null && typeof provider !== 'string') return null;
-    if (typeof value !== 'object' || value === null) return null;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
     return { dialect, provider, value: value as Readonly<Record<string, unknown>> };
   } catch {
     return null;

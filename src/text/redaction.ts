@@ -13,6 +13,22 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return withoutMasked(withoutParts(text, secret), secret);
 }
 
+/** What a client is told, which may hold anything, without a key that stands in it as it is. */
+export function told<Told extends string | Buffer>(text: Told, secret: string | undefined) {
+  if (secret === undefined || secret.length < SHORTEST || !text.includes(secret)) return text;
+  return withoutSecret(text.toString(), secret);
+}
+
+/** An upstream's complaint as it came, each of its texts without a key and its parts. */
+export function complaintWithout(complaint: unknown, secret: string | undefined): unknown {
+  if (typeof complaint === 'string') return withoutSecret(complaint, secret);
+  if (Array.isArray(complaint)) return complaint.map((one) => complaintWithout(one, secret));
+  if (typeof complaint !== 'object' || complaint === null) return complaint;
+  return Object.fromEntries(
+    Object.entries(complaint).map(([name, value]) => [name, complaintWithout(value, secret)]),
+  );
+}
+
 function withoutParts(text: string, secret: string): string {
   const length = Math.min(PART, secret.length);
   const parts = new Set<string>();

@@ -328,8 +328,11 @@ function hopeOf({ type, code }: Failure): Hope {
 export function withoutKey(failure: Failure, secret: string | undefined): Failure {
   const message = withoutSecret(failure.message, secret);
   const param = failure.param === null ? null : withoutSecret(failure.param, secret);
-  if (message === failure.message && param === failure.param) return failure;
-  const { type, code, status, retryAfter, cause } = failure;
+  const code = failure.code === null ? null : withoutSecret(failure.code, secret);
+  if (message === failure.message && param === failure.param && code === failure.code) {
+    return failure;
+  }
+  const { type, status, retryAfter, cause } = failure;
   return new Failure(type, message, {
     status,
     cause,

@@ -33,6 +33,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   #progress: Progress = 'connecting';
   #controller: Dispatcher.DispatchController | null = null;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer looks again. */
+  #due = Infinity;
   /** When something came last. */
   #touched = 0;
 
@@ -184,7 +186,6 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
 
   /** One timer for whichever limit is next. Pieces only note when they came. */
   #watch(): void {
-    clearTimeout(this.#timer);
     const now = performance.now();
     const { firstByte, idle, total } = this.#timeouts;
     const answering = this.#progress === 'answering';
@@ -195,12 +196,21 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
       : limitAfter(this.#started, firstByte);
     if (now >= end) this.#letGo(lateFailure('total', this.#host));
     else if (now >= next) this.#letGo(lateFailure(answering ? 'idle' : 'first_byte', this.#host));
-    else if (Math.min(end, next) < Infinity) {
-      this.#timer = setTimeout(this.#onTimer, Math.min(Math.min(end, next) - now, LONGEST));
-    }
+    else this.#look(now, Math.min(end, next));
   }
 
-  readonly #onTimer = (): void => this.#watch();
+  /** Sets the timer, unless it looks early enough by itself: most answers are over before it does. */
+  #look(now: number, at: number): void {
+    if (at >= this.#due) return;
+    clearTimeout(this.#timer);
+    this.#due = at;
+    this.#timer = setTimeout(this.#onTimer, Math.min(at - now, LONGEST));
+  }
+
+  readonly #onTimer = (): void => {
+    this.#due = Infinity;
+    this.#watch();
+  };
 
   #end(): void {
     this.#over = true;

@@ -1,7 +1,8 @@
 import { Failure } from '../../failure.ts';
-import { isObject, listOf, parse, wordOf } from '../../schema/untrusted.ts';
+import { isObject, listOf, wordOf } from '../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { parse } from '../json.ts';
 import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { Blocks } from './blocks.ts';

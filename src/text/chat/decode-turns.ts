@@ -60,14 +60,32 @@ function findUnknown(
 }
 
 const TEXT_NAMES = new Set(['type', 'text']);
+const ECHOING_NAMES = new Set([...TEXT_NAMES, ...ASSISTANT_NAMES]);
 const REFUSAL_NAMES = new Set(['type', 'refusal']);
 const MEDIA_NAMES = new Set(['type', 'image_url', 'video_url', 'input_audio', 'file']);
+
+/**
+ * OpenAI's Agents SDK writes all that an answer had into its text, the message's own role included: it
+ * says again what the message says, and has the reasoning, which it writes nowhere else.
+ */
+function isEcho(part: Json): boolean {
+  return part['type'] === 'text' && part['role'] === 'assistant';
+}
+
+function reasoningOf(message: Json): Json {
+  const { content } = message;
+  const echo = Array.isArray(content) ? (content as readonly Json[]).find(isEcho) : undefined;
+  if (echo === undefined) return message;
+  const { reasoning_details: details, ...rest } = echo;
+  const known = Array.isArray(details) && details.every((one) => typeof one === 'object' && one);
+  return { ...rest, ...(known && { reasoning_details: details }), ...message };
+}
 
 type Content = TextPart | MediaPart | RefusalPart | NativePart;
 
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
-    findUnknown(part, path, TEXT_NAMES, findings);
+    findUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
     return { type: 'text', path, text: part['text'] as string };
   }
   if (part['type'] === 'refusal') {
@@ -108,8 +126,8 @@ function decodeCall(call: Call, path: string): Part {
 
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
   findUnknown(message, path, ASSISTANT_NAMES, findings);
-  const reasoning = decodeReasoning(message, `${path}.reasoning_content`);
-  const parts: Part[] = [];
+  const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
+  let parts: Part[] = [];
   const think = (calls: number, last: boolean) => {
     for (const { part, after } of reasoning) {
       if (after === calls || (last && after > calls)) parts.push(part);
@@ -117,7 +135,9 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
   };
   think(0, false);
   const { content, refusal } = message;
-  if (content !== '') parts.push(...decodeContent(content, `${path}.content`, findings));
+  if (content !== '') {
+    for (const part of decodeContent(content, `${path}.content`, findings)) parts.push(part);
+  }
   if (typeof refusal === 'string' && refusal !== '') {
     parts.push({ type: 'refusal', path: `${path}.refusal`, text: refusal });
   }
@@ -127,7 +147,7 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
     think(index + 1, index === calls.length - 1);
   }
   if (calls.length === 0 && reasoning.some(({ after }) => after > 0)) {
-    parts.unshift(...reasoning.flatMap(({ part, after }) => (after > 0 ? [part] : [])));
+    parts = [...reasoning.flatMap(({ part, after }) => (after > 0 ? [part] : [])), ...parts];
   }
   return parts;
 }

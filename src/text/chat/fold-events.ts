@@ -88,9 +88,9 @@ class FoldedChoice {
   }
 
   #native({ tool_calls: calls, annotations, ...rest }: Json): void {
-    if (Array.isArray(annotations)) this.#annotations.push(...(annotations as Json[]));
+    if (Array.isArray(annotations)) for (const one of annotations) this.#annotations.push(one);
     if (Array.isArray(calls)) {
-      this.#calls.push(...calls);
+      for (const call of calls) this.#calls.push(call);
       this.#layout.calls += calls.length;
     }
     for (const [name, value] of Object.entries(rest)) {

@@ -25,6 +25,11 @@ export function isProven(detail: Detail): boolean {
   return OPAQUE.some((name) => typeof detail[name] === 'string' && detail[name] !== '');
 }
 
+/** Whether a detail is reasoning of another dialect that was sealed here. */
+function isOurs({ signature }: Detail): boolean {
+  return typeof signature === 'string' && isSealed(signature);
+}
+
 function afterOf(detail: Detail): number {
   const after = detail['after_tool_calls'];
   return typeof after === 'number' && after > 0 ? after : 0;
@@ -55,7 +60,7 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
   }
   // An encrypted trace has no words: those that the client was told are all there are.
   if (text !== '' && details.every((detail) => textOfDetail(detail) === '')) {
-    if (!details.some((detail) => isSealed(String(detail['signature'])))) add(0, text, null);
+    if (!details.some(isOurs)) add(0, text, null);
   }
   let run: Detail[] = [];
   const flush = () => {
@@ -65,14 +70,19 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
     run = [];
   };
   for (const detail of details) {
-    const signature = detail['signature'];
-    const ours = typeof signature === 'string' && isSealed(signature);
+    const ours = isOurs(detail);
     if (ours || (run[0] && afterOf(run[0]) !== afterOf(detail))) flush();
-    if (ours) add(afterOf(detail), textOfDetail(detail), unseal(signature));
+    if (ours) add(afterOf(detail), textOfDetail(detail), unseal(detail['signature'] as string));
     else run.push(detail);
   }
   flush();
   return found.sort((a, b) => a.after - b.after);
+}
+
+/** The details that make a proof. What a client sends back need not be what it was given. */
+function detailsIn({ value }: ReasoningProof): readonly Detail[] {
+  const { reasoning_details: details } = value;
+  return Array.isArray(details) ? details : [];
 }
 
 /** The properties of an assistant's message that say its reasoning; none where there is none. */
@@ -83,7 +93,7 @@ export function encodeReasoning(parts: readonly ReasoningPart[], target: Target)
     const { proof } = part;
     const own =
       proof?.dialect === 'chat' && (proof.provider === null || proof.provider === target.provider);
-    if (own) details.push(...((proof.value['reasoning_details'] ?? []) as readonly Detail[]));
+    if (own) for (const detail of detailsIn(proof)) details.push(detail);
     // The model that always reasons wants the words of every earlier turn, whoever thought them.
     if (own || proof === null || target.rules === 'fixed-reasoning') text += part.text;
   }

@@ -2,6 +2,7 @@ import { isObject, textOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 
 /** A block of an answer while it comes. */
 export interface BlockDecoder {
@@ -229,7 +230,7 @@ class NativeBlock implements BlockDecoder {
 
   end(): void {
     const { emit, next } = this.#sink;
-    if (this.#json !== '') this.#block['input'] = JSON.parse(this.#json);
+    if (this.#json !== '') this.#block['input'] = parseJson(this.#json);
     emit({ type: 'native', block: next(), dialect: 'messages', value: this.#block });
   }
 }

@@ -1,7 +1,8 @@
 import { Failure } from '../../failure.ts';
-import { isObject, parse, wordOf } from '../../schema/untrusted.ts';
+import { isObject, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { parse } from '../json.ts';
 import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';

@@ -212,7 +212,7 @@ export function decodeTurns(
     // Anthropic goes on where a last message of the assistant stops.
     const partial = role === 'assistant' && index === last && parts.at(-1)?.type === 'text';
     turns.push(turn(role, path, parts, partial));
-    foreign.push(...unknownOf(message, path));
+    for (const part of unknownOf(message, path)) foreign.push(part);
   }
   return { turns, foreign };
 }

@@ -42,6 +42,10 @@ export class MessagesEncoder implements EventEncoder {
     return this.#encoded(event);
   }
 
+  flush(): string {
+    return this.#start === null || this.#ended ? '' : this.#messageStart(this.#start.model);
+  }
+
   #encoded(event: TextEvent): string {
     switch (event.type) {
       case 'start':

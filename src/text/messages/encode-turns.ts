@@ -1,4 +1,4 @@
-import { isObject, parse } from '../../schema/untrusted.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type {
   Json,
@@ -11,6 +11,7 @@ import type {
   Turn,
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
+import { parse } from '../json.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayed } from './reasoning.ts';

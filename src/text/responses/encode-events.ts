@@ -77,7 +77,7 @@ export class ResponsesEncoder implements EventEncoder {
       case 'text-delta': {
         const { logprobs } = event;
         if (!logprobs || logprobs.length === 0) return this.#say(event.text, ',"logprobs":[]');
-        this.#open?.logprobs.push(...logprobs);
+        for (const one of logprobs) this.#open?.logprobs.push(one);
         return this.#say(event.text, `,"logprobs":${JSON.stringify(logprobs)}`);
       }
       case 'tool-delta':

@@ -1,4 +1,4 @@
-import { isObject } from '../../schema/untrusted.ts';
+import { isObject, textOf } from '../../schema/untrusted.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -19,12 +19,6 @@ import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 const OWN = 'responses';
-
-/**
- * Models of OpenAI that never reason, and answer 400 where they are asked for encrypted reasoning.
- * Everybody else is asked, since a model reasons by default where it can.
- */
-const NEVER_REASONS = /^(?:openai\/)?(?:gpt-(?:3|4|5-chat)|chatgpt-)/;
 
 function encodeTool(tool: Tool | NativePart): unknown {
   if (tool.type === 'native') return tool.dialect === OWN ? tool.value : refuseNative(tool, OWN);
@@ -81,7 +75,8 @@ function translate(request: TextRequest, target: Target): Json {
   refuseUnsayable(request);
   const { format, verbosity } = request;
   const include = [
-    ...(NEVER_REASONS.test(target.model) ? [] : ['reasoning.encrypted_content']),
+    // What does not reason refuses to be asked for it.
+    ...(target.reasons ? ['reasoning.encrypted_content'] : []),
     ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
   const shared: Record<string, unknown> = {};
@@ -149,7 +144,7 @@ function ownInput(request: TextRequest, target: Target): unknown {
       );
       return own ? [own] : [];
     }
-    return String(item['id'] ?? '').startsWith(OWN_REASONING) ? [] : [item];
+    return textOf(item['id']).startsWith(OWN_REASONING) ? [] : [item];
   });
 }
 

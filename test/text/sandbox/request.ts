@@ -36,7 +36,14 @@ export function requestFor(prompt: string, more: Partial<TextRequest> = {}): Tex
 }
 
 export function targetFor(model: string, maxOutputTokens: number | null = null): Target {
-  return { dialect: 'chat', provider: 'sandbox', model, rules: null, maxOutputTokens };
+  return {
+    dialect: 'chat',
+    provider: 'sandbox',
+    model,
+    rules: null,
+    reasons: true,
+    maxOutputTokens,
+  };
 }
 
 /** All that the sandbox emits. */
