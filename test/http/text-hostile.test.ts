@@ -509,6 +509,31 @@ describe('a client that speaks HTTP in its own way', () => {
     expect(await rest(socket)).toContain('Hello there');
   });
 
+  it('pays for a body in chunks as for any other', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ steps: [{ text: 'Hi' }], usage: null });
+    const body = around('chat', modelTo('chat'), `"${'x'.repeat(40_000)}"`);
+    const spent = async (account: string, headers: string, written: string) => {
+      const key = await newKey(daemon, account);
+      const socket = await dial();
+      socket.write(
+        `POST ${PATHS.chat} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+          `Content-Type: application/json\r\nConnection: close\r\n${headers}\r\n\r\n${written}`,
+      );
+      expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200/);
+      await expect.poll(() => reserved(daemon, key)).toBe(0);
+      const authorization = `Bearer ${key}`;
+      const response = await daemon.request('/v1/account', { headers: { authorization } });
+      return ((await response.json()) as { credits: { spent: number } }).credits.spent;
+    };
+    const length = body.length;
+    const chunk = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const told = await spent('told', `Content-Length: ${length}`, body);
+    const chunked = await spent('chunked', 'Transfer-Encoding: chunked', chunk);
+    expect(told).toBeGreaterThan(10);
+    expect(chunked).toBe(told);
+  });
+
   it.each(PAIRS)('client %s, upstream %s: leaves at any moment', async (client, dialect) => {
     const { daemon, upstream } = gateway();
     const body = JSON.stringify(plainBody(client, modelTo(dialect), { stream: true }));
