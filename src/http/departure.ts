@@ -7,14 +7,17 @@ const CLIENT_CLOSED_REQUEST = 499;
 /** Aborted when the client leaves before it has the whole answer; its reason is a Failure. */
 export function departureOf({ raw }: FastifyReply): AbortController {
   const departure = new AbortController();
-  raw.once('close', () => {
+  const leave = () => {
     if (raw.writableFinished) return;
     const failure = new Failure('invalid_request', 'the client left', {
       code: 'client_left',
       status: CLIENT_CLOSED_REQUEST,
     });
     departure.abort(failure);
-  });
+  };
+  // Who has left already leaves no more.
+  if (raw.destroyed) leave();
+  else raw.once('close', leave);
   return departure;
 }
 

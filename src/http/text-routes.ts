@@ -92,7 +92,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
             const whole = await text.answer({
               dialect,
               body: request.body,
-              bytes: Number(request.headers['content-length'] ?? 0),
+              bytes: lengthOf(request),
               headers: request.headers,
               holder: request.holder,
               departure: departureOf(reply),
@@ -107,6 +107,12 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
       });
     }
   };
+}
+
+/** A body that comes in chunks does not say how long it is. */
+function lengthOf({ headers }: FastifyRequest): number | null {
+  const length = headers['content-length'];
+  return length === undefined ? null : Number(length);
 }
 
 function asksForStream({ body }: FastifyRequest): boolean {

@@ -1,7 +1,8 @@
+import { Failure } from '../failure.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { Json } from './canonical.ts';
-import type { EventDecoder } from './dialect.ts';
+import type { Dialect, EventDecoder } from './dialect.ts';
 import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import type { Receiver } from './receivers.ts';
@@ -11,8 +12,14 @@ import { upstreamFailure } from './upstream-failure.ts';
 /** The largest answer that is taken whole. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
+/** The longest stream that is read: what is said in it is kept until its end, in one form or another. */
+const MOST_STREAMED = 4 * MOST_BYTES;
+
 /** How long an upstream may keep its connection once it has said all, in milliseconds. */
 const LINGER = 1000;
+
+/** Where an answer has what the model said. */
+const SAID = { chat: 'choices', responses: 'output', messages: 'content' } as const;
 
 export function isEventStream({ headers }: Exchange): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
@@ -28,6 +35,24 @@ export async function readJson(exchange: Exchange): Promise<Json> {
   const failed = type === 'error' || (error && !('status' in body));
   if (failed) throw upstreamFailure(null, body);
   return body;
+}
+
+/**
+ * The usage of a whole answer that is passed on, and the answer as its client gets it.
+ *
+ * @throws Failure where it is no answer
+ */
+export function observed(dialect: Dialect, body: Json): ReturnType<Dialect['observeAnswer']> {
+  const { failure } = dialect.observe(body);
+  if (failure) throw failure;
+  if (!Array.isArray(body[SAID[dialect.name]])) throw upstreamFailure(502, body);
+  return dialect.observeAnswer(body);
+}
+
+function endless(limit: number): Failure {
+  return new Failure('service_error', `The provider sent a stream of more than ${limit} bytes`, {
+    code: 'upstream_answer_too_large',
+  });
 }
 
 /**
@@ -78,7 +103,11 @@ export async function readEvents(
     return;
   }
   const events = new EventStream((data) => decoder.push(data));
+  const most = outlet ? MOST_STREAMED : MOST_BYTES;
+  let size = 0;
   const take = (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > most) throw endless(most);
     events.push(chunk);
     return receiver.flush();
   };

@@ -8,7 +8,7 @@ import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
-import { isEventStream, readEvents, readJson } from './answer.ts';
+import { isEventStream, observed, readEvents, readJson } from './answer.ts';
 import type { TextCall } from './call.ts';
 import type { Json, TextEvent } from './canonical.ts';
 import type { EncodeContext, Target } from './dialect.ts';
@@ -140,7 +140,7 @@ export class Attempt {
     }
     const dialect = DIALECTS[target.dialect];
     if (!request.stream) {
-      const { usage, body: answer } = dialect.observeAnswer(await readJson(exchange));
+      const { usage, body: answer } = observed(dialect, await readJson(exchange));
       if (usage) tally.usage(usage);
       tally.finish();
       const { error } = answer;

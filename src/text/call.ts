@@ -7,8 +7,8 @@ import type { Outlet } from './outlet.ts';
 export interface TextCall {
   readonly dialect: DialectName;
   readonly body: unknown;
-  /** Length of the body as it was sent. */
-  readonly bytes: number;
+  /** Length of the body as it was sent; null where nobody said. */
+  readonly bytes: number | null;
   readonly headers: Headers;
   readonly holder: KeyHolder;
   /** Aborted when the client leaves, or when nobody can wait any longer; its reason is a Failure. */

@@ -89,7 +89,8 @@ export class TextGateway {
     const ruled = applyRules(asked, id, model);
     const { store } = this.#options;
     const { request } = ruled;
-    const meter = await Meter.open(store, holder, { id, model, request, bytes: call.bytes });
+    const bytes = call.bytes ?? Buffer.byteLength(JSON.stringify(call.body));
+    const meter = await Meter.open(store, holder, { id, model, request, bytes });
     const tally = new Tally();
     this.#open.add(call.departure);
     const { signal } = call.departure;

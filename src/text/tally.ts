@@ -1,6 +1,14 @@
 import type { TextEvent, Usage } from './canonical.ts';
 import { outputEstimate, type Seen } from './metering.ts';
 
+/** Tokens that no model reads or writes for one answer. */
+const TOO_MANY = 10_000_000;
+
+/** A provider that miscounts must not empty an account: what cannot be is as good as not told. */
+function isPossible({ input, output }: Usage): boolean {
+  return input < TOO_MANY && output < TOO_MANY;
+}
+
 /** What one request has used so far, as far as anybody said or it could be seen. */
 export class Tally {
   /** Of each of the `n` answers, where the provider told it. */
@@ -28,7 +36,7 @@ export class Tally {
   }
 
   usage(usage: Usage, choice = 0): void {
-    this.#usages.set(choice, usage);
+    if (isPossible(usage)) this.#usages.set(choice, usage);
   }
 
   /** One of the answers has come to its end: its usage is all that it used. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { controllerOf, deferred, listening, open, textOf, turns, upstream } from './servers.ts';
 

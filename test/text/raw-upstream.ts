@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll } from 'vitest';
+
+/** Says whatever it likes to one request, of which all bytes are here. */
+export type Say = (socket: Socket) => void;
+
+export interface RawUpstream {
+  readonly url: string;
+  /** Connections that are open. */
+  readonly open: () => number;
+  /** Connections that were ever made. */
+  readonly made: () => number;
+  say(say: Say): void;
+}
+
+/** An upstream that knows nothing of HTTP but where a request ends, for all tests of a file. */
+export function rawUpstream(): () => RawUpstream {
+  const sockets = new Set<Socket>();
+  let made = 0;
+  let say: Say = (socket) => socket.destroy();
+  const server = createServer((socket) => {
+    made += 1;
+    sockets.add(socket);
+    let text = '';
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      const head = text.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+      if (head === -1 || text.length < head + 4 + length) return;
+      text = text.slice(head + 4 + length);
+      say(socket);
+    });
+  });
+  let url = '';
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return () => ({
+    url,
+    open: () => sockets.size,
+    made: () => made,
+    say(next) {
+      say = next;
+    },
+  });
+}
+
+/** A whole answer. */
+export function answering(
+  status: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer = '',
+): Say {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const framed = Object.keys(headers).some((name) =>
+    /^(content-length|transfer-encoding)$/i.test(name),
+  );
+  const length = framed ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  return (socket) => {
+    socket.write(`HTTP/1.1 ${status}\r\n${lines.join('')}${length}\r\n`);
+    socket.write(body);
+  };
+}
+
+/** The same bytes over and over, as fast as they are taken, for ever. */
+export function endlessly(head: string, bytes: string | Buffer): Say {
+  return (socket) => {
+    socket.write(head);
+    const more = () => {
+      while (!socket.destroyed && socket.write(bytes));
+      if (!socket.destroyed) socket.once('drain', more);
+    };
+    more();
+  };
+}
