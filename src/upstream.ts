@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { Failure } from './failure.ts';
 import { Answer } from './upstream/answer.ts';
@@ -12,10 +11,21 @@ import { abortedFailure } from './upstream/failures.ts';
  */
 const KEPT = 30_000;
 
+/** Addresses that are remembered. */
+const MOST_ADDRESSES = 256;
+
+interface Address {
+  readonly origin: string;
+  readonly host: string;
+  readonly path: string;
+}
+
 /** The connections to other servers, kept open between requests. */
 export class Upstream {
   /** By the milliseconds that a connection may take, which undici asks for once for all requests. */
   readonly #dispatchers = new Map<number, Dispatcher>();
+  /** Parsing an address takes as long as reading a small answer. */
+  readonly #addresses = new Map<string, Address>();
   #closed = false;
 
   /**
@@ -27,16 +37,14 @@ export class Upstream {
    *   `first_byte_timeout`, `idle_timeout` or `total_timeout`
    */
   async open(url: string, options: ExchangeOptions): Promise<Exchange> {
-    const { origin, host, pathname, search } = addressOf(url);
+    const { origin, host, path } = this.#addressOf(url);
     const { signal, timeouts } = options;
     if (signal.aborted || this.#closed) throw abortedFailure(host, signal.reason);
-    // A client that asks for many answers lets go of them all by one signal: no leak.
-    setMaxListeners(0, signal);
     const answer = await new Promise<Answer>((resolve, reject) => {
       this.#dispatcher(timeouts.connect).dispatch(
         {
           origin,
-          path: pathname + search,
+          path,
           method: options.method ?? 'POST',
           headers: { ...options.headers, 'accept-encoding': 'identity' },
           body: options.body ?? null,
@@ -51,6 +59,17 @@ export class Upstream {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(Array.from(this.#dispatchers.values(), (each) => each.destroy()));
+  }
+
+  #addressOf(url: string): Address {
+    let address = this.#addresses.get(url);
+    if (address === undefined) {
+      const { origin, host, pathname, search } = parsed(url);
+      address = { origin, host, path: pathname + search };
+      if (this.#addresses.size >= MOST_ADDRESSES) this.#addresses.clear();
+      this.#addresses.set(url, address);
+    }
+    return address;
   }
 
   #dispatcher(connect: number): Dispatcher {
@@ -79,7 +98,7 @@ function newDispatcher(connect: number): Dispatcher {
     : new Agent(options);
 }
 
-function addressOf(url: string): URL {
+function parsed(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !/^https?:$/.test(address.protocol)) {
     throw new Failure('service_error', 'The address of the provider is no http(s) URL', {

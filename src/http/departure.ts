@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Aborted when the client leaves before it has the whole answer; its reason is a Failure. */
-export function departureOf({ raw }: FastifyReply): AbortSignal {
+export function departureOf({ raw }: FastifyReply): AbortController {
   const departure = new AbortController();
   const leave = () => {
     if (raw.writableFinished) return;
@@ -18,7 +18,7 @@ export function departureOf({ raw }: FastifyReply): AbortSignal {
   // Who has left already leaves no more.
   if (raw.destroyed) leave();
   else raw.once('close', leave);
-  return departure.signal;
+  return departure;
 }
 
 /** What a promise gives, or the signal's reason where that is aborted first. */

@@ -1,12 +1,5 @@
-import { LogController } from 'fastify';
-import {
-  type Bindings,
-  type DestinationStream,
-  type Logger,
-  type LoggerOptions,
-  pino,
-  symbols,
-} from 'pino';
+import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify';
+import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols } from 'pino';
 import type { Config } from '../config/schema.ts';
 
 /**
@@ -57,9 +50,6 @@ export function timeNow(): string {
   return time;
 }
 
-/** The names of methods that write a line. */
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-
 /** Milliseconds for which lines gather, to leave in one write. */
 const GATHER = 10;
 
@@ -103,9 +93,9 @@ export function outputOf(log: Logger): DestinationStream | undefined {
  */
 export function quietly(log: Logger) {
   const level = log.isLevelEnabled('warn') ? 'warn' : log.level;
-  const parent = log.child({}, { level });
   return {
-    loggerInstance: withLazyChildren(parent),
+    loggerInstance: log.child({}, { level }),
+    childLoggerFactory: lazyLog,
     logController: new LogController({
       disableRequestLogging: true,
       requestIdLogLabel: 'requestId',
@@ -118,22 +108,22 @@ export function quietly(log: Logger) {
  * takes 1 µs, and hardly ever writes to it.
  */
 class LazyLog {
-  readonly #parent: Logger;
-  readonly #bindings: Bindings;
-  #made: Logger | undefined;
+  readonly #make: () => FastifyBaseLogger;
+  #made: FastifyBaseLogger | undefined;
 
-  constructor(parent: Logger, bindings: Bindings) {
-    this.#parent = parent;
-    this.#bindings = bindings;
+  constructor(make: () => FastifyBaseLogger) {
+    this.#make = make;
   }
 
-  get made(): Logger {
-    this.#made ??= this.#parent.child(this.#bindings);
+  get made(): FastifyBaseLogger {
+    this.#made ??= this.#make();
     return this.#made;
   }
 }
 
-for (const method of [...LEVELS, 'silent', 'child'] as const) {
+const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent', 'child'] as const;
+
+for (const method of METHODS) {
   Object.defineProperty(LazyLog.prototype, method, {
     value(this: LazyLog, ...given: unknown[]): unknown {
       const { made } = this;
@@ -142,7 +132,8 @@ for (const method of [...LEVELS, 'silent', 'child'] as const) {
   });
 }
 
-function withLazyChildren(log: Logger): Logger {
-  const child = (bindings: Bindings) => new LazyLog(log, bindings);
-  return Object.create(log, { child: { value: child } }) as Logger;
-}
+const lazyLog: NonNullable<FastifyServerOptions['childLoggerFactory']> = (
+  parent,
+  bindings,
+  options,
+) => new LazyLog(() => parent.child(bindings, options)) as unknown as FastifyBaseLogger;

@@ -38,8 +38,9 @@ export class Metrics {
   readonly #commits: Histogram;
   readonly #committed: Counter;
   readonly #batches: Counter<'endpoint' | 'outcome'>;
-  readonly #tries: Counter<'provider' | 'outcome'>;
-  readonly #tokens: Counter<'model' | 'kind'>;
+  /** Counted here and told when somebody asks: the library would make a text of labels each time. */
+  readonly #tries = new Map<string, Map<string, number>>();
+  readonly #tokens = new Map<string, { input: number; cachedInput: number; output: number }>();
 
   constructor() {
     const registers = [this.#registry];
@@ -63,29 +64,56 @@ export class Metrics {
       labelNames: ['endpoint', 'outcome'],
       registers,
     });
-    this.#tries = new Counter({
+    this.#tellText(registers);
+  }
+
+  #tellText(registers: Registry[]): void {
+    const tries = this.#tries;
+    new Counter({
       name: 'oriel_upstream_requests_total',
       help: 'Requests for text that went to a provider, by what became of them',
       labelNames: ['provider', 'outcome'],
       registers,
+      collect() {
+        this.reset();
+        for (const [provider, outcomes] of tries) {
+          for (const [outcome, count] of outcomes) this.inc({ provider, outcome }, count);
+        }
+      },
     });
-    this.#tokens = new Counter({
+    const tokens = this.#tokens;
+    new Counter({
       name: 'oriel_tokens_total',
       help: 'Tokens that text models read and wrote; cached_input is part of input',
       labelNames: ['model', 'kind'],
       registers,
+      collect() {
+        this.reset();
+        for (const [model, { input, cachedInput, output }] of tokens) {
+          this.inc({ model, kind: 'input' }, input);
+          this.inc({ model, kind: 'cached_input' }, cachedInput);
+          this.inc({ model, kind: 'output' }, output);
+        }
+      },
     });
   }
 
   /** One try of one route of a text model. @param outcome `ok`, or the type of the failure */
   observeTry(provider: string, outcome: string): void {
-    this.#tries.inc({ provider, outcome });
+    const outcomes = this.#tries.get(provider) ?? new Map<string, number>();
+    if (outcomes.size === 0) this.#tries.set(provider, outcomes);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   }
 
   observeTokens(model: string, { input, cachedInput, output }: Tokens): void {
-    this.#tokens.inc({ model, kind: 'input' }, input);
-    this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
-    this.#tokens.inc({ model, kind: 'output' }, output);
+    const sum = this.#tokens.get(model);
+    if (sum) {
+      sum.input += input;
+      sum.cachedInput += cachedInput;
+      sum.output += output;
+    } else {
+      this.#tokens.set(model, { input, cachedInput, output });
+    }
   }
 
   /** Watches the pool and the store: they are asked when somebody asks us. */

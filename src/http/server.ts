@@ -92,6 +92,8 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
     next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
+    // A stream that began before the end could not say that its connection closes after it.
+    if (draining.aborted) request.raw.socket.end();
     const { method, url, ip } = request;
     const route = request.routeOptions.url ?? 'unknown';
     const status = reply.statusCode;

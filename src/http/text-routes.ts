@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { DialectName } from '../text/canonical.ts';
 import { chatRequest } from '../text/chat/request.ts';
 import { messagesRequest } from '../text/messages/request.ts';
-import { responsesRequest } from '../text/responses/schema.ts';
+import { responsesRequest } from '../text/responses/request.ts';
 import { departureOf } from './departure.ts';
 import type { Gateway } from './gateway.ts';
 import { StreamOutlet } from './stream-outlet.ts';
@@ -95,7 +95,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               bytes: lengthOf(request),
               headers: request.headers,
               holder: request.holder,
-              signal: departureOf(reply),
+              departure: departureOf(reply),
               outlet,
             });
             if (whole === null) return reply;

@@ -1,18 +1,16 @@
 import * as v from 'valibot';
-import { Failure } from '../failure.ts';
-import { fieldFor } from '../schema.ts';
-import { formatPath, showValue } from './faults.ts';
-import { type Path, valueAt } from './places.ts';
+import { isObject } from './untrusted.ts';
 
 /** Picks the schema that a value means to follow; null where it follows none of them. */
-type Pick = (value: unknown) => v.GenericSchema | null;
+export type Pick = (value: unknown) => v.GenericSchema | null;
 
-interface Choosing {
+export interface Choosing {
   readonly choose: Pick;
   readonly expects: string;
 }
 
 type Options = readonly v.GenericSchema[];
+type Known = Readonly<Record<string, v.GenericSchema>>;
 
 /**
  * A union whose value tells which of its options it means, by its kind or by its `type`. One option
@@ -38,75 +36,90 @@ export function choice<const Choices extends Options>(
   return chosen;
 }
 
-/** An object with properties beyond those that are named. Valibot alone takes lists for objects, too. */
-export function openObject<const Entries extends v.ObjectEntries>(entries: Entries) {
-  const base = v.looseObject(entries);
-  const open: typeof base = {
-    ...base,
-    '~run'(dataset, config) {
-      if (!Array.isArray(dataset.value)) return base['~run'](dataset, config);
-      const refused = base['~run']({ value: null }, config);
-      // The issue is told of the list that came.
-      return { ...refused, value: dataset.value } as typeof refused;
-    },
+/** Picks by what one property says. @param resort for what says another word, or none */
+export function pickBy(property: string, known: Known, resort: v.GenericSchema): Pick {
+  const schemas = new Map(Object.entries(known));
+  return (value) => {
+    const word = isObject(value) ? value[property] : undefined;
+    return (typeof word === 'string' ? schemas.get(word) : undefined) ?? resort;
   };
-  return open;
 }
 
-interface Parts {
-  readonly type: string;
-  readonly entries?: Readonly<Record<string, v.GenericSchema>>;
-  readonly item?: v.GenericSchema;
-  readonly value?: v.GenericSchema;
-  readonly wrapped?: v.GenericSchema;
-  readonly choose?: Pick;
+/** Objects that are told apart by what one property says. */
+export function choiceBy<const Schemas extends Known>(
+  property: string,
+  known: Schemas,
+): v.UnionSchema<Schemas[keyof Schemas][], undefined> {
+  const stranger = openObject({ [property]: v.picklist(Object.keys(known)) });
+  const options = [...new Set(Object.values(known))] as Schemas[keyof Schemas][];
+  return choice('an object', options, pickBy(property, known, stranger));
 }
 
-/** The schema that stands for a place in a value, choices made by the value itself. */
-function standingAt(
-  schema: v.GenericSchema,
-  value: unknown,
-  [key, ...rest]: Path,
-): v.GenericSchema | null {
-  const parts = schema as unknown as Parts;
-  if (parts.wrapped) {
-    return standingAt(parts.wrapped, value, key === undefined ? [] : [key, ...rest]);
-  }
-  if (parts.choose) {
-    const chosen = parts.choose(value);
-    if (chosen) return standingAt(chosen, value, key === undefined ? [] : [key, ...rest]);
-  }
-  if (key === undefined) return schema;
-  const named = parts.entries;
-  const next = named ? (Object.hasOwn(named, key) ? named[key] : undefined) : parts.item;
-  const below = next ?? parts.value;
-  return below ? standingAt(below, valueAt(value, [key]), rest) : null;
+/** Objects that are told apart by what one property says, and others that say something else. */
+export function openChoiceBy<const Schemas extends Known, const Other extends v.GenericSchema>(
+  property: string,
+  known: Schemas,
+  other: Other,
+): v.UnionSchema<(Schemas[keyof Schemas] | Other)[], undefined> {
+  const options = [...new Set([...Object.values(known), other])];
+  return choice(
+    'an object',
+    options as (Schemas[keyof Schemas] | Other)[],
+    pickBy(property, known, other),
+  );
+}
+
+/** A text, or a list instead of it. */
+export function textOrList<const List extends v.GenericSchema>(expects: string, list: List) {
+  const text = v.string();
+  return choice(expects, [text, list], (value) => {
+    if (typeof value === 'string') return text;
+    return Array.isArray(value) ? list : null;
+  });
+}
+
+/** One of some words, or an object instead of them. */
+export function wordOrObject<
+  const Words extends readonly string[],
+  const Schema extends v.GenericSchema,
+>(words: Words, object: Schema) {
+  const word = v.picklist(words);
+  const expects = `one of ${words.join(', ')}, or an object with a type`;
+  return choice(expects, [word, object], (value) => {
+    if (isObject(value)) return object;
+    return typeof value === 'string' ? word : null;
+  });
 }
 
 /**
- * Checks a body that may have more properties than are known, and leaves it as it is.
- *
- * @throws Failure invalid_request, `param` naming the first field at fault by its path
+ * An object with properties beyond those that are named. Valibot alone takes lists for objects, too,
+ * and copies what it has checked: here what is right is looked at only, and stays what it is.
  */
-export function checkBody(schema: v.GenericSchema, body: unknown): void {
-  const parsed = v.safeParse(schema, body, { abortEarly: true });
-  if (parsed.success) return;
-  const issue = parsed.issues[0];
-  const path = (issue.path ?? []).map(({ key }) => key as string | number);
-  const standing = standingAt(schema, body, path);
-  const own = (standing as unknown as Partial<Choosing> | null)?.choose && standing?.expects;
-  const expects = own || (standing ? fieldFor('', standing).expects : issue.expected);
-  const came = valueAt(body, path);
-  const param = formatPath(path);
-  const message =
-    issue.type === 'raw_check'
-      ? issue.message
-      : `expected ${expects}, received ${showValue(came, path)}`;
-  throw new Failure(
-    'invalid_request',
-    param === '' ? `the body: ${message}` : `${param}: ${message}`,
-    {
-      ...(param !== '' && { param }),
+export function openObject<const Entries extends v.ObjectEntries>(entries: Entries) {
+  const base = v.looseObject(entries);
+  const named = Object.entries(entries).map(([name, schema]) => ({
+    name,
+    schema,
+    optional: schema.type === 'nullish',
+  }));
+  const open: typeof base = {
+    ...base,
+    '~run'(dataset, config) {
+      const { value } = dataset;
+      if (Array.isArray(value)) {
+        const refused = base['~run']({ value: null }, config);
+        // The issue is told of the list that came.
+        return { ...refused, value } as typeof refused;
+      }
+      if (!isObject(value)) return base['~run'](dataset, config);
+      for (const { name, schema, optional } of named) {
+        const part = value[name];
+        if (part === undefined && optional) continue;
+        // What is wrong with it, and where, Valibot says better.
+        if (schema['~run']({ value: part }, config).issues) return base['~run'](dataset, config);
+      }
+      return { typed: true, value } as ReturnType<(typeof base)['~run']>;
     },
-  );
+  };
+  return open;
 }

@@ -54,69 +54,32 @@ export function checkAll<Output>(
     if (known !== null) add(path, unknown(String(path.at(-1)), known));
     if (!own || !isListInstead(own, part)) continue;
     lists.add(keyOf(path));
-    add(path, LIST_INSTEAD);
+    add(path, 'expected an object, received a list');
   }
   const parsed = v.safeParse(schema, value);
   if (parsed.success && faults.size === 0) return { output: parsed.output };
-  for (const { issue, path } of (parsed.issues ?? []).flatMap((issue) => told(issue))) {
+  for (const issue of parsed.issues ?? []) {
+    const path = (issue.path ?? []).map(({ key }) => key as string | number);
     if ([...path, ''].some((_, length) => lists.has(keyOf(path.slice(0, length))))) continue;
-    add(path, complaintOf(schema, value, { issue, path }, show));
+    const last = issue.path?.at(-1);
+    const place = schemaAt(schema, value, path);
+    if (issue.type === 'raw_check') add(path, issue.message);
+    else if (place === undefined) add(path, `expected ${issue.expected}`);
+    else if (last?.origin === 'key' && place.key) {
+      add(path, `expected ${fieldFor('', place.key).expects} as its name`);
+    } else {
+      const { expects } = fieldFor('', place.schema);
+      add(path, mismatch(expects, valueAt(value, path), path, show));
+    }
   }
   return { faults: [...faults.values()] };
 }
 
-/**
- * The first thing that is wrong with a value of any depth; null where nothing is. Takes no longer where
- * everything is wrong. Properties that are not known are not looked for.
- */
-export function firstFault(schema: v.GenericSchema, value: unknown): Fault | null {
-  const parsed = v.safeParse(schema, value, { abortEarly: true });
-  if (parsed.success) return null;
-  const first = told(parsed.issues[0])[0]!;
-  for (const length of [...first.path.keys(), first.path.length]) {
-    const path = first.path.slice(0, length);
-    const place = schemaAt(schema, value, path);
-    if (!place || !isListInstead(place.schema, valueAt(value, path))) continue;
-    return { path, message: LIST_INSTEAD };
-  }
-  return { path: first.path, message: complaintOf(schema, value, first, showValue) };
-}
-
-const LIST_INSTEAD = 'expected an object, received a list';
-
-/** An issue in words. */
-function complaintOf(
-  schema: v.GenericSchema,
-  value: unknown,
-  { issue, path }: PlacedIssue,
-  show: Show,
-): string {
-  if (issue.type === 'raw_check') return issue.message;
-  const place = schemaAt(schema, value, path);
-  if (place === undefined) return `expected ${issue.expected}`;
-  if (issue.path?.at(-1)?.origin === 'key' && place.key) {
-    return `expected ${fieldFor('', place.key).expects} as its name`;
-  }
-  const { expects } = fieldFor('', place.schema);
-  const came = valueAt(value, path);
+/** That a value is not what was expected, the same words for every place. */
+export function mismatch(expects: string, came: unknown, path: Path, show: Show): string {
   const structured = expects === 'an object' || expects === 'a list';
   const what = structured && typeof came === 'string' ? 'a text' : show(came, path);
   return `expected ${expects}, received ${what}`;
-}
-
-interface PlacedIssue {
-  readonly issue: v.BaseIssue<unknown>;
-  readonly path: Path;
-}
-
-/**
- * An issue with its whole path. That a union takes none of its options tells little: where one of them
- * takes this kind of value, what it says of the parts is told instead.
- */
-function told(issue: v.BaseIssue<unknown>, before: Path = []): readonly PlacedIssue[] {
-  const path = [...before, ...(issue.path ?? []).map(({ key }) => key as string | number)];
-  const within = issue.type === 'union' ? issue.issues?.filter((one) => one.path?.length) : null;
-  return within?.length ? within.flatMap((one) => told(one, path)) : [{ issue, path }];
 }
 
 function unknown(name: string, known: readonly string[]): string {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isObject } from './untrusted.ts';
 
 /** The way to a place in a value, from its root. */
 export type Path = readonly (string | number)[];
@@ -17,7 +18,7 @@ type Entries = Readonly<Record<string, v.GenericSchema>>;
 
 /** What may be below a schema; null where it is a single value. */
 type Inside =
-  | { readonly entries: Entries; readonly open?: boolean }
+  | { readonly entries: Entries }
   | { readonly key: v.GenericSchema; readonly each: v.GenericSchema }
   | { readonly each: v.GenericSchema }
   | null;
@@ -29,7 +30,6 @@ interface Parts {
   readonly value?: v.GenericSchema;
   readonly item?: v.GenericSchema;
   readonly wrapped?: v.GenericSchema;
-  readonly options?: readonly v.GenericSchema[];
 }
 
 /** A schema that has a choice of objects, told apart by the literal of one property. */
@@ -39,49 +39,30 @@ interface Variant {
 }
 
 function variantOf(schema: v.GenericSchema): Variant | null {
-  return (schema as unknown as Parts).type === 'variant' ? (schema as unknown as Variant) : null;
+  const { type, wrapped } = schema as unknown as Parts;
+  if (wrapped) return variantOf(wrapped);
+  return type === 'variant' ? (schema as unknown as Variant) : null;
 }
 
-/** What a variant's discriminator may be. An option without a literal takes what no other has. */
-function literalsOf({ key, options }: Variant): readonly string[] {
-  return options.flatMap(({ entries }) => {
-    const { literal } = bare(entries[key]!, undefined) as unknown as { readonly literal?: unknown };
-    return literal === undefined ? [] : [String(literal)];
-  });
-}
-
-/** A schema without what only wraps it; of a union, the option for the kind of value that came. */
-function bare(schema: v.GenericSchema, value: unknown): v.GenericSchema {
-  const { wrapped, type, options = [] } = schema as unknown as Parts;
-  if (wrapped) return bare(wrapped, value);
-  if (type !== 'union') return schema;
-  const option = options.find((candidate) => {
-    const kind = (bare(candidate, value) as unknown as Parts).type;
-    if (Array.isArray(value)) return kind === 'array';
-    return isObject(value) && (kind === 'variant' || kind === 'record' || kind.endsWith('object'));
-  });
-  return option ? bare(option, value) : schema;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function literalOf({ key }: Variant, { entries }: { readonly entries: Entries }): string {
+  return String((entries[key] as unknown as { readonly literal: unknown }).literal);
 }
 
 /**
  * Looks into a schema. Of a variant it takes the option that the value's own discriminator names;
  * where that names none, nothing more can be said than what all options have in common: nothing.
  */
-export function insideOf(wrapped: v.GenericSchema, value: unknown): Inside {
-  const schema = bare(wrapped, value);
+export function insideOf(schema: v.GenericSchema, value: unknown): Inside {
   const parts = schema as unknown as Parts;
-  if (parts.entries) return { entries: parts.entries, open: parts.type === 'loose_object' };
+  if (parts.wrapped) return insideOf(parts.wrapped, value);
+  if (parts.entries) return { entries: parts.entries };
   if (parts.type === 'record') return { key: parts.key!, each: parts.value! };
   if (parts.type === 'array') return { each: parts.item! };
   const variant = variantOf(schema);
   if (variant === null || !isObject(value)) return null;
-  const { key, options } = variant;
-  const option = options.find(({ entries }) => v.is(entries[key]!, value[key]));
-  return option ? insideOf(option as unknown as v.GenericSchema, value) : null;
+  const named = value[variant.key];
+  const option = variant.options.find((option) => literalOf(variant, option) === named);
+  return option ? { entries: option.entries } : null;
 }
 
 /** Whether a list stands where an object should, which Valibot takes for one with numbers as names. */
@@ -115,8 +96,8 @@ export function* places(
         : Object.hasOwn(inside.entries, key)
           ? inside.entries[key]
           : undefined;
-    const closed = 'entries' in inside && !inside.open;
-    const known = standing === undefined && closed ? Object.keys(inside.entries) : null;
+    const known =
+      standing === undefined && 'entries' in inside ? Object.keys(inside.entries) : null;
     yield { path: below, value: child, schema: standing, known };
     if (standing) yield* places(standing, child, below);
   }
@@ -144,9 +125,9 @@ export function schemaAt(
   const [first, ...rest] = path;
   if (first === undefined) return { schema };
   const inside = insideOf(schema, value);
-  const variant = variantOf(bare(schema, value));
+  const variant = variantOf(schema);
   if (variant?.key === first && inside === null) {
-    return { schema: v.picklist(literalsOf(variant)) };
+    return { schema: v.picklist(variant.options.map((option) => literalOf(variant, option))) };
   }
   if (inside === null) return undefined;
   const named = 'entries' in inside && Object.hasOwn(inside.entries, first);

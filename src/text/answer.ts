@@ -1,8 +1,9 @@
 import { Failure } from '../failure.ts';
+import { isObject } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { Json } from './canonical.ts';
 import type { Dialect, EventDecoder } from './dialect.ts';
-import { parseJson } from './json.ts';
+import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import type { Receiver } from './receivers.ts';
 import { EventStream } from './sse.ts';
@@ -25,17 +26,15 @@ export function isEventStream({ headers }: Exchange): boolean {
 }
 
 /** @throws Failure where the answer is no JSON, or says by itself that it is none */
-export async function readJson(exchange: Exchange): Promise<Readonly<Record<string, unknown>>> {
+export async function readJson(exchange: Exchange): Promise<Json> {
   const text = (await exchange.bytes(MOST_BYTES)).toString();
   const body = parse(text);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw upstreamFailure(502, text);
-  }
-  const { error, type } = body as { readonly error?: unknown; readonly type?: unknown };
+  if (!isObject(body)) throw upstreamFailure(502, text);
+  const { error, type } = body;
   // Some say 200 and then that it went wrong. A response has a status, and tells by that.
   const failed = type === 'error' || (error && !('status' in body));
   if (failed) throw upstreamFailure(null, body);
-  return body as Readonly<Record<string, unknown>>;
+  return body;
 }
 
 /**
@@ -54,15 +53,6 @@ function endless(limit: number): Failure {
   return new Failure('service_error', `The provider sent a stream of more than ${limit} bytes`, {
     code: 'upstream_answer_too_large',
   });
-}
-
-/** JSON that others wrote as a value; undefined where it is none. */
-export function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,15 +1,21 @@
-import { maxOutputTokensOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import {
+  maxOutputTokensOf,
+  reasoningOf,
+  type TextModel,
+  type TextRoute,
+} from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
-import { isEventStream, observed, parse, readEvents, readJson } from './answer.ts';
+import { isEventStream, observed, readEvents, readJson } from './answer.ts';
 import type { TextCall } from './call.ts';
 import type { Json, TextEvent } from './canonical.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
 import { GuardedOutlet } from './guarded-outlet.ts';
+import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import { canPass, passBody } from './pass-through.ts';
 import { type Delivery, StreamReceiver, WholeReceiver } from './receivers.ts';
@@ -81,6 +87,7 @@ export class Attempt {
       provider: name,
       model,
       rules: entry.rules ?? null,
+      reasons: reasoningOf(entry).supported_efforts.length > 0,
       maxOutputTokens: maxOutputTokensOf(entry),
     };
     if (provider.kind === 'sandbox') return this.#sandbox(target, remaining);

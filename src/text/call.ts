@@ -11,8 +11,8 @@ export interface TextCall {
   readonly bytes: number | null;
   readonly headers: Headers;
   readonly holder: KeyHolder;
-  /** Aborted when the client leaves; its reason is a Failure. */
-  readonly signal: AbortSignal;
+  /** Aborted when the client leaves, or when nobody can wait any longer; its reason is a Failure. */
+  readonly departure: AbortController;
   /** Where a stream goes; also takes headers of an answer that is none. */
   readonly outlet: Outlet;
 }

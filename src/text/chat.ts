@@ -1,8 +1,8 @@
-import { failFrames } from './chat/answer.ts';
 import { ChatDecoder } from './chat/decode-events.ts';
 import { decodeRequest } from './chat/decode-request.ts';
 import { ChatEncoder } from './chat/encode-events.ts';
 import { encodeRequest } from './chat/encode-request.ts';
+import { failFrames } from './chat/fail-frames.ts';
 import { foldEvents } from './chat/fold-events.ts';
 import { markers, observe, observeAnswer } from './chat/observe.ts';
 import type { Dialect } from './dialect.ts';

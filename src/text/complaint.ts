@@ -41,8 +41,8 @@ export function readComplaint(body: unknown, depth = DEPTH): Complaint {
   const within = typeof message === 'string' ? null : readComplaint(message, depth - 1);
   return {
     message: within?.message ?? tidy(message as string),
-    type: wordOf(fields['type']) ?? wordOf(fields['status']) ?? within?.type ?? null,
-    code: wordOf(fields['code']) ?? within?.code ?? null,
+    type: codeOf(fields['type']) ?? codeOf(fields['status']) ?? within?.type ?? null,
+    code: codeOf(fields['code']) ?? within?.code ?? null,
     param: paramOf(fields['param']) ?? within?.param ?? null,
     status: statusOf(fields['code']) ?? statusOf(fields['status']) ?? within?.status ?? null,
   };
@@ -88,7 +88,7 @@ function pathOf(place: unknown): string | null {
   return paramOf(path.replace(/^\./, ''));
 }
 
-function wordOf(value: unknown): string | null {
+function codeOf(value: unknown): string | null {
   return typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : null;
 }
 

@@ -9,6 +9,8 @@ export interface Target {
   /** What the provider calls the model. */
   readonly model: string;
   readonly rules: 'fixed-reasoning' | null;
+  /** Whether the catalog says that the model reasons. */
+  readonly reasons: boolean;
   /** The most that the model writes; null where nobody says. */
   readonly maxOutputTokens: number | null;
 }
@@ -48,6 +50,8 @@ export interface EventEncoder {
    * @param choice which of the `n` answers it belongs to
    */
   push(event: TextEvent, choice?: number): string;
+  /** Frames that were kept back for what might come along with them, and has not by now. */
+  flush?(): string;
 }
 
 /** What one event of a stream tells a relay that passes it on as it is. */

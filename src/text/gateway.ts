@@ -2,6 +2,7 @@ import { findModel, routesOf, type TextModel, type TextRoute } from '../config/c
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { formatPath } from '../schema/faults.ts';
+import { isObject } from '../schema/untrusted.ts';
 import type { Store } from '../store/store.ts';
 import type { Upstream } from '../upstream.ts';
 import { Attempt, type Outcome } from './attempt.ts';
@@ -13,7 +14,6 @@ import { DEEPEST, isTooDeep } from './json.ts';
 import { Meter } from './metering.ts';
 import { pauseBefore } from './patience.ts';
 import { invalid } from './refusals.ts';
-import { isObject } from './request-body.ts';
 import { applyRules } from './rules.ts';
 import { Tally } from './tally.ts';
 import { isRetriable, isRoutable } from './upstream-failure.ts';
@@ -48,11 +48,18 @@ interface Job {
   readonly deadline: number;
 }
 
+interface Way {
+  readonly route: TextRoute;
+  /** Tells it from others. */
+  readonly name: string;
+}
+
 /** Answers requests for text, by whichever route of their model is well. */
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #health = new RouteHealth();
   readonly #open = new Set<AbortController>();
+  readonly #ways = new WeakMap<TextModel, readonly Way[]>();
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
@@ -85,12 +92,8 @@ export class TextGateway {
     const bytes = call.bytes ?? Buffer.byteLength(JSON.stringify(call.body));
     const meter = await Meter.open(store, holder, { id, model, request, bytes });
     const tally = new Tally();
-    const controller = new AbortController();
-    const leave = () => controller.abort(call.signal.reason);
-    call.signal.addEventListener('abort', leave, { once: true });
-    if (call.signal.aborted) leave();
-    this.#open.add(controller);
-    const { signal } = controller;
+    this.#open.add(call.departure);
+    const { signal } = call.departure;
     const attempt = new Attempt(
       { call, ruled, model, config, tally, signal },
       this.#options.upstream,
@@ -112,8 +115,7 @@ export class TextGateway {
       call.outlet.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
-      call.signal.removeEventListener('abort', leave);
-      this.#open.delete(controller);
+      this.#open.delete(call.departure);
     }
   }
 
@@ -127,12 +129,21 @@ export class TextGateway {
     this.#options.observer.used(id, used);
   }
 
+  /** A model's routes, found once for each model of each configuration. */
+  #waysOf(model: TextModel): readonly Way[] {
+    let ways = this.#ways.get(model);
+    if (!ways) {
+      ways = routesOf(model).map((route) => ({ route, name: nameOf(route) }));
+      this.#ways.set(model, ways);
+    }
+    return ways;
+  }
+
   /** Tries the model's routes, one after another. */
   async #route(job: Job, config: Config): Promise<Outcome> {
     let last: Failure | null = null;
     let rest = Infinity;
-    for (const route of routesOf(job.model)) {
-      const name = nameOf(route);
+    for (const { name, route } of this.#waysOf(job.model)) {
       const resting = this.#health.restOf(name);
       if (resting > 0) {
         rest = Math.min(rest, resting);

@@ -25,3 +25,12 @@ export function parseJson(text: string): unknown {
   if (text.length > 2 * DEEPEST && isTooDeep(value)) throw new SyntaxError('nested too deep');
   return value;
 }
+
+/** JSON that others wrote, as a value; undefined where it is none, or has more levels than are taken. */
+export function parse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,10 +1,11 @@
 import type { Dialect } from './dialect.ts';
-import { MessagesDecoder } from './messages/event-decoder.ts';
-import { failFrames, MessagesEncoder } from './messages/event-encoder.ts';
-import { foldEvents } from './messages/fold.ts';
-import { markers, observe, observeAnswer } from './messages/observer.ts';
-import { decodeRequest } from './messages/request-decoder.ts';
-import { encodeRequest } from './messages/request-encoder.ts';
+import { MessagesDecoder } from './messages/decode-events.ts';
+import { decodeRequest } from './messages/decode-request.ts';
+import { MessagesEncoder } from './messages/encode-events.ts';
+import { encodeRequest } from './messages/encode-request.ts';
+import { failFrames } from './messages/fail-frames.ts';
+import { foldEvents } from './messages/fold-events.ts';
+import { markers, observe, observeAnswer } from './messages/observe.ts';
 
 /** The format of Anthropic's messages (interface part 4.3). */
 export const messages: Dialect = {

@@ -18,25 +18,27 @@ export interface Seen {
   readonly outputTokens: number;
 }
 
-function mediaBytes(parts: readonly Part[]): { readonly bytes: number; readonly count: number } {
-  let bytes = 0;
-  let count = 0;
+interface Media {
+  /** Of Base64. */
+  bytes: number;
+  count: number;
+}
+
+function addMedia(media: Media, parts: readonly Part[]): void {
   for (const part of parts) {
     if (part.type === 'media') {
-      count += 1;
-      if (part.source.kind === 'data') bytes += part.source.data.length;
+      media.count += 1;
+      if (part.source.kind === 'data') media.bytes += part.source.data.length;
     } else if (part.type === 'tool-result') {
-      const inner = mediaBytes(part.content);
-      bytes += inner.bytes;
-      count += inner.count;
+      addMedia(media, part.content);
     }
   }
-  return { bytes, count };
 }
 
 /** Tokens of input, by the length of the request. @param bytes of its body */
 function inputEstimate({ turns }: TextRequest, bytes: number): number {
-  const media = mediaBytes(turns.flatMap(({ parts }) => parts));
+  const media: Media = { bytes: 0, count: 0 };
+  for (const { parts } of turns) addMedia(media, parts);
   const text = Math.max(0, bytes - media.bytes);
   return Math.ceil(text / BYTES_PER_TOKEN) + media.count * TOKENS_PER_MEDIA;
 }

@@ -55,9 +55,10 @@ export class StreamReceiver implements Receiver {
   }
 
   flush(): boolean {
-    if (this.#frames === '') return true;
     // What failed before it was told may yet come well from elsewhere.
     if (this.failure && !this.#committed) return true;
+    if (this.#encoder.flush) this.#frames += this.#encoder.flush();
+    if (this.#frames === '') return true;
     const frames = this.#frames;
     this.#frames = '';
     this.#committed = true;

@@ -3,7 +3,7 @@ import type { DialectName, Knob, NativePart, TextRequest } from './canonical.ts'
 import { pathOf } from './knobs.ts';
 
 /** How people call the dialects. */
-const NAMES: Readonly<Record<DialectName, string>> = {
+export const DIALECT_NAMES: Readonly<Record<DialectName, string>> = {
   chat: 'chat completions',
   responses: 'responses',
   messages: 'messages',
@@ -19,7 +19,8 @@ export function invalid(param: string, message: string, code?: string): Failure 
 
 /** The model's upstream has no word for a field of the request. */
 export function untranslatable(param: string, target: DialectName, why?: string): Failure {
-  const reason = why ?? `the upstream of this model speaks ${NAMES[target]}, which cannot say this`;
+  const reason =
+    why ?? `the upstream of this model speaks ${DIALECT_NAMES[target]}, which cannot say this`;
   return invalid(param, reason, 'not_supported_by_model');
 }
 

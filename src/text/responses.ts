@@ -1,10 +1,11 @@
 import type { Dialect } from './dialect.ts';
 import { ResponsesDecoder } from './responses/decode-events.ts';
 import { decodeRequest } from './responses/decode-request.ts';
-import { foldEvents, ResponsesEncoder } from './responses/encode-events.ts';
+import { ResponsesEncoder } from './responses/encode-events.ts';
 import { encodeRequest } from './responses/encode-request.ts';
 import { failFrames } from './responses/fail-frames.ts';
-import { MARKERS, observe, observeAnswer } from './responses/observe.ts';
+import { foldEvents } from './responses/fold-events.ts';
+import { markers, observe, observeAnswer } from './responses/observe.ts';
 
 /** The format of OpenAI's Responses API, and of Open Responses. */
 export const responses: Dialect = {
@@ -14,7 +15,7 @@ export const responses: Dialect = {
   decodeEvents: (context, emit) => new ResponsesDecoder(context, emit),
   encodeEvents: (context) => new ResponsesEncoder(context),
   foldEvents,
-  markers: MARKERS,
+  markers,
   observe,
   failFrames,
   observeAnswer,

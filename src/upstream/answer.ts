@@ -33,6 +33,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   #progress: Progress = 'connecting';
   #controller: Dispatcher.DispatchController | null = null;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer looks again. */
+  #due = Infinity;
   /** When something came last. */
   #touched = 0;
 
@@ -119,16 +121,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
     });
   }
 
-  async bytes(limit: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    await this.read((chunk) => {
-      size += chunk.length;
-      if (size > limit) throw tooLarge(this.#host, limit);
-      chunks.push(chunk);
-      return true;
-    });
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+  bytes(limit: number): Promise<Buffer> {
+    return bytesOf(this, this.#host, limit);
   }
 
   resume(): void {
@@ -192,7 +186,6 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
 
   /** One timer for whichever limit is next. Pieces only note when they came. */
   #watch(): void {
-    clearTimeout(this.#timer);
     const now = performance.now();
     const { firstByte, idle, total } = this.#timeouts;
     const answering = this.#progress === 'answering';
@@ -203,12 +196,21 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
       : limitAfter(this.#started, firstByte);
     if (now >= end) this.#letGo(lateFailure('total', this.#host));
     else if (now >= next) this.#letGo(lateFailure(answering ? 'idle' : 'first_byte', this.#host));
-    else if (Math.min(end, next) < Infinity) {
-      this.#timer = setTimeout(this.#onTimer, Math.min(Math.min(end, next) - now, LONGEST));
-    }
+    else this.#look(now, Math.min(end, next));
   }
 
-  readonly #onTimer = (): void => this.#watch();
+  /** Sets the timer, unless it looks early enough by itself: most answers are over before it does. */
+  #look(now: number, at: number): void {
+    if (at >= this.#due) return;
+    clearTimeout(this.#timer);
+    this.#due = at;
+    this.#timer = setTimeout(this.#onTimer, Math.min(at - now, LONGEST));
+  }
+
+  readonly #onTimer = (): void => {
+    this.#due = Infinity;
+    this.#watch();
+  };
 
   #end(): void {
     this.#over = true;
@@ -221,7 +223,24 @@ function limitAfter(start: number, limit: number): number {
   return limit === 0 ? Infinity : start + limit;
 }
 
-export function tooLarge(host: string, limit: number): Failure {
+/** All of an answer. @throws Failure where it has more bytes than the limit */
+export async function bytesOf(
+  answer: Pick<Exchange, 'read'>,
+  host: string,
+  limit: number,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  await answer.read((chunk) => {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(host, limit);
+    chunks.push(chunk);
+    return true;
+  });
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+}
+
+function tooLarge(host: string, limit: number): Failure {
   return new Failure('service_error', `The answer of ${host} has over ${limit} bytes`, {
     code: 'upstream_answer_too_large',
   });

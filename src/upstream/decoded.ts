@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Failure } from '../failure.ts';
-import { tooLarge } from './answer.ts';
+import { bytesOf } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { abortedFailure } from './failures.ts';
 
@@ -84,16 +84,8 @@ class Decoded implements Exchange {
     });
   }
 
-  async bytes(limit: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    await this.read((chunk) => {
-      size += chunk.length;
-      if (size > limit) throw tooLarge(this.#host, limit);
-      chunks.push(chunk);
-      return true;
-    });
-    return Buffer.concat(chunks, size);
+  bytes(limit: number): Promise<Buffer> {
+    return bytesOf(this, this.#host, limit);
   }
 
   resume(): void {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
@@ -38,12 +38,9 @@ function isExecutable(file: string): boolean {
 /** The first version number that a program prints; most programs say other things before it. */
 export function programVersion({ file }: Program, args: readonly string[]): string {
   if (file === undefined) return 'not installed';
-  try {
-    const said = execFileSync(file, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-    return /\d+\.\d+[\w.-]*/.exec(said)?.[0] ?? 'unknown';
-  } catch {
-    return 'unknown';
-  }
+  // Some say it on standard error, and some with a status that is none of success.
+  const { stdout, stderr } = spawnSync(file, args, { encoding: 'utf8' });
+  return /\d+\.\d+[\w.-]*/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
 }
 
 /**

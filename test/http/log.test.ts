@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { start, temporaryFolder } from '../oriel.ts';
@@ -28,6 +29,22 @@ it('writes one line a request, without anything secret', async () => {
   });
   expect(lines[1]).toMatchObject({ status: 401 });
   expect(lines[1]).not.toHaveProperty('key');
+});
+
+it('writes a line that is JSON whatever the request says of itself', async () => {
+  const daemon = await startDaemon({ config: { server: { trustProxy: true } } });
+  const { hostname, port } = new URL(daemon.url);
+  const path = '/v1/"quoted"\\x';
+  const headers = { 'x-forwarded-for': 'a "friend"\\' };
+  await new Promise<void>((resolve, reject) => {
+    get({ hostname, port, path, headers }, (answer) => answer.resume().on('end', resolve)).on(
+      'error',
+      reject,
+    );
+  });
+  await daemon.stop();
+  const line = daemon.log.find(({ msg }) => msg === 'request');
+  expect(line).toMatchObject({ path, ip: 'a "friend"\\', status: 404 });
 });
 
 it('is text for people where asked for', async () => {

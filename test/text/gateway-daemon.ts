@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
+import { readDoor } from '../../src/administration/door.ts';
 import { sharedDaemon, type TestDaemon } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
 /** The keys that the daemon has for its upstreams: to be seen there and nowhere else. */
@@ -88,17 +88,25 @@ export function gatewayDaemon(changes: (url: string) => object = () => ({})): ()
   return () => ({ daemon: daemon(), upstream: upstream! });
 }
 
-/** Makes an account with credits and a key for it, as the operator of the daemon would. */
+/**
+ * Makes an account with credits and a key for it, by the way that the commands of administration go:
+ * each of them as a process of its own would take longer than all else that a test does.
+ */
 export async function newKey(
   { data }: TestDaemon,
   account: string,
-  { credits = '1000', flags = [] as readonly string[] } = {},
+  { credits = '1000', ...options }: { credits?: string; budget?: string; models?: string } = {},
 ): Promise<string> {
-  const run = async (...args: string[]) => {
-    const { status, out, stderr } = await oriel([...args, '--json', '--data', data]);
-    if (status !== 0) throw new Error(`oriel ${args.join(' ')}: ${stderr}`);
-    return JSON.parse(out) as { key: string };
+  const { url, token } = readDoor(data)!;
+  const run = async (verb: string, body: object) => {
+    const response = await fetch(`${url}/${verb}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${verb}: ${await response.text()}`);
+    return (await response.json()) as { result: { key: string } };
   };
-  await run('accounts', 'create', account, '--plan', 'paid', '--credits', credits);
-  return (await run('keys', 'create', '--account', account, ...flags)).key;
+  await run('accounts/create', { name: account, plan: 'paid', credits });
+  return (await run('keys/create', { account, ...options })).result.key;
 }

@@ -439,6 +439,34 @@ describe('empty texts', () => {
   });
 });
 
+describe('an answer that a client sends back within its own text', () => {
+  // As OpenAI's Agents SDK does with answers that have text and calls.
+  it.each(DIALECTS)('to an upstream of %s: is the answer, reasoning included', async (upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    const reasoning = { reasoning: 'I think.', signature: 'sig+/=', encrypted: 'enc' };
+    mock.play({ steps: [reasoning, { text: 'I look.' }, CALL], usage: USAGE }, DONE);
+    const { raw } = await talk('chat', daemon, TO(upstream)).user('Weather?').ask();
+    const { content, ...echo } = raw.choices[0].message;
+    const ask = (more: object) =>
+      talk('chat', daemon, TO(upstream))
+        .user('Weather?')
+        .push({
+          role: 'assistant',
+          content: [{ type: 'text', text: content, ...echo, ...more }],
+          tool_calls: echo.tool_calls,
+        })
+        .results({ id: 'call_a1', content: 'snow' })
+        .ask();
+    expect((await ask({})).text).toBe('Done.');
+    const { text } = mock.requests.at(-1)!;
+    expect(text).toContain('I think.');
+    if (upstream !== 'chat') expect(text).toContain(upstream === 'messages' ? 'sig+/=' : 'enc');
+    for (const odd of [7, null, [null], 'x', [[]]]) {
+      expect((await ask({ reasoning_details: odd })).text).toBe('Done.');
+    }
+  });
+});
+
 describe('a stream cut anywhere', () => {
   const TEXT = 'ä€🙂 Łódź 日本語 \u2028 "quoted" \\ end';
   const SCRIPT: Script = {

@@ -130,7 +130,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   it('never spends more than its budget', async () => {
     const { daemon, upstream: mock } = gateway();
     // Enough for one answer of 500 tokens, and not for two.
-    const key = await fresh(daemon, { flags: ['--budget', '6'] });
+    const key = await fresh(daemon, { budget: '6' });
     mock.play({ ...GOOD, usage: { input: 10, output: 400 } });
     const limit =
       client === 'chat'

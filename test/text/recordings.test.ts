@@ -132,14 +132,14 @@ function expected({ text, reasoning, calls, stop, usage }: Told): object {
 /** The same positions on every run. */
 function cutsOf(length: number): number[] {
   let seed = length;
-  return Array.from({ length: 200 }, () => {
+  return Array.from({ length: 60 }, () => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
     return seed % length;
   }).sort((a, b) => a - b);
 }
 
 /** Beyond so many bytes not every one of them is cut. */
-const SMALL = 4096;
+const SMALL = 1500;
 
 describe.skipIf(absent).each(DIALECTS)('for a client of %s', (client) => {
   const foreign = good.filter(({ dialect }) => dialect !== client);

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
@@ -162,7 +163,7 @@ describe('routes', () => {
       const first = await startMockUpstream();
       const daemon = await startDaemon({
         config: gatewayConfig(first.url, {
-          routing: { retries: 0, cooldown: { after: 2, for: '300ms' } },
+          routing: { retries: 0, cooldown: { after: 2, for: '3s' } },
           providers: { ...at(first.url, 'one'), ...at(second.url, 'two') },
           models: { both: model('one', 'two'), alone: model('one') },
         }),
@@ -177,15 +178,13 @@ describe('routes', () => {
       // Whoever has no other route is told when to come back.
       const resting = await ask(daemon, 'alone');
       expect(resting.status).toBe(503);
-      expect(resting.headers.get('retry-after')).toBe('1');
+      expect(resting.headers.get('retry-after')).toMatch(/^[123]$/);
       expect(first.requests).toHaveLength(2);
 
       first.play(GOOD);
-      let asked = 0;
       while (first.requests.length === 0) {
         expect((await ask(daemon, 'both')).status).toBe(200);
-        asked += 1;
-        expect(asked).toBeLessThan(10_000);
+        await delay(50);
       }
       // It is well again, and first in line.
       await ask(daemon, 'both');
@@ -298,7 +297,7 @@ describe('keys', () => {
 
   it('with a list of models name no other', async () => {
     const { daemon, upstream } = gateway();
-    const key = await newKey(daemon, 'listed', { flags: ['--models', 'to-chat'] });
+    const key = await newKey(daemon, 'listed', { models: 'to-chat' });
     upstream.play(GOOD);
     for (const client of DIALECTS) {
       const refused = await send(daemon, client, plainBody(client, 'to-messages'), { key });
@@ -361,9 +360,11 @@ describe('a stream in which nothing happens', () => {
 });
 
 describe('a daemon that ends', () => {
-  it('lets a stream finish', async () => {
+  it('lets a stream finish, and waits for nothing else', async () => {
     const mock = await startMockUpstream();
-    const daemon = await startDaemon({ config: gatewayConfig(mock.url) });
+    // The client would keep its connection open for longer than the test may take.
+    const config = gatewayConfig(mock.url, { server: { grace: '10m' } });
+    const daemon = await startDaemon({ config });
     let go = () => {};
     const waits = new Promise<void>((resolve) => {
       go = resolve;

@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import type { Access, Answer, Content, Mode, Settings, Talk } from './conversation.ts';
+import { talkWith } from './history.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields that the client's types do not have
 type Loose = any;
@@ -41,31 +42,20 @@ function parametersOf(settings: Settings, messages: readonly unknown[]): Loose {
 
 export function chatTalk({ url, key }: Access, settings: Settings): Talk {
   const client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
-  const history: unknown[] = [];
-  const self: Talk = {
-    user(content) {
-      return self.push({ role: 'user', content: contentOf(content) });
-    },
-    results(...results) {
-      return self.push(
-        ...results.map(({ id, content }) => ({
+  return talkWith(
+    {
+      user: (content) => ({ role: 'user', content: contentOf(content) }),
+      results: (given) =>
+        given.map(({ id, content }) => ({
           role: 'tool',
           tool_call_id: id,
           content: contentOf(content),
         })),
-      );
+      ask: (history, mode, all) => ask(client, parametersOf(all, history), mode),
+      answered: ({ raw }) => [raw.choices[0].message],
     },
-    push(...items) {
-      history.push(...items);
-      return self;
-    },
-    async ask(mode = 'whole', changes = {}) {
-      const answer = await ask(client, parametersOf({ ...settings, ...changes }, history), mode);
-      history.push(answer.raw.choices[0].message);
-      return answer;
-    },
-  };
-  return self;
+    settings,
+  );
 }
 
 async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answer> {

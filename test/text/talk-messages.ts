@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { Access, Answer, Content, Mode, Settings, Talk } from './conversation.ts';
+import { talkWith } from './history.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields that the client's types do not have
 type Loose = any;
@@ -49,32 +50,24 @@ function parametersOf(settings: Settings, messages: readonly unknown[]): Loose {
 
 export function messagesTalk({ url, key }: Access, settings: Settings): Talk {
   const client = new Anthropic({ apiKey: key, baseURL: url, maxRetries: 0 });
-  const history: unknown[] = [];
-  const self: Talk = {
-    user(content) {
-      return self.push({ role: 'user', content: contentOf(content) });
+  return talkWith(
+    {
+      user: (content) => ({ role: 'user', content: contentOf(content) }),
+      results: (given) => [
+        {
+          role: 'user',
+          content: given.map(({ id, content }) => ({
+            type: 'tool_result',
+            tool_use_id: id,
+            content: contentOf(content),
+          })),
+        },
+      ],
+      ask: (history, mode, all) => ask(client, parametersOf(all, history), mode),
+      answered: ({ raw }) => [{ role: 'assistant', content: raw.content }],
     },
-    results(...results) {
-      return self.push({
-        role: 'user',
-        content: results.map(({ id, content }) => ({
-          type: 'tool_result',
-          tool_use_id: id,
-          content: contentOf(content),
-        })),
-      });
-    },
-    push(...items) {
-      history.push(...items);
-      return self;
-    },
-    async ask(mode = 'whole', changes = {}) {
-      const answer = await ask(client, parametersOf({ ...settings, ...changes }, history), mode);
-      history.push({ role: 'assistant', content: answer.raw.content });
-      return answer;
-    },
-  };
-  return self;
+    settings,
+  );
 }
 
 async function ask(client: Anthropic, parameters: Loose, mode: Mode): Promise<Answer> {

@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import type { Access, Answer, Content, Mode, Settings, Talk } from './conversation.ts';
+import { talkWith } from './history.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields that the client's types do not have
 type Loose = any;
@@ -37,31 +38,20 @@ function parametersOf(settings: Settings, input: readonly unknown[]): Loose {
 
 export function responsesTalk({ url, key }: Access, settings: Settings): Talk {
   const client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
-  const history: unknown[] = [];
-  const self: Talk = {
-    user(content) {
-      return self.push({ role: 'user', content: contentOf(content) });
-    },
-    results(...results) {
-      return self.push(
-        ...results.map(({ id, content }) => ({
+  return talkWith(
+    {
+      user: (content) => ({ role: 'user', content: contentOf(content) }),
+      results: (given) =>
+        given.map(({ id, content }) => ({
           type: 'function_call_output',
           call_id: id,
           output: contentOf(content),
         })),
-      );
+      ask: (history, mode, all) => ask(client, parametersOf(all, history), mode),
+      answered: ({ raw }) => raw.output,
     },
-    push(...items) {
-      history.push(...items);
-      return self;
-    },
-    async ask(mode = 'whole', changes = {}) {
-      const answer = await ask(client, parametersOf({ ...settings, ...changes }, history), mode);
-      history.push(...answer.raw.output);
-      return answer;
-    },
-  };
-  return self;
+    settings,
+  );
 }
 
 async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answer> {

@@ -102,22 +102,6 @@ describe('an exchange that is let go', () => {
     expect(heard).toBe(1);
   });
 
-  it('with many others by one signal is nothing to warn of', async () => {
-    const warnings: Error[] = [];
-    const note = (warning: Error) => warnings.push(warning);
-    process.on('warning', note);
-    onTestFinished(() => void process.off('warning', note));
-    const { url, heard } = await pending(false);
-    const { signal, ...controller } = controllerOf();
-    const by = upstream();
-    const opening = Promise.allSettled(Array.from({ length: 20 }, () => open(url, { signal }, by)));
-    await heard;
-    controller.abort();
-    expect((await opening).every(({ status }) => status === 'rejected')).toBe(true);
-    await turns();
-    expect(warnings).toEqual([]);
-  });
-
   it('for a reason fails by it', async () => {
     const { url, heard } = await pending(false);
     const { signal, ...controller } = controllerOf();

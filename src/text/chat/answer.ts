@@ -1,4 +1,3 @@
-import { Failure } from '../../failure.ts';
 import { randomText } from '../../store/identifier.ts';
 import type { Citation, FinishReason, Json, TextEvent } from '../canonical.ts';
 import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
@@ -22,22 +21,6 @@ const REASONS: Readonly<Record<FinishReason, string>> = {
 
 export function finishReasonOf(reason: FinishReason): string {
   return REASONS[reason];
-}
-
-/** An answer has a block that this dialect has no word for. */
-export function untranslatableOutput(event: TextEvent & { readonly type: 'native' }): Failure {
-  const type = (event.value as { readonly type?: unknown } | null)?.type;
-  const what = typeof type === 'string' ? ` (${type.slice(0, 60)})` : '';
-  return new Failure(
-    'billable_error',
-    `The model gave a block of the ${event.dialect} format${what} that chat completions cannot say`,
-    { code: 'untranslatable_output' },
-  );
-}
-
-/** What tells a client that a stream went wrong; nothing comes after it. */
-export function failFrames({ type, message, param, code }: Failure): string {
-  return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
 }
 
 /** Where the blocks of one answer stand in its one message, which has all its text in one piece. */

@@ -1,3 +1,4 @@
+import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { randomText } from '../../store/identifier.ts';
 import type { Json } from '../canonical.ts';
 import type { Blocks, Call } from './blocks.ts';
@@ -5,10 +6,6 @@ import { JsonEnd } from './json-end.ts';
 
 /** As long as those of providers. */
 const ID_LENGTH = 24;
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
 
 /** A piece of arguments as text: some upstreams give the object itself, or null for none. */
 function pieceOf(value: unknown): string {
@@ -36,8 +33,7 @@ export class Calls {
    * @returns what is wrong with it, or null
    */
   push(fragment: Json, fallback: number | null): string | null {
-    const own = fragment['function'];
-    const body = typeof own === 'object' && own !== null ? (own as Json) : {};
+    const body = objectOf(fragment['function']);
     const index = typeof fragment['index'] === 'number' ? fragment['index'] : fallback;
     const id = textOf(fragment['id']);
     const name = textOf(body['name']);
@@ -56,9 +52,7 @@ export class Calls {
       return null;
     }
     if (call.closed) {
-      return piece.trim() === ''
-        ? null
-        : `more arguments came for the call ${call.id}, which was over`;
+      return piece.trim() === '' ? null : `more arguments for the call ${call.id}, which was over`;
     }
     call.json += piece;
     this.#blocks.grown(call);

@@ -1,7 +1,9 @@
 import { Failure } from '../../failure.ts';
+import { isObject, listOf, wordOf } from '../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { parseJson } from '../json.ts';
+import { parse } from '../json.ts';
+import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { Blocks } from './blocks.ts';
 import { Calls } from './calls.ts';
@@ -29,18 +31,6 @@ const BROKEN = new Set(['error', 'insufficient_system_resource', 'abort', 'abort
 
 /** Properties of a delta that hold what other dialects have no word for. */
 const NATIVE = ['images', 'audio'] as const;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function broken(code: string, message: string): Failure {
-  return new Failure('service_error', message, { code });
-}
 
 /** Makes TextEvents of the chunks of a stream, or of a whole completion. */
 export class ChatDecoder implements EventDecoder {
@@ -78,15 +68,9 @@ export class ChatDecoder implements EventDecoder {
       this.#finish();
       return;
     }
-    let chunk: unknown;
-    try {
-      chunk = parseJson(data);
-    } catch {
-      this.#fail(broken('invalid_upstream_answer', 'The upstream sent an event that is no JSON'));
-      return;
-    }
+    const chunk = parse(data);
     if (!isObject(chunk)) {
-      this.#fail(broken('invalid_upstream_answer', 'The upstream sent an event that is no object'));
+      this.#fail(invalidAnswer('an event that is no JSON object'));
       return;
     }
     this.#read(chunk, false);
@@ -95,22 +79,19 @@ export class ChatDecoder implements EventDecoder {
   whole(body: unknown): void {
     if (this.#ended) return;
     if (!isObject(body)) {
-      this.#fail(
-        broken('invalid_upstream_answer', 'The upstream sent an answer that is no object'),
-      );
+      this.#fail(invalidAnswer('an answer that is no JSON object'));
       return;
     }
     this.#read(body, true);
     if (this.#ended) return;
     if (this.#answered) this.#finish();
-    else
-      this.#fail(broken('invalid_upstream_answer', 'The upstream sent an answer without choices'));
+    else this.#fail(invalidAnswer('an answer without choices'));
   }
 
   end(): void {
     if (this.#ended) return;
     if (this.#reason !== null) this.#finish();
-    else this.#truncated();
+    else this.#fail(truncatedAnswer());
   }
 
   #read(chunk: Json, whole: boolean): void {
@@ -131,16 +112,11 @@ export class ChatDecoder implements EventDecoder {
 
   #start(chunk: Json, hasChoices: boolean): void {
     if (this.#started) return;
-    const { id, model } = chunk;
-    const named = typeof id === 'string' && id !== '';
+    const id = wordOf(chunk['id']);
     // Some begin with a chunk about the prompt that is nobody's answer yet.
-    if (!named && !hasChoices) return;
+    if (id === null && !hasChoices) return;
     this.#started = true;
-    this.#emit({
-      type: 'start',
-      id: named ? id : null,
-      model: typeof model === 'string' && model !== '' ? model : null,
-    });
+    this.#emit({ type: 'start', id, model: wordOf(chunk['model']) });
   }
 
   #choice(choice: Json, whole: boolean): void {
@@ -154,7 +130,8 @@ export class ChatDecoder implements EventDecoder {
     const reason = choice['finish_reason'];
     if (typeof reason !== 'string' || reason === '' || this.#ended) return;
     if (BROKEN.has(reason)) {
-      this.#fail(broken('upstream_error', `The upstream broke the answer off: ${reason}`));
+      const text = `The provider broke the answer off: ${reason}`;
+      this.#fail(new Failure('service_error', text, { code: 'upstream_error' }));
       return;
     }
     this.#reason = reason;
@@ -277,8 +254,7 @@ export class ChatDecoder implements EventDecoder {
     this.#inText = false;
     if (this.#customCall(call, place)) return;
     const fault = this.#calls.push(call, place);
-    if (fault !== null)
-      this.#fail(broken('invalid_upstream_answer', `The upstream erred: ${fault}`));
+    if (fault !== null) this.#fail(invalidAnswer(fault));
   }
 
   /** A call whose input is free text, which no other dialect knows: told whole. */
@@ -329,18 +305,13 @@ export class ChatDecoder implements EventDecoder {
 
   #finish(): void {
     if (!this.#answered && this.#reason === null) {
-      this.#truncated();
+      this.#fail(truncatedAnswer());
       return;
     }
     if (this.#audio) this.#native({ audio: this.#audio });
     for (const call of this.#custom.values()) this.#native({ tool_calls: [call] });
     if (!this.#blocks.end()) {
-      this.#fail(
-        broken(
-          'invalid_upstream_answer',
-          'The upstream sent a tool call without the name of a tool',
-        ),
-      );
+      this.#fail(invalidAnswer('a tool call without the name of a tool'));
       return;
     }
     this.#emit({
@@ -359,14 +330,6 @@ export class ChatDecoder implements EventDecoder {
     if (said === 'length' || said === 'refusal') return said;
     if (this.#calls.any || this.#custom.size > 0) return 'tool-calls';
     return said === 'tool-calls' ? 'stop' : said;
-  }
-
-  #truncated(): void {
-    this.#fail(
-      new Failure('network_error', 'The upstream broke off before its answer was whole', {
-        code: 'stream_truncated',
-      }),
-    );
   }
 
   #fail(failure: Failure): void {

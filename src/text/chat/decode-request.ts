@@ -1,5 +1,5 @@
 import type { Effort } from '../../config/models.ts';
-import { checkBody } from '../../schema/choice.ts';
+import { checkedBody } from '../../schema/body.ts';
 import type {
   Json,
   ReasoningRequest,
@@ -103,8 +103,7 @@ function stopOf(stop: string | readonly string[] | null | undefined): readonly s
 }
 
 export function decodeRequest(input: unknown): TextRequest {
-  checkBody(chatRequest, input);
-  const body = input as ChatRequest;
+  const body: ChatRequest = checkedBody(chatRequest, input);
   const findings: Findings = { native: [], advice: [] };
   findUnknown(body, findings);
   const tools = (body.tools ?? []) as readonly Json[];

@@ -1,4 +1,5 @@
 import { received } from '../../schema.ts';
+import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -11,7 +12,6 @@ import type {
   ToolResultPart,
   Turn,
 } from '../canonical.ts';
-import { parseJson } from '../json.ts';
 import { invalid } from '../refusals.ts';
 import { decodeMedia } from './media.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -60,14 +60,32 @@ function findUnknown(
 }
 
 const TEXT_NAMES = new Set(['type', 'text']);
+const ECHOING_NAMES = new Set([...TEXT_NAMES, ...ASSISTANT_NAMES]);
 const REFUSAL_NAMES = new Set(['type', 'refusal']);
 const MEDIA_NAMES = new Set(['type', 'image_url', 'video_url', 'input_audio', 'file']);
+
+/**
+ * OpenAI's Agents SDK writes all that an answer had into its text, the message's own role included: it
+ * says again what the message says, and has the reasoning, which it writes nowhere else.
+ */
+function isEcho(part: Json): boolean {
+  return part['type'] === 'text' && part['role'] === 'assistant';
+}
+
+function reasoningOf(message: Json): Json {
+  const { content } = message;
+  const echo = Array.isArray(content) ? (content as readonly Json[]).find(isEcho) : undefined;
+  if (echo === undefined) return message;
+  const { reasoning_details: details, ...rest } = echo;
+  const known = Array.isArray(details) && details.every((one) => typeof one === 'object' && one);
+  return { ...rest, ...(known && { reasoning_details: details }), ...message };
+}
 
 type Content = TextPart | MediaPart | RefusalPart | NativePart;
 
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
-    findUnknown(part, path, TEXT_NAMES, findings);
+    findUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
     return { type: 'text', path, text: part['text'] as string };
   }
   if (part['type'] === 'refusal') {
@@ -89,20 +107,6 @@ function decodeContent(content: unknown, path: string, findings: Findings): read
   return parts.map((part, index) => decodePart(part, `${path}[${index}]`, findings));
 }
 
-/** Arguments as the text of a JSON object. */
-function argumentsOf(text: string | null | undefined, path: string): string {
-  const trimmed = (text ?? '').trim();
-  if (trimmed === '') return '{}';
-  let value: unknown;
-  try {
-    value = parseJson(trimmed);
-  } catch {
-    // Told below, as what is JSON but no object.
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text!;
-  throw invalid(path, `expected the text of a JSON object, received ${received(text)}`);
-}
-
 interface Call extends Json {
   readonly id: string;
   readonly type?: string | null;
@@ -122,7 +126,7 @@ function decodeCall(call: Call, path: string): Part {
 
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
   findUnknown(message, path, ASSISTANT_NAMES, findings);
-  const reasoning = decodeReasoning(message, `${path}.reasoning_content`);
+  const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
   let parts: Part[] = [];
   const think = (calls: number, last: boolean) => {
     for (const { part, after } of reasoning) {

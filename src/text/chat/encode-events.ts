@@ -1,12 +1,8 @@
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import {
-  failFrames,
-  finishReasonOf,
-  MessageLayout,
-  newCompletionId,
-  untranslatableOutput,
-} from './answer.ts';
+import { untranslatableBlock } from '../unusable-answer.ts';
+import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
+import { failFrames } from './fail-frames.ts';
 import { sumOf, usageBody } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
@@ -142,7 +138,7 @@ export class ChatEncoder implements EventEncoder {
   }
 
   #native(event: TextEvent & { readonly type: 'native' }, choice: Choice): string {
-    if (event.dialect !== 'chat') return this.#fail(untranslatableOutput(event));
+    if (event.dialect !== 'chat') return this.#fail(untranslatableBlock('chat', event));
     const { tool_calls: calls, ...rest } = event.value as Json;
     const numbered = Array.isArray(calls)
       ? (calls as Json[]).map((call) => {

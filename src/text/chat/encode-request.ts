@@ -1,6 +1,7 @@
 import type { Json, Knob, ResponseFormat, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { propertiesOf } from '../knobs.ts';
+import { SHARED_LABELS } from '../labels.ts';
 import { refuseKnobs, refuseNative } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
@@ -29,18 +30,10 @@ const KNOBS = [
   'reasoning',
 ] as const satisfies readonly Knob[];
 
-/** Labels that responses and chat completions share word by word; `metadata` is only for what is stored. */
-const SHARED = [
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'safety_identifier',
-  'service_tier',
-  'user',
-] as const;
-
 function labelsOf({ dialect, body, advice }: TextRequest): Json {
   if (dialect !== 'responses') return {};
-  const given = SHARED.filter((name) => advice.includes(name));
+  // `metadata` is only for what is stored.
+  const given = SHARED_LABELS.filter((name) => advice.includes(name));
   return Object.fromEntries(given.map((name) => [name, body[name]]));
 }
 

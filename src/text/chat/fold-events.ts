@@ -1,6 +1,7 @@
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { finishReasonOf, MessageLayout, newCompletionId, untranslatableOutput } from './answer.ts';
+import { untranslatableBlock } from '../unusable-answer.ts';
+import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 import { sumOf, usageBody } from './usage.ts';
 
 interface FoldedCall {
@@ -67,7 +68,7 @@ class FoldedChoice {
         this.#layout.calls += 1;
         return;
       case 'native': {
-        if (event.dialect !== 'chat') throw untranslatableOutput(event);
+        if (event.dialect !== 'chat') throw untranslatableBlock('chat', event);
         this.#native(event.value as Json);
         return;
       }

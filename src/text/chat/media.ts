@@ -1,40 +1,9 @@
-import { received } from '../../schema.ts';
 import type { DialectName, Json, MediaPart, MediaSource } from '../canonical.ts';
+import { dataUrl, FILE, sourceOf } from '../media-source.ts';
 import { invalid, untranslatable } from '../refusals.ts';
-
-/** How files are called that a provider already has. */
-const FILE = 'ms://';
 
 /** The formats of audio that have another name than their media type. */
 const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };
-
-/**
- * Where media are, from a URL.
- *
- * @param path of the URL in the request
- */
-function sourceOf(url: string, path: string): MediaSource {
-  if (url.startsWith(FILE)) return { kind: 'file', id: url };
-  const scheme = url.slice(0, 8).toLowerCase();
-  if (scheme.startsWith('https://') || scheme.startsWith('http://')) return { kind: 'url', url };
-  if (!scheme.startsWith('data:')) {
-    throw invalid(
-      path,
-      `expected a URL of http:, https: or data:, or ms://…, received ${received(url)}`,
-    );
-  }
-  // Not by an expression: the data may have many megabytes.
-  const comma = url.indexOf(',');
-  const head = comma === -1 ? '' : url.slice('data:'.length, comma);
-  const mediaType = head.split(';', 1)[0]!.trim().toLowerCase();
-  if (mediaType === '' || !/;\s*base64\s*$/i.test(head)) {
-    throw invalid(
-      path,
-      `expected data:<media type>;base64,<data>, received ${received(url.slice(0, 60))}`,
-    );
-  }
-  return { kind: 'data', mediaType, data: url.slice(comma + 1) };
-}
 
 function media(
   kind: MediaPart['media'],
@@ -76,10 +45,6 @@ export function decodeMedia(part: Json, path: string): MediaPart | null {
     default:
       return null;
   }
-}
-
-function dataUrl({ mediaType, data }: { mediaType: string; data: string }): string {
-  return `data:${mediaType};base64,${data}`;
 }
 
 /** A part of a user's message. @param from the dialect of who sent it */

@@ -1,26 +1,17 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { choice, openObject } from '../../schema/choice.ts';
+import {
+  choice,
+  choiceBy,
+  openChoiceBy,
+  openObject,
+  textOrList,
+  wordOrObject,
+} from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { field, integer, number } from '../../schema.ts';
 
 const text = v.string();
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
-/** A choice by the property `type`, or `role`; the last resort is for what names none of them. */
-function by(
-  property: 'type' | 'role',
-  schemas: Readonly<Record<string, v.GenericSchema>>,
-  resort: v.GenericSchema,
-) {
-  const known = new Map(Object.entries(schemas));
-  return (value: unknown) => {
-    const name = isObject(value) ? value[property] : undefined;
-    return (typeof name === 'string' ? known.get(name) : undefined) ?? resort;
-  };
-}
 
 /** A part or a tool that is the provider's own. */
 const other = openObject({ type: text });
@@ -48,28 +39,19 @@ const filePart = openObject({
   }),
 });
 
-const part = choice(
-  'an object with a type',
-  [textPart, imagePart, audioPart, filePart, videoPart, refusalPart, other],
-  by(
-    'type',
-    {
-      text: textPart,
-      image_url: imagePart,
-      input_audio: audioPart,
-      file: filePart,
-      video_url: videoPart,
-      refusal: refusalPart,
-    },
-    other,
-  ),
+const part = openChoiceBy(
+  'type',
+  {
+    text: textPart,
+    image_url: imagePart,
+    input_audio: audioPart,
+    file: filePart,
+    video_url: videoPart,
+    refusal: refusalPart,
+  },
+  other,
 );
-
-const parts = v.array(part);
-const content = choice('a text or a list of parts', [text, parts], (value) => {
-  if (typeof value === 'string') return text;
-  return Array.isArray(value) ? parts : null;
-});
+const content = textOrList('a text or a list of parts', v.array(part));
 
 const functionTool = openObject({
   type: v.literal('function'),
@@ -80,13 +62,7 @@ const functionTool = openObject({
     strict: v.nullish(v.boolean()),
   }),
 });
-const tools = v.array(
-  choice(
-    'an object with a type',
-    [functionTool, other],
-    by('type', { function: functionTool }, other),
-  ),
-);
+const tools = v.array(openChoiceBy('type', { function: functionTool }, other));
 
 const functionCall = openObject({
   id: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the call's id" })),
@@ -123,38 +99,21 @@ const assistantMessage = openObject({
   partial: v.nullish(v.boolean()),
 });
 const toolMessage = openObject({ role: v.literal('tool'), content, tool_call_id: text });
-const stranger = openObject({
-  role: v.picklist(['system', 'developer', 'user', 'assistant', 'tool']),
+const message = choiceBy('role', {
+  system: systemMessage,
+  developer: systemMessage,
+  user: userMessage,
+  assistant: assistantMessage,
+  tool: toolMessage,
 });
 
-const message = choice(
-  'an object with role and content',
-  [systemMessage, userMessage, assistantMessage, toolMessage],
-  by(
-    'role',
-    {
-      system: systemMessage,
-      developer: systemMessage,
-      user: userMessage,
-      assistant: assistantMessage,
-      tool: toolMessage,
-    },
-    stranger,
-  ),
-);
-
-const choiceWord = v.picklist(['auto', 'none', 'required']);
 const functionChoice = openObject({
   type: v.literal('function'),
   function: openObject({ name: text }),
 });
-const toolChoice = choice(
-  'one of auto, none, required, or an object with a type',
-  [choiceWord, functionChoice, other],
-  (value) => {
-    if (!isObject(value)) return typeof value === 'string' ? choiceWord : null;
-    return value['type'] === 'function' ? functionChoice : other;
-  },
+const toolChoice = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice }, other),
 );
 
 const schemaFormat = openObject({
@@ -166,22 +125,19 @@ const schemaFormat = openObject({
     strict: v.nullish(v.boolean()),
   }),
 });
-const plainFormat = openObject({ type: v.picklist(['text', 'json_object', 'json_schema']) });
-const format = choice(
-  'an object with a type',
-  [plainFormat, schemaFormat],
-  by('type', { json_schema: schemaFormat }, plainFormat),
-);
+const plainFormat = openObject({ type: v.picklist(['text', 'json_object']) });
+const format = choiceBy('type', {
+  text: plainFormat,
+  json_object: plainFormat,
+  json_schema: schemaFormat,
+});
 
 const stops = v.pipe(
   v.array(text),
   v.maxLength(4),
   v.metadata({ expects: 'a list of up to 4 texts' }),
 );
-const stop = choice('a text or a list of up to 4 texts', [text, stops], (value) => {
-  if (typeof value === 'string') return text;
-  return Array.isArray(value) ? stops : null;
-});
+const stop = textOrList('a text or a list of up to 4 texts', stops);
 
 /** What POST /v1/chat/completions takes (interface part 4.1), and what clients send beside it. */
 export const chatRequest = openObject({
@@ -230,4 +186,4 @@ export const chatRequest = openObject({
 });
 
 /** A request that was found to be as it must. */
-export type ChatRequest = v.InferOutput<typeof chatRequest>;
+export type ChatRequest = v.InferInput<typeof chatRequest>;

@@ -1,4 +1,3 @@
-import { Failure } from '../../failure.ts';
 import type { Citation, FinishReason, Json, TextEvent } from '../canonical.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
@@ -42,13 +41,4 @@ export function citationObject({ url, title, quote }: Citation): Json {
     // The place in a provider's search results, which only messages upstreams have.
     encrypted_index: '',
   };
-}
-
-/** The model wrote what a client of messages cannot be told. It was paid for all the same. */
-export function untold(): Failure {
-  return new Failure(
-    'billable_error',
-    'The answer has a part that the format of messages has no word for',
-    { code: 'untranslatable_output' },
-  );
 }

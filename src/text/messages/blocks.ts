@@ -1,208 +1,236 @@
-import { callIdFromWire } from '../call-ids.ts';
-import type {
-  Json,
-  MediaPart,
-  NativePart,
-  Part,
-  ReasoningPart,
-  TextPart,
-  Tool,
-} from '../canonical.ts';
-import { isSealed, unseal } from '../proof.ts';
-import { invalid } from '../refusals.ts';
-import { isObject } from '../request-body.ts';
-import type {
-  Block,
-  CustomTool,
-  DocumentBlock,
-  ImageBlock,
-  ThinkingBlock,
-  ToolResultBlock,
-} from './request.ts';
+import { isObject, textOf } from '../../schema/untrusted.ts';
+import { newId } from '../../store/identifier.ts';
+import type { Citation, Json, TextEvent } from '../canonical.ts';
+import type { DecodeContext } from '../dialect.ts';
+import { parseJson } from '../json.ts';
 
-interface Words {
-  readonly understood: ReadonlySet<string>;
-  readonly advice: ReadonlySet<string>;
+/** A block of an answer while it comes. */
+export interface BlockDecoder {
+  delta(delta: Json): void;
+  end(): void;
 }
 
-const words = (understood: readonly string[], advice: readonly string[] = []): Words => ({
-  understood: new Set(understood),
-  advice: new Set(['cache_control', ...advice]),
-});
-
-/** What of a block other dialects have a word for. A block that says more goes to Anthropic or nowhere. */
-const WORDS = new Map<unknown, Words>([
-  // What was cited in an earlier answer is only shown to people.
-  ['text', words(['type', 'text'], ['citations'])],
-  ['image', words(['type', 'source'], ['transformations'])],
-  ['document', words(['type', 'source', 'title'])],
-  ['thinking', words(['type', 'thinking', 'signature'])],
-  ['redacted_thinking', words(['type', 'data'])],
-  ['tool_use', words(['type', 'id', 'name', 'input'])],
-  ['tool_result', words(['type', 'tool_use_id', 'content', 'is_error'])],
-]);
-
-const TOOL = words(
-  ['type', 'name', 'description', 'input_schema', 'strict'],
-  ['eager_input_streaming'],
-);
-
-/** Values that ask for nothing: `null`, `false`, an empty list, citations disabled, the usual caller. */
-function asksNothing(value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return true;
-  if (Array.isArray(value)) return value.every((one) => one === 'direct');
-  return isObject(value) && (value['enabled'] === false || value['type'] === 'direct');
+/** Where the events of blocks go. */
+export interface BlockSink {
+  readonly context: DecodeContext;
+  readonly emit: (event: TextEvent) => void;
+  /** The number of the next block. */
+  readonly next: () => number;
 }
 
-function native(path: string, value: unknown): NativePart {
-  return { type: 'native', dialect: 'messages', path, value };
-}
-
-/** The first property that makes an object native; the others' advice is noted. */
-function nativeProperty(
-  object: Json,
-  { understood, advice }: Words,
-  path: string,
-  noted: string[],
-): string | null {
-  for (const key in object) {
-    if (understood.has(key) || asksNothing(object[key])) continue;
-    if (!advice.has(key)) return key;
-    noted.push(`${path}.${key}`);
+/** Starts a block of an answer. What came with its start, which may be all of it, is taken too. */
+export function startBlock(block: Json, sink: BlockSink): BlockDecoder {
+  switch (block['type']) {
+    case 'text':
+      return new TextBlock(block, sink);
+    case 'thinking':
+      return new ThinkingBlock(block, sink);
+    case 'redacted_thinking':
+      return new RedactedBlock(block, sink);
+    case 'tool_use':
+      // A call from within a program that Anthropic runs can only be answered by who knows of it.
+      return isPlainCall(block) ? new ToolBlock(block, sink) : new NativeBlock(block, sink);
+    default:
+      return new NativeBlock(block, sink);
   }
+}
+
+/** What a delta begins where the start of its block is missing; null where that cannot be told. */
+export function impliedBlock({ type }: Json): Json | null {
+  if (type === 'text_delta' || type === 'citations_delta') return { type: 'text' };
+  if (type === 'thinking_delta' || type === 'signature_delta') return { type: 'thinking' };
   return null;
 }
 
-/**
- * One block of a message.
- *
- * @param advice takes the paths of what only advises
- * @returns null for what tells a model nothing: empty texts
- */
-export function partOf(block: Json, path: string, advice: string[]): Part | null {
-  const known = WORDS.get(block['type']);
-  if (known === undefined) return native(path, block);
-  const foreign = nativeProperty(block, known, path, advice);
-  if (foreign !== null) return native(`${path}.${foreign}`, block);
-  return translated(block as unknown as Block, path, advice);
+function isPlainCall({ caller, toolset_name: toolset }: Json): boolean {
+  const direct = !isObject(caller) || caller['type'] === undefined || caller['type'] === 'direct';
+  return direct && (toolset === undefined || toolset === null);
 }
 
-function translated(block: Block, path: string, advice: string[]): Part | null {
-  switch (block.type) {
-    case 'text':
-      return block.text === '' ? null : { type: 'text', path, text: block.text };
-    case 'image':
-      return imageOf(block, path);
-    case 'document':
-      return documentOf(block, path);
-    case 'thinking':
-      return thinkingOf(block, path);
-    case 'redacted_thinking':
-      return {
-        type: 'reasoning',
-        path,
-        text: '',
-        proof: { dialect: 'messages', provider: null, value: { data: block.data } },
-      };
-    case 'tool_use':
-      return {
-        type: 'tool-call',
-        path,
-        id: callIdFromWire(block.id),
-        name: block.name,
-        arguments: jsonText(block.input, `${path}.input`),
-      };
-    case 'tool_result':
-      return {
-        type: 'tool-result',
-        path,
-        callId: callIdFromWire(block.tool_use_id),
-        content: resultContent(block.content, `${path}.content`, advice),
-        isError: block.is_error === true,
-      };
+class TextBlock implements BlockDecoder {
+  readonly #sink: BlockSink;
+  /** Null until there is something in it: empty texts tell nothing. */
+  #block: number | null = null;
+  /** Places in what only Anthropic has a word for: its documents, by number. */
+  readonly #native: unknown[] = [];
+
+  constructor(block: Json, sink: BlockSink) {
+    this.#sink = sink;
+    this.#text(textOf(block['text']));
+    const { citations } = block;
+    if (Array.isArray(citations)) for (const citation of citations) this.#cite(citation);
   }
-}
 
-function jsonText(value: unknown, path: string): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // Reading JSON takes any depth, writing it does not.
-    throw invalid(path, 'nested too deeply');
+  delta(delta: Json): void {
+    if (delta['type'] === 'text_delta') this.#text(textOf(delta['text']));
+    else if (delta['type'] === 'citations_delta') this.#cite(delta['citation']);
   }
-}
 
-function imageOf({ source }: ImageBlock, path: string): MediaPart {
-  const part = { type: 'media', path, media: 'image', detail: null, filename: null } as const;
-  switch (source.type) {
-    case 'base64':
-      return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
-    case 'url':
-      return { ...part, source: { kind: 'url', url: source.url } };
-    case 'file':
-      return { ...part, source: { kind: 'file', id: source.file_id } };
+  end(): void {
+    const { emit, next } = this.#sink;
+    if (this.#block !== null) emit({ type: 'text-end', block: this.#block });
+    if (this.#native.length === 0) return;
+    const value = { type: 'text', text: '', citations: this.#native };
+    emit({ type: 'native', block: next(), dialect: 'messages', value });
   }
-}
 
-function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart {
-  const { source } = block;
-  const filename = block.title ?? null;
-  const part = { type: 'media', path, media: 'document', detail: null, filename } as const;
-  switch (source.type) {
-    case 'base64':
-      return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
-    case 'text': {
-      const data = Buffer.from(source.data).toString('base64');
-      return { ...part, source: { kind: 'data', mediaType: 'text/plain', data } };
+  #text(text: string): void {
+    if (text !== '') this.#sink.emit({ type: 'text-delta', block: this.#begun(), text });
+  }
+
+  #cite(value: unknown): void {
+    const citation = citationOf(value);
+    if (citation === null) this.#native.push(value);
+    else this.#sink.emit({ type: 'citation', block: this.#begun(), citation });
+  }
+
+  #begun(): number {
+    if (this.#block === null) {
+      this.#block = this.#sink.next();
+      this.#sink.emit({ type: 'text-start', block: this.#block });
     }
-    case 'url':
-      return { ...part, source: { kind: 'url', url: source.url } };
-    case 'file':
-      return { ...part, source: { kind: 'file', id: source.file_id } };
-    case 'content':
-      return native(`${path}.source`, block);
+    return this.#block;
   }
 }
 
-function thinkingOf({ thinking, signature }: ThinkingBlock, path: string): ReasoningPart | null {
-  if (!signature && thinking === '') return null;
-  const part = { type: 'reasoning', path, text: thinking } as const;
-  if (!signature) return { ...part, proof: null };
-  if (isSealed(signature)) return { ...part, proof: unseal(signature) };
-  return { ...part, proof: { dialect: 'messages', provider: null, value: { signature } } };
-}
-
-type Content = TextPart | MediaPart | NativePart;
-
-function resultContent(
-  content: ToolResultBlock['content'],
-  path: string,
-  advice: string[],
-): readonly Content[] {
-  if (typeof content === 'string')
-    return content === '' ? [] : [{ type: 'text', path, text: content }];
-  const parts: Content[] = [];
-  for (const [index, block] of (content ?? []).entries()) {
-    // The grammar lets in what a result may hold, which is less than what a message may.
-    const part = partOf(block as Json, `${path}[${index}]`, advice) as Content | null;
-    if (part !== null) parts.push(part);
-  }
-  return parts;
-}
-
-/** One entry of `tools`. */
-export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart {
-  const { type } = tool;
-  if (type !== undefined && type !== null && type !== 'custom') return native(path, tool);
-  const foreign = nativeProperty(tool, TOOL, path, advice);
-  if (foreign !== null) return native(`${path}.${foreign}`, tool);
-  const { name, description, input_schema, strict } = tool as unknown as CustomTool;
+/** A place on the web; null for any other. */
+function citationOf(value: unknown): Citation | null {
+  if (!isObject(value) || value['type'] !== 'web_search_result_location') return null;
+  const { url, title, cited_text: quote } = value;
+  if (typeof url !== 'string') return null;
   return {
-    type: 'tool',
-    path,
-    name,
-    description: description ?? null,
-    parameters: input_schema,
-    strict: strict ?? null,
+    url,
+    title: typeof title === 'string' ? title : null,
+    start: null,
+    end: null,
+    quote: typeof quote === 'string' ? quote : null,
   };
+}
+
+class ThinkingBlock implements BlockDecoder {
+  readonly #sink: BlockSink;
+  readonly #block: number;
+  #signature: string;
+
+  constructor(block: Json, sink: BlockSink) {
+    this.#sink = sink;
+    this.#block = sink.next();
+    this.#signature = textOf(block['signature']);
+    sink.emit({ type: 'reasoning-start', block: this.#block });
+    this.#text(textOf(block['thinking']));
+  }
+
+  delta(delta: Json): void {
+    if (delta['type'] === 'thinking_delta') this.#text(textOf(delta['thinking']));
+    else if (delta['type'] === 'signature_delta') this.#signature = textOf(delta['signature']);
+  }
+
+  end(): void {
+    const { emit, context } = this.#sink;
+    const value = { signature: this.#signature };
+    const proof =
+      this.#signature === ''
+        ? null
+        : ({ dialect: 'messages', provider: context.provider, value } as const);
+    emit({ type: 'reasoning-end', block: this.#block, proof });
+  }
+
+  #text(text: string): void {
+    if (text !== '') this.#sink.emit({ type: 'reasoning-delta', block: this.#block, text });
+  }
+}
+
+class RedactedBlock implements BlockDecoder {
+  readonly #end: () => void;
+
+  constructor(redacted: Json, { context, emit, next }: BlockSink) {
+    const block = next();
+    emit({ type: 'reasoning-start', block });
+    this.#end = () => {
+      const value = { data: textOf(redacted['data']) };
+      const proof = { dialect: 'messages', provider: context.provider, value } as const;
+      emit({ type: 'reasoning-end', block, proof });
+    };
+  }
+
+  delta(): void {}
+
+  end(): void {
+    this.#end();
+  }
+}
+
+class ToolBlock implements BlockDecoder {
+  readonly #sink: BlockSink;
+  readonly #block: number;
+  readonly #input: unknown;
+  #streamed = false;
+
+  constructor({ id, name, input }: Json, sink: BlockSink) {
+    this.#sink = sink;
+    this.#block = sink.next();
+    this.#input = input;
+    sink.emit({
+      type: 'tool-start',
+      block: this.#block,
+      id: textOf(id) || newId('toolu'),
+      name: sink.context.toolName(textOf(name)),
+    });
+  }
+
+  delta(delta: Json): void {
+    if (delta['type'] !== 'input_json_delta') return;
+    const json = textOf(delta['partial_json']);
+    if (json === '') return;
+    this.#streamed = true;
+    this.#sink.emit({ type: 'tool-delta', block: this.#block, json });
+  }
+
+  end(): void {
+    const { emit } = this.#sink;
+    // The whole input may have come with the start; pieces of it are newer.
+    if (!this.#streamed && isObject(this.#input) && Object.keys(this.#input).length > 0) {
+      emit({ type: 'tool-delta', block: this.#block, json: JSON.stringify(this.#input) });
+    }
+    emit({ type: 'tool-end', block: this.#block });
+  }
+}
+
+/** A block that is put together again, to be told whole. */
+class NativeBlock implements BlockDecoder {
+  readonly #sink: BlockSink;
+  readonly #block: Record<string, unknown>;
+  #json = '';
+
+  constructor(block: Json, sink: BlockSink) {
+    this.#sink = sink;
+    this.#block = { ...block };
+  }
+
+  delta(delta: Json): void {
+    if (delta['type'] === 'input_json_delta') {
+      this.#json += textOf(delta['partial_json']);
+      return;
+    }
+    if (delta['type'] === 'citations_delta') {
+      const citations = this.#block['citations'];
+      this.#block['citations'] = [
+        ...(Array.isArray(citations) ? citations : []),
+        delta['citation'],
+      ];
+      return;
+    }
+    for (const key of Object.keys(delta)) {
+      if (key === 'type' || key === '__proto__') continue;
+      const [before, came] = [this.#block[key], delta[key]];
+      const more = typeof before === 'string' && typeof came === 'string';
+      this.#block[key] = more ? before + came : came;
+    }
+  }
+
+  end(): void {
+    const { emit, next } = this.#sink;
+    if (this.#json !== '') this.#block['input'] = parseJson(this.#json);
+    emit({ type: 'native', block: next(), dialect: 'messages', value: this.#block });
+  }
 }

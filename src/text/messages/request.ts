@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { choice, choiceBy, openObject, pickBy, textOrList } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { field, integer, number } from '../../schema.ts';
-import { anyObject } from '../request-body.ts';
 
 const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
 
@@ -18,147 +19,160 @@ const SPOKEN = [
   'tool_result',
 ];
 
-const nativeBlock = v.looseObject({
-  type: v.pipe(v.string(), v.regex(new RegExp(`^(?!(?:${SPOKEN.join('|')})$)`))),
-});
+const nativeBlock = openObject({ type: v.string() });
 
-const textBlock = v.looseObject({ type: v.literal('text'), text: v.string() });
+/** Blocks of some types, and those that are Anthropic's own. What is known may stand elsewhere only. */
+function blocks<const Known extends Readonly<Record<string, v.GenericSchema>>>(known: Known) {
+  const misplaced = openObject({ type: v.picklist(Object.keys(known)) });
+  const elsewhere = Object.fromEntries(SPOKEN.map((type) => [type, misplaced]));
+  const options = [...Object.values(known), nativeBlock] as (
+    | Known[keyof Known]
+    | typeof nativeBlock
+  )[];
+  return choice('a block', options, pickBy('type', { ...elsewhere, ...known }, nativeBlock));
+}
 
-const base64 = v.looseObject({
+const textBlock = openObject({ type: v.literal('text'), text: v.string() });
+
+const base64 = openObject({
   type: v.literal('base64'),
   media_type: text('a media type such as image/png'),
   data: text('Base64'),
 });
-const url = v.looseObject({ type: v.literal('url'), url: text('an address') });
-const file = v.looseObject({ type: v.literal('file'), file_id: text('the identifier of a file') });
+const url = openObject({ type: v.literal('url'), url: text('an address') });
+const file = openObject({ type: v.literal('file'), file_id: text('the identifier of a file') });
 
-const imageBlock = v.looseObject({
+const imageBlock = openObject({
   type: v.literal('image'),
-  source: v.variant('type', [base64, url, file]),
+  source: choiceBy('type', { base64, url, file }),
 });
 
-const documentBlock = v.looseObject({
+const documentBlock = openObject({
   type: v.literal('document'),
-  source: v.variant('type', [
+  source: choiceBy('type', {
     base64,
     url,
     file,
-    v.looseObject({ type: v.literal('text'), data: v.string() }),
-    v.looseObject({
+    text: openObject({ type: v.literal('text'), data: v.string() }),
+    content: openObject({
       type: v.literal('content'),
-      content: v.pipe(
-        v.union([v.string(), v.array(v.variant('type', [textBlock, imageBlock]))]),
-        v.metadata({ expects: 'a text or a list of blocks' }),
+      content: textOrList(
+        'a text or a list of blocks',
+        v.array(choiceBy('type', { text: textBlock, image: imageBlock })),
       ),
     }),
-  ]),
+  }),
   title: v.nullish(v.string()),
 });
 
-const toolUseBlock = v.looseObject({
+const toolUseBlock = openObject({
   type: v.literal('tool_use'),
   id: text('the identifier of the call'),
   name: text('the name of a tool'),
-  input: anyObject(),
+  input: openObject({}),
 });
 
-const toolResultBlock = v.looseObject({
+const toolResultBlock = openObject({
   type: v.literal('tool_result'),
   tool_use_id: text('the identifier of a call'),
   content: v.nullish(
-    v.pipe(
-      v.union([
-        v.string(),
-        v.array(v.variant('type', [textBlock, imageBlock, documentBlock, nativeBlock])),
-      ]),
-      v.metadata({ expects: 'a text or a list of blocks' }),
+    textOrList(
+      'a text or a list of blocks',
+      v.array(blocks({ text: textBlock, image: imageBlock, document: documentBlock })),
     ),
   ),
   is_error: v.nullish(v.boolean()),
 });
 
-const thinkingBlock = v.looseObject({
+const thinkingBlock = openObject({
   type: v.literal('thinking'),
   thinking: v.string(),
   signature: v.nullish(v.string()),
 });
 
-const redactedThinkingBlock = v.looseObject({
+const redactedThinkingBlock = openObject({
   type: v.literal('redacted_thinking'),
   data: text('a text'),
 });
 
-const CONTENT = 'a text or a list of content blocks';
+const content = <const Block extends v.GenericSchema>(block: Block) =>
+  textOrList('a text or a list of content blocks', v.array(block));
 
-const content = <const Blocks extends v.GenericSchema>(blocks: Blocks) =>
-  v.pipe(v.union([v.string(), v.array(blocks)]), v.metadata({ expects: CONTENT }));
-
-const message = v.variant('role', [
-  v.looseObject({
+const message = choiceBy('role', {
+  user: openObject({
     role: v.literal('user'),
     content: content(
-      v.variant('type', [textBlock, imageBlock, documentBlock, toolResultBlock, nativeBlock]),
+      blocks({
+        text: textBlock,
+        image: imageBlock,
+        document: documentBlock,
+        tool_result: toolResultBlock,
+      }),
     ),
   }),
-  v.looseObject({
+  assistant: openObject({
     role: v.literal('assistant'),
     content: content(
-      v.variant('type', [
-        textBlock,
-        thinkingBlock,
-        redactedThinkingBlock,
-        toolUseBlock,
-        nativeBlock,
-      ]),
+      blocks({
+        text: textBlock,
+        thinking: thinkingBlock,
+        redacted_thinking: redactedThinkingBlock,
+        tool_use: toolUseBlock,
+      }),
     ),
   }),
-  v.looseObject({
+  system: openObject({
     role: v.literal('system'),
-    content: content(v.variant('type', [textBlock])),
+    content: content(choiceBy('type', { text: textBlock })),
   }),
-]);
+});
 
-const customTool = v.looseObject({
+const customTool = openObject({
   type: v.nullish(v.literal('custom')),
   name: text('a name'),
   description: v.nullish(v.string()),
-  input_schema: field(anyObject(), 'JSON Schema of the input.', { expects: 'an object' }),
+  input_schema: field(openObject({}), 'JSON Schema of the input.'),
   strict: v.nullish(v.boolean()),
 });
 
 /** A tool that Anthropic runs, or has a schema for. */
-const nativeTool = v.looseObject({
-  type: v.pipe(v.string(), v.regex(/^(?!custom$)/)),
+const nativeTool = openObject({ type: v.string() });
+
+const tool = choice('a tool', [customTool, nativeTool], (value) => {
+  const type = isObject(value) ? (value['type'] ?? 'custom') : 'custom';
+  return type === 'custom' ? customTool : nativeTool;
 });
 
 const parallel = { disable_parallel_tool_use: v.nullish(v.boolean()) };
 
-const toolChoice = v.variant('type', [
-  v.looseObject({ type: v.literal('auto'), ...parallel }),
-  v.looseObject({ type: v.literal('any'), ...parallel }),
-  v.looseObject({ type: v.literal('tool'), name: text('the name of a tool'), ...parallel }),
-  v.looseObject({ type: v.literal('none') }),
-]);
+const toolChoice = choiceBy('type', {
+  auto: openObject({ type: v.literal('auto'), ...parallel }),
+  any: openObject({ type: v.literal('any'), ...parallel }),
+  tool: openObject({ type: v.literal('tool'), name: text('the name of a tool'), ...parallel }),
+  none: openObject({ type: v.literal('none') }),
+});
 
-const thinking = v.variant('type', [
-  v.looseObject({ type: v.literal('enabled'), budget_tokens: integer(1) }),
-  v.looseObject({ type: v.literal('disabled') }),
-  v.looseObject({ type: v.literal('adaptive') }),
-  v.looseObject({ type: v.literal('between_tools') }),
-]);
+const thinking = choiceBy('type', {
+  enabled: openObject({ type: v.literal('enabled'), budget_tokens: integer(1) }),
+  disabled: openObject({ type: v.literal('disabled') }),
+  adaptive: openObject({ type: v.literal('adaptive') }),
+  between_tools: openObject({ type: v.literal('between_tools') }),
+});
 
 /** Reasoning is turned off by `thinking` here. */
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-const outputConfig = v.looseObject({
+const outputConfig = openObject({
   effort: v.nullish(field(v.picklist(EFFORTS), 'How much the model reasons.')),
   format: v.nullish(
-    v.variant('type', [v.looseObject({ type: v.literal('json_schema'), schema: anyObject() })]),
+    choiceBy('type', {
+      json_schema: openObject({ type: v.literal('json_schema'), schema: openObject({}) }),
+    }),
   ),
 });
 
 /** A request in the format of Anthropic's messages (interface part 4.3). */
-export const messagesRequest = v.looseObject({
+export const messagesRequest = openObject({
   model: field(v.pipe(v.string(), v.nonEmpty()), 'The public identifier of a model.', {
     expects: 'the identifier of a model',
   }),
@@ -167,9 +181,10 @@ export const messagesRequest = v.looseObject({
   }),
   max_tokens: field(integer(1), 'The most tokens to write, reasoning included.'),
   system: v.nullish(
-    field(v.union([v.string(), v.array(v.variant('type', [textBlock]))]), 'Instructions.', {
-      expects: 'a text or a list of text blocks',
-    }),
+    field(
+      textOrList('a text or a list of text blocks', v.array(choiceBy('type', { text: textBlock }))),
+      'Instructions.',
+    ),
   ),
   temperature: v.nullish(field(number(0, 1), 'How freely the model chooses words.')),
   top_p: v.nullish(field(number(0, 1), 'The share of likely words that it chooses from.')),
@@ -181,14 +196,14 @@ export const messagesRequest = v.looseObject({
   ),
   stream: v.nullish(field(v.boolean(), 'Whether the answer comes as an event stream.')),
   tools: v.nullish(
-    field(v.array(v.variant('type', [customTool, nativeTool])), 'What the model may call.', {
+    field(v.array(tool), 'What the model may call.', {
       expects: 'a list of tools',
     }),
   ),
   tool_choice: v.nullish(toolChoice),
   thinking: v.nullish(thinking),
   output_config: v.nullish(outputConfig),
-  metadata: v.nullish(v.looseObject({ user_id: v.nullish(v.string()) })),
+  metadata: v.nullish(openObject({ user_id: v.nullish(v.string()) })),
   service_tier: v.nullish(field(v.string(), 'Advice to the provider.')),
 });
 

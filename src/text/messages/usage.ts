@@ -1,5 +1,5 @@
+import { countOf, isObject } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
-import { isObject } from '../request-body.ts';
 
 /** Counts as this dialect tells them, those that were told so far. Input leaves out what a cache gave or took. */
 export interface Counts {
@@ -18,20 +18,16 @@ export const NOTHING_COUNTED: Counts = {
   reasoning: null,
 };
 
-function count(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
-}
-
 /** What is told later stands, field by field: counts are of the whole message so far. */
 export function counted(before: Counts, told: unknown): Counts {
   if (!isObject(told)) return before;
   const details = told['output_tokens_details'];
-  const thinking = isObject(details) ? count(details['thinking_tokens']) : null;
+  const thinking = isObject(details) ? countOf(details['thinking_tokens']) : null;
   return {
-    input: count(told['input_tokens']) ?? before.input,
-    output: count(told['output_tokens']) ?? before.output,
-    cacheRead: count(told['cache_read_input_tokens']) ?? before.cacheRead,
-    cacheWrite: count(told['cache_creation_input_tokens']) ?? before.cacheWrite,
+    input: countOf(told['input_tokens']) ?? before.input,
+    output: countOf(told['output_tokens']) ?? before.output,
+    cacheRead: countOf(told['cache_read_input_tokens']) ?? before.cacheRead,
+    cacheWrite: countOf(told['cache_creation_input_tokens']) ?? before.cacheWrite,
     reasoning: thinking ?? before.reasoning,
   };
 }

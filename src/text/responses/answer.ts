@@ -1,7 +1,7 @@
 import type { Failure } from '../../failure.ts';
+import { isObject, objectOf, objectsOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { isObject, objectOf, objectsOf } from './untrusted.ts';
 
 function toolAsTold(tool: Json): Json {
   if (tool['type'] !== 'function') return tool;

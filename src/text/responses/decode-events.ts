@@ -1,16 +1,17 @@
-import { Failure } from '../../failure.ts';
+import type { Failure } from '../../failure.ts';
+import { isObject, objectOf, objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { parseJson } from '../json.ts';
+import { parse } from '../json.ts';
+import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import type { Blocks, ItemReader } from './blocks.ts';
-import { isOwnCall } from './decode-input.ts';
+import { isOwnCall } from './decode-turns.ts';
 import { matchItems } from './match-items.ts';
 import { failureIn } from './observe.ts';
 import { CallReader } from './read-call.ts';
 import { MessageReader } from './read-message.ts';
 import { ReasoningReader } from './read-reasoning.ts';
-import { isObject, objectOf, objectsOf, textOf, wordOf } from './untrusted.ts';
 import { usageOf } from './usage.ts';
 
 const ADDED = 'response.output_item.added';
@@ -36,10 +37,6 @@ function impliedType(type: string, event: Json): string | null {
   }
   const said = type.startsWith('response.output_text.') || type.startsWith('response.refusal.');
   return said ? 'message' : null;
-}
-
-function malformed(what: string): Failure {
-  return new Failure('service_error', `The provider sent ${what}`, { code: 'upstream_malformed' });
 }
 
 /** Makes TextEvents of the events of a responses upstream, or of its whole answer. */
@@ -69,15 +66,9 @@ export class ResponsesDecoder implements EventDecoder {
 
   push(data: string): void {
     if (this.#over || data === '[DONE]') return;
-    let event: unknown;
-    try {
-      event = parseJson(data);
-    } catch {
-      this.#fail(malformed('an event that is not JSON'));
-      return;
-    }
+    const event = parse(data);
     if (!isObject(event)) {
-      this.#fail(malformed('an event that is not an object'));
+      this.#fail(invalidAnswer('an event that is no JSON object'));
       return;
     }
     this.#take(textOf(event['type']), event);
@@ -86,7 +77,7 @@ export class ResponsesDecoder implements EventDecoder {
   whole(body: unknown): void {
     if (this.#over) return;
     if (!isObject(body)) {
-      this.#fail(malformed('an answer that is not an object'));
+      this.#fail(invalidAnswer('an answer that is no JSON object'));
       return;
     }
     if (!Array.isArray(body['output'])) {
@@ -94,7 +85,7 @@ export class ResponsesDecoder implements EventDecoder {
         this.#fail(upstreamFailure(null, body));
         return;
       }
-      this.#fail(malformed('an answer without output'));
+      this.#fail(invalidAnswer('an answer without output'));
       return;
     }
     this.#start(body);
@@ -103,11 +94,7 @@ export class ResponsesDecoder implements EventDecoder {
 
   end(): void {
     if (this.#over) return;
-    this.#fail(
-      new Failure('network_error', 'The provider stopped before its answer was whole', {
-        code: 'stream_truncated',
-      }),
-    );
+    this.#fail(truncatedAnswer());
   }
 
   #take(type: string, event: Json): void {
@@ -247,7 +234,7 @@ export class ResponsesDecoder implements EventDecoder {
     this.#fail(
       status === 'failed'
         ? upstreamFailure(null, { error: response['error'] })
-        : malformed(`an answer that is ${status}`),
+        : invalidAnswer(`an answer that is ${status}`),
     );
   }
 

@@ -1,5 +1,6 @@
 import type { Effort } from '../../config/models.ts';
-import { checkBody } from '../../schema/choice.ts';
+import { checkedBody } from '../../schema/body.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import type {
   Json,
   NativePart,
@@ -9,9 +10,8 @@ import type {
   Tool,
   ToolChoice,
 } from '../canonical.ts';
-import { decodeInput } from './decode-input.ts';
-import { responsesRequest } from './schema.ts';
-import { isObject } from './untrusted.ts';
+import { decodeTurns } from './decode-turns.ts';
+import { responsesRequest } from './request.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
 
@@ -152,8 +152,7 @@ const STREAM_OPTIONS = new Set(['include_obfuscation']);
  * @throws Failure invalid_request, `param` naming the field by its path
  */
 export function decodeRequest(value: unknown): TextRequest {
-  checkBody(responsesRequest, value);
-  const body = value as Json;
+  const body: Json = checkedBody(responsesRequest, value);
   const rest: Rest = { native: [], advice: [] };
   collectTop(body, rest);
   const tools = (body['tools'] ?? []) as readonly Json[];
@@ -173,7 +172,7 @@ export function decodeRequest(value: unknown): TextRequest {
   const logprobs = include.includes(LOGPROBS) || (topLogprobs ?? 0) > 0;
   const reasoning = decodeReasoning(body['reasoning'], rest);
   const format = decodeFormat(text['format'], rest);
-  const turns = decodeInput(body['instructions'], body['input'], rest.advice);
+  const turns = decodeTurns(body['instructions'], body['input'], rest.advice);
   return {
     dialect: 'responses',
     body,

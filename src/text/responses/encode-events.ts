@@ -1,12 +1,13 @@
-import { Failure } from '../../failure.ts';
+import type { Failure } from '../../failure.ts';
+import { objectOf, objectsOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { seal } from '../proof.ts';
+import { untranslatableBlock } from '../unusable-answer.ts';
 import { answerHead, endingOf, responseError } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
-import { objectOf, objectsOf } from './untrusted.ts';
 import { usageBody } from './usage.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning' | 'tool';
@@ -121,7 +122,8 @@ export class ResponsesEncoder implements EventEncoder {
       case 'tool-end':
         return this.#endCall();
       case 'native':
-        if (event.dialect !== 'responses') return this.#fail(untranslatableOutput(event.dialect));
+        if (event.dialect !== 'responses')
+          return this.#fail(untranslatableBlock('responses', event));
         if (isRemark(event, this.#open)) return this.#annotate(objectOf(event.value));
         return this.#native(objectOf(event.value));
       case 'finish':
@@ -349,30 +351,4 @@ export class ResponsesEncoder implements EventEncoder {
     };
     return this.#frame(`response.${status}`, { response: this.answer });
   }
-}
-
-function untranslatableOutput(dialect: string): Failure {
-  return new Failure(
-    'billable_error',
-    `The model answered with what only the ${dialect} format has a word for`,
-    { code: 'untranslatable_output' },
-  );
-}
-
-/**
- * The answer that is not streamed: the same as the last event of a stream holds.
- *
- * @throws Failure where there is none
- */
-export function foldEvents(
-  context: EncodeContext,
-  choices: readonly (readonly TextEvent[])[],
-): Json {
-  const encoder = new ResponsesEncoder(context, true);
-  for (const event of choices[0] ?? []) encoder.push(event);
-  if (encoder.failure) throw encoder.failure;
-  if (encoder.answer) return encoder.answer;
-  throw new Failure('network_error', 'The provider stopped before its answer was whole', {
-    code: 'stream_truncated',
-  });
 }

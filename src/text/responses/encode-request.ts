@@ -1,3 +1,4 @@
+import { isObject, textOf } from '../../schema/untrusted.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -10,30 +11,14 @@ import type {
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { pathOf } from '../knobs.ts';
+import { SHARED_LABELS } from '../labels.ts';
 import { isSealed } from '../proof.ts';
 import { refuseKnobs, refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { encodeInput, reasoningItem } from './encode-input.ts';
+import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
-import { isObject, textOf } from './untrusted.ts';
 
 const OWN = 'responses';
-
-/**
- * Models of OpenAI that never reason, and answer 400 where they are asked for encrypted reasoning.
- * Everybody else is asked, since a model reasons by default where it can.
- */
-const NEVER_REASONS = /^(?:openai\/)?(?:gpt-(?:3|4|5-chat)|chatgpt-)/;
-
-/** Labels that chat completions and responses share word by word. */
-const SHARED = [
-  'metadata',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'safety_identifier',
-  'service_tier',
-  'user',
-] as const;
 
 function encodeTool(tool: Tool | NativePart): unknown {
   if (tool.type === 'native') return tool.dialect === OWN ? tool.value : refuseNative(tool, OWN);
@@ -88,20 +73,21 @@ function refuseUnsayable(request: TextRequest): void {
 /** From any other format. */
 function translate(request: TextRequest, target: Target): Json {
   refuseUnsayable(request);
-  const { format, verbosity, reasoning } = request;
+  const { format, verbosity } = request;
   const include = [
-    ...(NEVER_REASONS.test(target.model) ? [] : ['reasoning.encrypted_content']),
+    // What does not reason refuses to be asked for it.
+    ...(target.reasons ? ['reasoning.encrypted_content'] : []),
     ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
   const shared: Record<string, unknown> = {};
   if (request.dialect === 'chat') {
-    for (const name of SHARED) {
+    for (const name of ['metadata', ...SHARED_LABELS]) {
       if ((request.body[name] ?? null) !== null) shared[name] = request.body[name];
     }
   }
   return {
     model: target.model,
-    input: encodeInput(request, target),
+    input: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
     ...(request.toolChoice !== null && { tool_choice: encodeToolChoice(request.toolChoice) }),
     ...(request.parallelToolCalls !== null && {

@@ -1,8 +1,8 @@
 import type { Failure } from '../../failure.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Relayed } from '../dialect.ts';
 import { answerHead, responseError } from './answer.ts';
-import { isObject } from './untrusted.ts';
 
 /** The number of the last event among frames; -1 where there is none. */
 function lastSequence(frames: string): number {

@@ -1,18 +1,8 @@
 import * as v from 'valibot';
-import { choice, openObject } from '../../schema/choice.ts';
+import { choice, openChoiceBy, openObject, pickBy, textOrList } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
 
 const text = v.string();
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
-/** By the property `type`; `other` for what has a type of its own. */
-function byType(known: Readonly<Record<string, v.GenericSchema>>, other: v.GenericSchema) {
-  const schemas = new Map(Object.entries(known));
-  return (value: unknown) => {
-    const type = isObject(value) ? value['type'] : undefined;
-    return (typeof type === 'string' ? schemas.get(type) : undefined) ?? other;
-  };
-}
 
 /** An item or a part that is the provider's own. */
 const other = openObject({ type: text });
@@ -33,27 +23,19 @@ const file = openObject({
   filename: v.nullish(text),
 });
 
-const part = choice(
-  'an object with a type',
-  [spoken, refusal, image, file, other],
-  byType(
-    {
-      input_text: spoken,
-      output_text: spoken,
-      text: spoken,
-      refusal,
-      input_image: image,
-      input_file: file,
-    },
-    other,
-  ),
+const part = openChoiceBy(
+  'type',
+  {
+    input_text: spoken,
+    output_text: spoken,
+    text: spoken,
+    refusal,
+    input_image: image,
+    input_file: file,
+  },
+  other,
 );
-
-const parts = v.array(part);
-const content = choice('a text or a list of parts', [text, parts], (value) => {
-  if (typeof value === 'string') return text;
-  return Array.isArray(value) ? parts : null;
-});
+const content = textOrList('a text or a list of parts', v.array(part));
 
 const message = openObject({
   type: v.nullish(v.literal('message')),
@@ -81,7 +63,8 @@ const reasoning = openObject({
 });
 const reference = openObject({ type: v.nullish(v.literal('item_reference')), id: text });
 
-const typed = byType(
+const typed = pickBy(
+  'type',
   {
     message,
     function_call: functionCall,

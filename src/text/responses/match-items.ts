@@ -1,5 +1,5 @@
+import { wordOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical.ts';
-import { wordOf } from './untrusted.ts';
 
 /** Whether two descriptions may be of one item: what both tell of it is the same. */
 function agree(one: Json, other: Json, names: readonly string[]): boolean {

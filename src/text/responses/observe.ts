@@ -1,11 +1,11 @@
+import { isObject, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
-import { isObject, objectOf } from './untrusted.ts';
 import { completedUsage, usageOf } from './usage.ts';
 
 /** Events without one of these say nothing that a relay must know. */
-export const MARKERS = [
+export const markers = [
   // Tells whose answer it is, should it go wrong later.
   'response.created',
   'response.completed',

@@ -1,7 +1,7 @@
+import { isObject, textOf, wordOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Json } from '../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
-import { isObject, textOf, wordOf } from './untrusted.ts';
 
 function argumentsOf(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);

@@ -1,6 +1,6 @@
+import { countOf, isObject, objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
-import { countOf, isObject, objectsOf, textOf, wordOf } from './untrusted.ts';
 
 type Kind = 'text' | 'refusal';
 
@@ -33,7 +33,7 @@ export class MessageReader implements ItemReader {
   }
 
   take(type: string, event: Json): void {
-    const index = countOf(event['content_index']);
+    const index = countOf(event['content_index']) ?? 0;
     switch (type) {
       case 'response.output_text.delta':
         this.#say(index, 'text', textOf(event['delta']), event['logprobs']);

@@ -1,7 +1,7 @@
+import { countOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
 import { joined, PARAGRAPH, proofOf } from './reasoning.ts';
-import { countOf, objectsOf, textOf } from './untrusted.ts';
 
 /** What of the reasoning is told: a summary of it, or itself. */
 type Kind = 'summary' | 'content';
@@ -24,18 +24,18 @@ export class ReasoningReader implements ItemReader {
   take(type: string, event: Json): void {
     switch (type) {
       case 'response.reasoning_summary_text.delta':
-        this.#say('summary', countOf(event['summary_index']), textOf(event['delta']));
+        this.#say('summary', countOf(event['summary_index']) ?? 0, textOf(event['delta']));
         return;
       case 'response.reasoning_summary_text.done':
-        this.#complete('summary', countOf(event['summary_index']), textOf(event['text']));
+        this.#complete('summary', countOf(event['summary_index']) ?? 0, textOf(event['text']));
         return;
       case 'response.reasoning_text.delta':
       case 'response.reasoning.delta':
-        this.#say('content', countOf(event['content_index']), textOf(event['delta']));
+        this.#say('content', countOf(event['content_index']) ?? 0, textOf(event['delta']));
         return;
       case 'response.reasoning_text.done':
       case 'response.reasoning.done':
-        this.#complete('content', countOf(event['content_index']), textOf(event['text']));
+        this.#complete('content', countOf(event['content_index']) ?? 0, textOf(event['text']));
         return;
     }
   }

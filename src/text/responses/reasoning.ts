@@ -1,5 +1,5 @@
+import { objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
 import type { Json, ReasoningProof } from '../canonical.ts';
-import { objectsOf, textOf, wordOf } from './untrusted.ts';
 
 /** Begins the identifiers of reasoning that were made here, of which no provider knows. */
 export const OWN_REASONING = 'rs_oriel';

@@ -1,5 +1,6 @@
+import { countOf, isObject, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
-import { countOf, isObject, objectOf } from './untrusted.ts';
+import { integersOf } from '../usage.ts';
 
 /** The usage that an answer tells; null where it tells none. */
 export function usageOf(value: unknown): Usage | null {
@@ -7,30 +8,18 @@ export function usageOf(value: unknown): Usage | null {
   const input = objectOf(value['input_tokens_details']);
   const { reasoning_tokens: reasoning } = objectOf(value['output_tokens_details']);
   return {
-    input: countOf(value['input_tokens']),
-    output: countOf(value['output_tokens']),
-    cachedInput: countOf(input['cached_tokens']),
-    cacheWrite: countOf(input['cache_write_tokens']),
-    reasoning: typeof reasoning === 'number' ? countOf(reasoning) : null,
-  };
-}
-
-/** The six integers of interface part 2.2. */
-function plainUsage({ input, output, cachedInput }: Usage) {
-  return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    input_tokens: input,
-    output_tokens: output,
-    cached_input_tokens: cachedInput,
+    input: countOf(value['input_tokens']) ?? 0,
+    output: countOf(value['output_tokens']) ?? 0,
+    cachedInput: countOf(input['cached_tokens']) ?? 0,
+    cacheWrite: countOf(input['cache_write_tokens']) ?? 0,
+    reasoning: countOf(reasoning),
   };
 }
 
 /** The usage of an answer in its own terms, and in those of interface part 2.2 beside them. */
 export function usageBody(usage: Usage): Json {
   return {
-    ...plainUsage(usage),
+    ...integersOf(usage),
     input_tokens_details: {
       cached_tokens: usage.cachedInput,
       cache_write_tokens: usage.cacheWrite,
@@ -44,7 +33,7 @@ export function completedUsage(told: Json, usage: Usage): Json {
   const { total_tokens: total } = told;
   return {
     ...told,
-    ...plainUsage(usage),
+    ...integersOf(usage),
     ...(typeof total === 'number' && { total_tokens: total }),
   };
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { isObject } from '../../schema/untrusted.ts';
 import type { TextRequest, Tool } from '../canonical.ts';
 import { pathOf } from '../knobs.ts';
 import { invalid } from '../refusals.ts';
 import { Hints, placeOf } from './hints.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
-import { isObject } from './schema/reading.ts';
 import { Unmakeable } from './schema/unmakeable.ts';
 import { makeValue } from './schema/value.ts';
 

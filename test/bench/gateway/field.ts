@@ -7,6 +7,7 @@ import type { Settings } from '../suite.ts';
 import { chat } from './formats/chat.ts';
 import type { Format } from './formats/format.ts';
 import { messages } from './formats/messages.ts';
+import { PACES } from './marks.ts';
 import { freePort, nginx, startProxy } from './nginx.ts';
 
 const PORTKEY = '@portkey-ai/gateway';
@@ -14,6 +15,10 @@ const PORTKEY = '@portkey-ai/gateway';
 /** Peers from the registry, at exact versions so that the figures of two runs can be compared. */
 export const packages: Readonly<Record<string, string>> = {
   [PORTKEY]: '1.15.2',
+  // As Portkey's own lock file has them; with newer ones it answers streams with 500
+  // (Portkey-AI/gateway#1389).
+  '@hono/node-server': '1.13.5',
+  '@hono/node-ws': '1.2.0',
   ...(wrk.file === undefined ? { autocannon: '8.0.0' } : {}),
 };
 
@@ -125,7 +130,7 @@ export class Field {
 
   #oriel(name: string, format: Format, dialect: string, settings: string): Contender {
     const models = Object.fromEntries(
-      ['json', 'flat', 'paced', 'large'].map((model) => [
+      ['json', ...PACES].map((model) => [
         model,
         {
           type: 'text',

@@ -46,10 +46,9 @@ export async function json(bench: Bench): Promise<Trial> {
       rounds: settings.rounds,
       told: 'requestsPerSecond',
       check,
-      measure: async (server, contender, connections, round) => {
+      measure: async (server, contender, connections) => {
         const before = server.cpu();
-        const time = round === 0 ? 2 : seconds;
-        const load = await putLoad(bench, postOf(server, contender), connections, time);
+        const load = await putLoad(bench, postOf(server, contender), connections, seconds);
         const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
         const { requestsPerSecond, latency } = load;
         return { requestsPerSecond, cpuPerThousand, ...(latency === undefined ? {} : { latency }) };

@@ -59,7 +59,9 @@ async function withWrk(
     'end',
   ];
   writeFileSync(script, lines.join('\n'));
-  const args = ['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, '-s', script, url];
+  // A slow answer is a figure too, not an error.
+  const options = ['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, '--timeout', '30s'];
+  const args = [...options, '-s', script, url];
   await measure({ file, args }, place);
   const said = readFileSync(join(place, 'stdout'), 'utf8');
   const figures = JSON.parse(/^\{.*\}$/m.exec(said)![0]) as Record<string, number>;

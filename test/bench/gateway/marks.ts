@@ -8,7 +8,8 @@ export const PACE = 20;
 export const LARGE_PIECE = 16 * 1024;
 
 /** What streams a model of the upstream gives; its name says it. */
-export type Pace = 'flat' | 'paced' | 'large';
+export const PACES = ['flat', 'paced', 'prompt', 'large'] as const;
+export type Pace = (typeof PACES)[number];
 
 /**
  * The text of one piece. It carries its number and when it was sent, because the text is all that

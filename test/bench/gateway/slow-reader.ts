@@ -31,7 +31,7 @@ export async function slowReader(bench: Bench): Promise<Trial> {
         server.forgetPeak();
         const before = server.peak();
         await readSlowly(server, contender, seconds);
-        return { grown: (server.peak() - before) / 1e6 };
+        return { grown: Math.max(0, server.peak() - before) / 1e6 };
       },
     });
   } finally {

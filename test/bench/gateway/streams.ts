@@ -10,12 +10,15 @@ import { type Seen, StreamClient } from './stream-client.ts';
 /** Streams at once. */
 export const AT_ONCE = [16, 64];
 
+/** A stream that has the machine for itself. */
+export const ALONE = 1;
+
 export type Figure = 'streamsPerSecond' | 'cpuPerThousand' | 'first' | 'latest';
 
 /** Lets all contenders give as many streams as they can. */
 export function raceFlat(bench: Bench): Promise<Standing<Figure>[]> {
   const seconds = bench.settings.quick ? 1 : 3;
-  return race(bench, 'streamsPerSecond', async (client, count, round) => {
+  return race(bench, 'streamsPerSecond', AT_ONCE, async (client, count, round) => {
     const started = performance.now();
     const end = started + (round === 0 ? 1 : seconds) * 1000;
     let streams = 0;
@@ -31,9 +34,22 @@ export function raceFlat(bench: Bench): Promise<Standing<Figure>[]> {
   });
 }
 
+/** Lets all contenders begin streams, one after another. */
+export function raceFirst(bench: Bench): Promise<Standing<Figure>[]> {
+  // As many as it takes until the warm-up has everything compiled.
+  const streams = bench.settings.quick ? 200 : 1000;
+  return race(bench, 'first', [ALONE], async (client) => {
+    const firsts: number[] = [];
+    for (let stream = 0; stream < streams; stream += 1) {
+      firsts.push((await client.stream('prompt')).first);
+    }
+    return { streams, figures: { first: median(firsts)! } };
+  });
+}
+
 /** Lets all contenders give streams that come no faster than a model writes. */
 export function racePaced(bench: Bench): Promise<Standing<Figure>[]> {
-  return race(bench, 'cpuPerThousand', async (client, count) => {
+  return race(bench, 'cpuPerThousand', AT_ONCE, async (client, count) => {
     // As clients come: not all in the same millisecond.
     const begun = Array.from({ length: count }, async (_, index): Promise<Seen> => {
       await sleep((index * PACE) / count);
@@ -42,7 +58,7 @@ export function racePaced(bench: Bench): Promise<Standing<Figure>[]> {
     const seen = await Promise.all(begun);
     const delays = seen.flatMap((stream) => stream.delays).sort((one, other) => one - other);
     const latest = delays[Math.floor(delays.length * 0.99)]!;
-    return { streams: count, figures: { first: median(seen.map(({ first }) => first))!, latest } };
+    return { streams: count, figures: { latest } };
   });
 }
 
@@ -55,13 +71,14 @@ interface Counted {
 async function race(
   bench: Bench,
   told: Figure,
+  loads: readonly number[],
   read: (client: StreamClient, count: number, round: number) => Promise<Counted>,
 ): Promise<Standing<Figure>[]> {
   const upstream = await startStreamUpstream(bench);
   try {
     return await contest<Figure>(bench, {
       contenders: contendersOf(bench.settings, new Field(bench, upstream)),
-      loads: AT_ONCE,
+      loads,
       rounds: bench.settings.rounds,
       told,
       check: (server, contender) => withClient(server, contender, (client) => client.check()),

@@ -9,12 +9,13 @@ import { type Bench, packages } from './field.ts';
 import { json } from './json.ts';
 import { nginx } from './nginx.ts';
 import { slowReader } from './slow-reader.ts';
-import { streamsFlat, streamsPaced } from './stream-cases.ts';
+import { streamsFirst, streamsFlat, streamsPaced } from './stream-cases.ts';
 
 const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   json,
   'streams-flat': streamsFlat,
   'streams-paced': streamsPaced,
+  'streams-first': streamsFirst,
   'slow-reader': slowReader,
 };
 

@@ -22,6 +22,7 @@ export const TARGET: Target = {
   provider: 'upstream',
   model: 'upstream-model',
   rules: null,
+  reasons: true,
   maxOutputTokens: null,
 };
 

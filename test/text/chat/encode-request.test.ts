@@ -4,13 +4,11 @@ import type { Json, Part, TextRequest, Turn } from '../../../src/text/canonical.
 import { chat } from '../../../src/text/chat.ts';
 import { seal } from '../../../src/text/proof.ts';
 import { nameOnWire } from '../../../src/text/tool-names.ts';
+import { turn } from '../request.ts';
 import { foreign, request, TARGET } from './conversation.ts';
 
 const LONG = 'mcp__a_server_with_a_long_name__a_tool_with_a_name_that_is_longer_still';
 
-function turn(role: Turn['role'], parts: readonly Part[], more: Partial<Turn> = {}): Turn {
-  return { role, parts, path: 'messages[0]', name: null, partial: false, tools: null, ...more };
-}
 const words = (text: string): Part => ({ type: 'text', text, path: 'p' });
 const image: Part = {
   type: 'media',

@@ -84,4 +84,23 @@ describe.each(DIALECTS)('two answers to one question of chat, of an upstream of 
     expect(ids.size).toBe(1);
     expect(usage!.completion_tokens).toBe(USAGE.output * (upstream === 'chat' ? 1 : 2));
   });
+
+  it('of which one breaks off are no whole answer', async () => {
+    const mock = play();
+    if (upstream === 'chat') {
+      // The first has finished, the second has begun.
+      mock.play({
+        steps: [{ text: 'Oslo' }],
+        choices: [[{ text: 'Rome' }]],
+        fault: { after: 5, how: 'end' },
+      });
+    } else {
+      mock.play({ steps: [{ text: 'Oslo' }] }, { steps: [{ text: 'Rome' }, { fail: 'end' }] });
+    }
+    const stream = (await ask({ stream: true })) as unknown as AsyncIterable<object>;
+    const read = async () => {
+      for await (const _ of stream);
+    };
+    await expect(read()).rejects.toThrow(OpenAI.APIError);
+  });
 });

@@ -431,7 +431,7 @@ describe('a stream of a responses upstream', () => {
   });
 
   it.each(['{', 'null', '3', '[]', '"x"'])('is a failure where it says %s', (data) => {
-    expect(failureOf(decode([created, data]))).toMatchObject({ code: 'upstream_malformed' });
+    expect(failureOf(decode([created, data]))).toMatchObject({ code: 'invalid_upstream_answer' });
   });
 
   it('takes a whole answer', () => {

@@ -277,7 +277,7 @@ describe('what it refuses, by path', () => {
   it.each<[body: unknown, param: string | null, message: string]>([
     [null, null, 'the body: expected an object, received null'],
     [[], null, 'the body: expected an object, received a list'],
-    ['text', null, 'the body: expected an object, received "text"'],
+    ['text', null, 'the body: expected an object, received a text'],
     [{ input: 'x' }, 'model', "model: expected a model's name, received nothing"],
     [{ model: '', input: 'x' }, 'model', 'model: expected a model\'s name, received ""'],
     [{ model: 'm' }, 'input', 'input: expected a text or a list of items, received nothing'],
@@ -328,12 +328,12 @@ describe('what it refuses, by path', () => {
     [
       user({ type: 'input_image', image_url: 'ftp://x' }),
       'input[0].content[0].image_url',
-      'input[0].content[0].image_url: expected an http, https or data: URL, received "ftp://x"',
+      'input[0].content[0].image_url: expected a URL of http:, https: or data:, or ms://…, received "ftp://x"',
     ],
     [
       user({ type: 'input_image', image_url: 'data:image/png,abc' }),
       'input[0].content[0].image_url',
-      'input[0].content[0].image_url: expected data:TYPE;base64,DATA, received "data:image/png,abc"',
+      'input[0].content[0].image_url: expected data:<media type>;base64,<data>, received "data:image/png,abc"',
     ],
     [
       user({ type: 'input_file', filename: 'a' }),
@@ -343,12 +343,12 @@ describe('what it refuses, by path', () => {
     [
       { model: 'm', input: [{ ...call, arguments: '{"a":' }] },
       'input[0].arguments',
-      'input[0].arguments: expected a JSON object as a text, received "{\\"a\\":"',
+      'input[0].arguments: expected the text of a JSON object, received "{\\"a\\":"',
     ],
     [
       { model: 'm', input: [{ ...call, arguments: '[1]' }] },
       'input[0].arguments',
-      'input[0].arguments: expected a JSON object as a text, received "[1]"',
+      'input[0].arguments: expected the text of a JSON object, received "[1]"',
     ],
     [
       { model: 'm', input: [{ type: 'function_call', name: 'f', arguments: '' }] },
@@ -393,7 +393,7 @@ describe('what it refuses, by path', () => {
     [
       { model: 'm', input: 'x', tools: [{ type: 'function', name: 'f', parameters: 'x' }] },
       'tools[0].parameters',
-      'tools[0].parameters: expected an object, received "x"',
+      'tools[0].parameters: expected an object, received a text',
     ],
     [
       { model: 'm', input: 'x', tools: [{ name: 'f' }] },

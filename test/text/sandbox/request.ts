@@ -8,20 +8,17 @@ import type {
 } from '../../../src/text/canonical.ts';
 import type { Target } from '../../../src/text/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
+import { textRequest, turn as turnOf } from '../request.ts';
 
 function textPart(text: string): Part {
   return { type: 'text', text, path: 'messages[0].content' };
 }
 
 export function turn(role: Turn['role'], ...parts: (Part | string)[]): Turn {
-  return {
+  return turnOf(
     role,
-    parts: parts.map((part) => (typeof part === 'string' ? textPart(part) : part)),
-    name: null,
-    partial: false,
-    tools: null,
-    path: 'messages[0]',
-  };
+    parts.map((part) => (typeof part === 'string' ? textPart(part) : part)),
+  );
 }
 
 export function tool(name: string, parameters: Json | null = null): Tool {
@@ -30,39 +27,23 @@ export function tool(name: string, parameters: Json | null = null): Tool {
 
 /** A request that leaves everything to the model but what a test says. */
 export function requestFor(prompt: string, more: Partial<TextRequest> = {}): TextRequest {
-  return {
-    dialect: 'chat',
-    body: {},
+  return textRequest({
     model: 'sandbox-chat',
     stream: true,
-    includeUsage: false,
     turns: [turn('user', prompt)],
-    tools: [],
-    native: [],
-    advice: [],
-    toolChoice: null,
-    parallelToolCalls: null,
-    maxOutputTokens: null,
-    temperature: null,
-    topP: null,
-    topK: null,
-    stop: null,
-    n: null,
-    frequencyPenalty: null,
-    presencePenalty: null,
-    seed: null,
-    logprobs: null,
-    topLogprobs: null,
-    logitBias: null,
-    format: null,
-    verbosity: null,
-    reasoning: null,
     ...more,
-  };
+  });
 }
 
 export function targetFor(model: string, maxOutputTokens: number | null = null): Target {
-  return { dialect: 'chat', provider: 'sandbox', model, rules: null, maxOutputTokens };
+  return {
+    dialect: 'chat',
+    provider: 'sandbox',
+    model,
+    rules: null,
+    reasons: true,
+    maxOutputTokens,
+  };
 }
 
 /** All that the sandbox emits. */

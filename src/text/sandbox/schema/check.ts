@@ -1,15 +1,6 @@
+import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
-import {
-  isObject,
-  isSame,
-  lengthOf,
-  listOf,
-  numberOf,
-  own,
-  resolve,
-  type Type,
-  typesOf,
-} from './reading.ts';
+import { isSame, lengthOf, numberOf, own, resolve, type Type, typesOf } from './reading.ts';
 import { Unmakeable } from './unmakeable.ts';
 
 /** Looks at a schema that one check may take. */

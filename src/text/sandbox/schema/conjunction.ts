@@ -1,5 +1,6 @@
+import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
-import { isObject, isSame, listOf, numberOf, own, type Type, typesOf } from './reading.ts';
+import { isSame, numberOf, own, type Type, typesOf } from './reading.ts';
 
 /** Bounds of which the larger counts, and bounds of which the smaller does. */
 const FROM = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];

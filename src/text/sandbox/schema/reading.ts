@@ -1,18 +1,10 @@
+import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 import { Unmakeable } from './unmakeable.ts';
-
-/** A schema that is an object; what is true or absent allows everything, and false nothing. */
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A property of its own: schemas come from outside, `__proto__` and all. */
 export function own(value: Json, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 export function numberOf(value: unknown): number | undefined {

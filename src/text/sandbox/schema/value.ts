@@ -1,8 +1,9 @@
+import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 import type { Hints } from '../hints.ts';
 import { itemsOf, satisfies } from './check.ts';
 import { choicesOf, conjunction } from './conjunction.ts';
-import { isObject, isSame, listOf, numberOf, own, resolve, type Type, typesOf } from './reading.ts';
+import { isSame, numberOf, own, resolve, type Type, typesOf } from './reading.ts';
 import { makeNumber, makeText } from './scalars.ts';
 import { Unmakeable } from './unmakeable.ts';
 

@@ -17,6 +17,9 @@ interface Score {
   readonly large: Buffer;
 }
 
+/** Milliseconds after a prompt first piece: longer than any gateway has it, too short to cool down. */
+const PAUSE = 3;
+
 /** A piece of an answer in chunked transfer coding (RFC 9112, section 7.1). */
 function chunkOf(text: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
@@ -63,6 +66,17 @@ const paces: Record<Pace, (response: ServerResponse, score: Score) => void> = {
     const timer = setInterval(next, PACE);
     response.once('close', () => clearInterval(timer));
     next();
+  },
+
+  /** The first piece at once and the rest later, so that nothing is in the first one's way. */
+  prompt(response, { pieces, closing }) {
+    const [first, ...rest] = pieces;
+    response.socket?.write(first!);
+    setTimeout(() => {
+      if (response.destroyed) return;
+      response.socket?.write(Buffer.concat(rest));
+      response.end(closing);
+    }, PAUSE);
   },
 
   /** Without an end, as fast as it is taken. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../schema/untrusted.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type {
   Json,
@@ -10,11 +11,10 @@ import type {
   Turn,
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { parseJson } from '../json.ts';
+import { parse } from '../json.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
-import { isObject } from '../request-body.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { replayed } from './proofs.ts';
+import { replayed } from './reasoning.ts';
 
 interface Result {
   readonly id: string;
@@ -42,7 +42,7 @@ export interface Conversation {
  * place, as text of the user's side between `<system>` tags: moved to the front, they would be read
  * out of order, and most models take no other role.
  */
-export function conversationOf({ turns, advice }: TextRequest, target: Target): Conversation {
+export function encodeTurns({ turns, advice }: TextRequest, target: Target): Conversation {
   for (const turn of turns) refuseTurn(turn, advice);
   const first = turns.findIndex(({ role }) => !instructs(role));
   // A conversation of instructions alone needs something to be answered.
@@ -139,12 +139,8 @@ function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
 }
 
 function inputOf(json: string, path: string): Json {
-  try {
-    const input: unknown = json.trim() === '' ? {} : parseJson(json);
-    if (isObject(input)) return input;
-  } catch {
-    // Told below, like JSON of another kind.
-  }
+  const input = json.trim() === '' ? {} : parse(json);
+  if (isObject(input)) return input;
   throw untranslatable(path, 'messages', 'its arguments must be the text of a JSON object');
 }
 

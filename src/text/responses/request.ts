@@ -1,12 +1,10 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { choice, openObject } from '../../schema/choice.ts';
+import { openChoiceBy, openObject, textOrList, wordOrObject } from '../../schema/choice.ts';
 import { field, integer, number } from '../../schema.ts';
 import { inputItem } from './items.ts';
 
 const text = v.string();
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 const functionTool = openObject({
   type: v.literal('function'),
@@ -16,20 +14,13 @@ const functionTool = openObject({
   strict: v.nullish(v.boolean()),
 });
 const nativeTool = openObject({ type: text });
-const tool = choice('an object with a type', [functionTool, nativeTool], (value) =>
-  isObject(value) && value['type'] === 'function' ? functionTool : nativeTool,
-);
+const tool = openChoiceBy('type', { function: functionTool }, nativeTool);
 
-const choiceWord = v.picklist(['auto', 'none', 'required']);
 const functionChoice = openObject({ type: v.literal('function'), name: text });
 const nativeChoice = openObject({ type: text });
-const toolChoice = choice(
-  'one of auto, none, required, or an object with a type',
-  [choiceWord, functionChoice, nativeChoice],
-  (value) => {
-    if (!isObject(value)) return typeof value === 'string' ? choiceWord : null;
-    return value['type'] === 'function' ? functionChoice : nativeChoice;
-  },
+const toolChoice = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice }, nativeChoice),
 );
 
 const schemaFormat = openObject({
@@ -40,22 +31,15 @@ const schemaFormat = openObject({
   strict: v.nullish(v.boolean()),
 });
 const otherFormat = openObject({ type: text });
-const format = choice('an object with a type', [schemaFormat, otherFormat], (value) =>
-  isObject(value) && value['type'] === 'json_schema' ? schemaFormat : otherFormat,
-);
-
-const items = v.array(inputItem);
-const input = choice('a text or a list of items', [text, items], (value) => {
-  if (typeof value === 'string') return text;
-  return Array.isArray(value) ? items : null;
-});
+const format = openChoiceBy('type', { json_schema: schemaFormat }, otherFormat);
+const input = textOrList('a text or a list of items', v.array(inputItem));
 
 /** What POST /v1/responses takes (interface part 4.2), and what OpenAI's clients send beside it. */
 export const responsesRequest = openObject({
   model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
     expects: "a model's name",
   }),
-  input: input,
+  input,
   instructions: v.nullish(field(text, 'What the model is told first, before the input.')),
   max_output_tokens: v.nullish(field(integer(1), 'The most that it writes, reasoning included.')),
   temperature: v.nullish(field(number(0, 2), 'How much chance decides.')),

@@ -1,3 +1,5 @@
+import { isObject, wordOf } from '../../schema/untrusted.ts';
+import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type {
   Json,
@@ -10,39 +12,13 @@ import type {
   ToolCallPart,
   Turn,
 } from '../canonical.ts';
-import { parseJson } from '../json.ts';
+import { sourceOf } from '../media-source.ts';
 import { isSealed, unseal } from '../proof.ts';
 import { invalid } from '../refusals.ts';
 import { isReference } from './items.ts';
 import { reasoningText } from './reasoning.ts';
-import { isObject, wordOf } from './untrusted.ts';
 
 type Role = Turn['role'];
-
-const SCHEMES = ['https://', 'http://'];
-
-/** A place on the web, Base64, or what the provider calls a file of its own. */
-function sourceOf(url: string, path: string): MediaSource {
-  if (url.startsWith('data:')) return dataOf(url, path);
-  if (url.startsWith('ms://')) return { kind: 'file', id: url };
-  if (SCHEMES.some((scheme) => url.startsWith(scheme))) return { kind: 'url', url };
-  throw invalid(path, `expected an http, https or data: URL, received ${quote(url)}`);
-}
-
-function dataOf(url: string, path: string): MediaSource {
-  const comma = url.indexOf(',');
-  const about = url.slice('data:'.length, Math.max(comma, 0));
-  if (comma < 0 || !about.endsWith(';base64')) {
-    throw invalid(path, `expected data:TYPE;base64,DATA, received ${quote(url)}`);
-  }
-  const [mediaType = ''] = about.split(';', 1);
-  const data = url.slice(comma + 1);
-  return { kind: 'data', mediaType: mediaType.toLowerCase(), data };
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-}
 
 function decodeImage(part: Json, path: string): MediaPart {
   const url = wordOf(part['image_url']);
@@ -72,7 +48,7 @@ function decodeFile(part: Json, path: string): MediaPart {
       `${path}.file_data`,
       'expected data here, a file_url or a file_id, received nothing',
     );
-  } else if (data.startsWith('data:')) source = dataOf(data, `${path}.file_data`);
+  } else if (data.startsWith('data:')) source = sourceOf(data, `${path}.file_data`);
   // Bare Base64 is taken, too, and is a PDF unless its name says otherwise.
   else source = { kind: 'data', mediaType: 'application/pdf', data };
   return {
@@ -117,23 +93,12 @@ function decodeContent(content: unknown, path: string, advice: string[]) {
 }
 
 function decodeCall(item: Json, path: string): ToolCallPart {
-  const written = (item['arguments'] as string).trim();
-  let parsed: unknown;
-  try {
-    parsed = written === '' ? {} : parseJson(written);
-  } catch {
-    // Told below, like JSON that is no object.
-  }
-  if (!isObject(parsed)) {
-    const came = quote(written);
-    throw invalid(`${path}.arguments`, `expected a JSON object as a text, received ${came}`);
-  }
   return {
     type: 'tool-call',
     path,
     id: callIdFromWire(item['call_id'] as string),
     name: item['name'] as string,
-    arguments: written === '' ? '{}' : written,
+    arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`),
   };
 }
 
@@ -184,7 +149,7 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
 }
 
 /** The turns of a conversation: neighbouring items of the assistant's, or of tools and the user, are one. */
-export function decodeInput(instructions: unknown, input: unknown, advice: string[]): Turn[] {
+export function decodeTurns(instructions: unknown, input: unknown, advice: string[]): Turn[] {
   const turns: {
     role: Role;
     path: string;

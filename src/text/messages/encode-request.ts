@@ -1,16 +1,16 @@
 import type { Json, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative } from '../refusals.ts';
-import { conversationOf } from './conversation.ts';
-import { knobsOnWire, toolsOnWire } from './knob-encoder.ts';
-import { replayRequest } from './request-replay.ts';
+import { knobsOnWire, toolsOnWire } from './encode-knobs.ts';
+import { encodeTurns } from './encode-turns.ts';
+import { replayRequest } from './replay-request.ts';
 
 /** @throws Failure invalid_request where messages cannot say it; `param` names the client's field */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'messages') return replayRequest(request, target);
   const [foreign] = request.native;
   if (foreign !== undefined) refuseNative(foreign, 'messages');
-  const { system, messages } = conversationOf(request, target);
+  const { system, messages } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
   const { user } = request.body;
   return {

@@ -1,4 +1,5 @@
-import type { Json } from '../canonical.ts';
+/** A value as JSON.parse gives it: an object. */
+type Json = Readonly<Record<string, unknown>>;
 
 const NOTHING: Json = {};
 
@@ -9,6 +10,10 @@ export function isObject(value: unknown): value is Json {
 
 export function objectOf(value: unknown): Json {
   return isObject(value) ? value : NOTHING;
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The objects in a list; none where there is no list. */
@@ -25,6 +30,7 @@ export function wordOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-export function countOf(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0;
+/** A number of things; null for all else. */
+export function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

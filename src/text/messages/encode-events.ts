@@ -3,34 +3,16 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { seal } from '../proof.ts';
-import { citationObject, stopOf, untold } from './answer.ts';
+import { untranslatableBlock } from '../unusable-answer.ts';
+import { citationObject, stopOf } from './answer.ts';
+import { failFrames } from './fail-frames.ts';
+import { frame } from './frame.ts';
+import { redactedOf, signatureOf } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
 const DELTA_END = '}}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
-
-function frame(event: { readonly type: string; readonly [key: string]: unknown }): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-}
-
-/** The field of a thinking block that a client keeps: a provider's own signature, or a sealed proof. */
-export function signatureOf(proof: ReasoningProof): string {
-  const { signature } = proof.value;
-  return proof.dialect === 'messages' && typeof signature === 'string' ? signature : seal(proof);
-}
-
-/** What Anthropic hid of its reasoning; null for any other proof. */
-export function redactedOf(proof: ReasoningProof | null): string | null {
-  const data = proof?.dialect === 'messages' ? proof.value['data'] : null;
-  return typeof data === 'string' ? data : null;
-}
-
-/** What tells a client that a stream went wrong; nothing comes after it. */
-export function failFrames({ type, message, param, code }: Failure): string {
-  return frame({ type: 'error', error: { type, message, param, code } });
-}
 
 /** Writes answers as Anthropic streams them. */
 export class MessagesEncoder implements EventEncoder {
@@ -58,6 +40,10 @@ export class MessagesEncoder implements EventEncoder {
       return frames + this.#encoded(event);
     }
     return this.#encoded(event);
+  }
+
+  flush(): string {
+    return this.#start === null || this.#ended ? '' : this.#messageStart(this.#start.model);
   }
 
   #encoded(event: TextEvent): string {
@@ -95,7 +81,7 @@ export class MessagesEncoder implements EventEncoder {
       case 'tool-end':
         return this.#endTool();
       case 'native':
-        if (event.dialect !== 'messages') return this.#fail(untold());
+        if (event.dialect !== 'messages') return this.#fail(untranslatableBlock('messages', event));
         return this.#open(event.value as Json, '') + this.#close();
       case 'finish':
         return this.#finish(event);

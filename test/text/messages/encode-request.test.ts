@@ -11,6 +11,7 @@ const target: Target = {
   provider: 'anthropic',
   model: 'claude',
   rules: null,
+  reasons: true,
   maxOutputTokens: null,
 };
 

@@ -1,12 +1,12 @@
-import { Failure } from '../../failure.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { parseJson } from '../json.ts';
-import { isObject } from '../request-body.ts';
-import { citationObject, stopOf, untold } from './answer.ts';
-import { redactedOf, signatureOf } from './event-encoder.ts';
+import { parse } from '../json.ts';
+import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../unusable-answer.ts';
+import { citationObject, stopOf } from './answer.ts';
+import { redactedOf, signatureOf } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
@@ -77,7 +77,7 @@ export function foldEvents(
         content.push({ type: 'tool_use', id: callIdOnWire(call.id), name: call.name });
         break;
       case 'native':
-        if (event.dialect !== 'messages') throw untold();
+        if (event.dialect !== 'messages') throw untranslatableBlock('messages', event);
         content.push(event.value as Json);
         break;
       case 'finish':
@@ -88,10 +88,7 @@ export function foldEvents(
         throw event.failure;
     }
   }
-  if (finish === null) {
-    const message = 'The provider ended its answer before it was whole';
-    throw new Failure('network_error', message, { code: 'stream_truncated' });
-  }
+  if (finish === null) throw truncatedAnswer();
   for (const { index, name, json } of calls) {
     content[index] = { ...content[index], input: inputOf(name, json, finish) };
   }
@@ -108,18 +105,10 @@ export function foldEvents(
 
 /** The arguments of a call, which are an object here and not its text. */
 function inputOf(name: string, json: string, { reason }: Finish): Json {
-  try {
-    const input: unknown = json === '' ? {} : parseJson(json);
-    if (isObject(input)) return input;
-  } catch {
-    // Where the model had no room left, it could not end them; who called can see that by the reason.
-    if (reason === 'length') return {};
-  }
-  throw new Failure(
-    'billable_error',
-    `The model called ${name} with arguments that are no object`,
-    {
-      code: 'untranslatable_output',
-    },
-  );
+  const input = json === '' ? {} : parse(json);
+  if (isObject(input)) return input;
+  // Where the model had no room left, it could not end them; who called can see that by the reason.
+  if (input === undefined && reason === 'length') return {};
+  const what = `a call of ${name} whose arguments are no JSON object`;
+  throw untranslatableAnswer('messages', what);
 }

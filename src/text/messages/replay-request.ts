@@ -4,9 +4,9 @@ import type { Target } from '../dialect.ts';
 import { propertiesOf } from '../knobs.ts';
 import { isSealed, unseal } from '../proof.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { knobsOnWire } from './knob-encoder.ts';
-import { knobsOf } from './knobs.ts';
-import { replayed } from './proofs.ts';
+import { knobsOf } from './decode-knobs.ts';
+import { knobsOnWire } from './encode-knobs.ts';
+import { replayed } from './reasoning.ts';
 import type { Block, Message, MessagesRequest } from './request.ts';
 
 /**

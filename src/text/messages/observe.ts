@@ -1,6 +1,6 @@
+import { isObject } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
-import { isObject } from '../request-body.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
 import { counted, countsOf, NOTHING_COUNTED, usageOf } from './usage.ts';
 

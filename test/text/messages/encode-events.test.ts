@@ -270,7 +270,9 @@ describe('a failure midway', () => {
   it.each(['[1]', '"text"', '{"a":'])(
     'is a call with the arguments %s, which are no object',
     (json) => {
-      expect(() => folded([begun, ...calls(0, json), finished('tool-calls')])).toThrow('no object');
+      expect(() => folded([begun, ...calls(0, json), finished('tool-calls')])).toThrow(
+        'no JSON object',
+      );
     },
   );
 });

@@ -1,10 +1,11 @@
 import { Failure } from '../../failure.ts';
+import { isObject, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { parseJson } from '../json.ts';
-import { isObject } from '../request-body.ts';
+import { parse } from '../json.ts';
+import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
-import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
+import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
 
 const REASONS = new Map<unknown, FinishReason>([
@@ -18,10 +19,6 @@ const REASONS = new Map<unknown, FinishReason>([
 ]);
 
 const DELTA = 'content_block_delta';
-
-function malformed(message: string): Failure {
-  return new Failure('service_error', message, { code: 'upstream_malformed' });
-}
 
 /** Reads answers in the format of messages. */
 export class MessagesDecoder implements EventDecoder {
@@ -53,11 +50,9 @@ export class MessagesDecoder implements EventDecoder {
 
   push(data: string): void {
     if (this.#ended || data === '[DONE]') return;
-    this.#guarded(() => {
-      const event: unknown = parseJson(data);
-      if (!isObject(event)) throw malformed('The provider sent an event that is no object');
-      this.#take(event);
-    });
+    const event = parse(data);
+    if (isObject(event)) this.#guarded(() => this.#take(event));
+    else this.#fail(invalidAnswer('an event that is no JSON object'));
   }
 
   whole(body: unknown): void {
@@ -74,8 +69,7 @@ export class MessagesDecoder implements EventDecoder {
 
   end(): void {
     if (this.#ended) return;
-    const message = 'The provider ended its answer before it was whole';
-    this.#fail(new Failure('network_error', message, { code: 'stream_truncated' }));
+    this.#fail(truncatedAnswer());
   }
 
   /** What a provider sends is not to be trusted: whatever is wrong with it is the provider's fault. */
@@ -84,8 +78,9 @@ export class MessagesDecoder implements EventDecoder {
       take();
     } catch (error) {
       if (error instanceof Failure) this.#fail(error);
-      else if (error instanceof SyntaxError) this.#fail(malformed('The provider sent broken JSON'));
-      else if (error instanceof RangeError) this.#fail(malformed('The provider sent too much'));
+      else if (error instanceof SyntaxError) this.#fail(invalidAnswer('broken JSON'));
+      else if (error instanceof RangeError)
+        this.#fail(invalidAnswer('JSON that is nested too deeply'));
       else throw error;
     }
   }
@@ -127,8 +122,7 @@ export class MessagesDecoder implements EventDecoder {
     if (this.#started) return;
     this.#started = true;
     this.#id = id;
-    const named = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
-    this.#emit({ type: 'start', id: named(id), model: named(model) });
+    this.#emit({ type: 'start', id: wordOf(id), model: wordOf(model) });
   }
 
   #start(message: Json): void {
@@ -151,7 +145,7 @@ export class MessagesDecoder implements EventDecoder {
   }
 
   #whole(block: unknown): void {
-    if (!isObject(block)) throw malformed('The provider sent a block that is no object');
+    if (!isObject(block)) throw invalidAnswer('a block that is no object');
     startBlock(block, this.#sink).end();
   }
 
@@ -175,18 +169,17 @@ export class MessagesDecoder implements EventDecoder {
     } else {
       this.#close();
       const { content_block: block } = event;
-      if (!isObject(block)) throw malformed('The provider sent a block that is no object');
+      if (!isObject(block)) throw invalidAnswer('a block that is no object');
       this.#index = index;
       this.#open = startBlock(block, this.#sink);
     }
   }
 
   #delta({ delta, index }: Json): void {
-    if (!isObject(delta)) throw malformed('The provider sent a delta that is no object');
+    if (!isObject(delta)) throw invalidAnswer('a delta that is no object');
     if (this.#open === null) {
       const implied = impliedBlock(delta);
-      if (implied === null)
-        throw malformed('The provider sent a part of a block without its start');
+      if (implied === null) throw invalidAnswer('a part of a block without its start');
       this.#index = index;
       this.#open = startBlock(implied, this.#sink);
     }

@@ -12,6 +12,7 @@ import type {
   Turn,
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
+import { dataUrl } from '../media-source.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isWhole } from './reasoning.ts';
@@ -26,7 +27,7 @@ function encodeImage({ source, detail }: MediaPart): Json {
     case 'url':
       return { ...about, image_url: source.url };
     case 'data':
-      return { ...about, image_url: `data:${source.mediaType};base64,${source.data}` };
+      return { ...about, image_url: dataUrl(source) };
     case 'file':
       return { ...about, file_id: source.id };
   }
@@ -42,7 +43,7 @@ function encodeFile({ source, filename }: MediaPart): Json {
         type: 'input_file',
         // Data without a name is refused.
         filename: filename ?? `document.${source.mediaType.split('/')[1] ?? 'pdf'}`,
-        file_data: `data:${source.mediaType};base64,${source.data}`,
+        file_data: dataUrl(source),
       };
     case 'file':
       return { type: 'input_file', file_id: source.id };
@@ -169,7 +170,7 @@ function givenItems({ role, parts }: Turn): unknown[] {
 }
 
 /** A conversation as a list of items. Who speaks stays who speaks: each system turn keeps its place. */
-export function encodeInput(request: TextRequest, target: Target): unknown[] {
+export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
   const goesOn = last?.role === 'assistant' && request.dialect === 'messages';
   if (goesOn) throw untranslatable(last.path, OWN);

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { owner } from '../records.ts';
+
+const metered = { model: 'm', counts: { inputTokens: 3 }, charge: 2 };
+
+it('takes charges into the records together', async () => {
+  const directory = temporaryFolder();
+  let transactions = 0;
+  const store = await openStore({
+    directory,
+    onCommit: (commit) => {
+      transactions += commit.transactions;
+    },
+  });
+  const { account, key } = await owner(store, 1000);
+  const before = transactions;
+  const payer = { accountId: account.id, keyId: key.id };
+  for (let time = 0; time < 100; time += 1) await store.settle(payer, metered);
+  // What is on its way can neither be spent twice nor is it told as if it could.
+  await expect(store.hold(account.id, key.id, 801)).rejects.toMatchObject({
+    code: 'insufficient_credits',
+  });
+  expect((await store.findKey(key.hash))!.account).toMatchObject({ reserved: 200, spent: 0 });
+  expect(store.statistics().credits).toEqual({ granted: 1000, reserved: 0, spent: 200 });
+  expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 200 });
+  await store.close();
+  expect(transactions - before).toBe(1);
+});
+
+it('gives each charge to its day, its key and its model', async () => {
+  let now = Date.UTC(2026, 10, 21, 23, 59, 59, 999);
+  const store = await openStore({ directory: temporaryFolder(), now: () => now });
+  const { account, key } = await owner(store, 1000);
+  const payer = { accountId: account.id, keyId: key.id };
+  await store.settle(payer, metered);
+  await store.settle(payer, { ...metered, model: 'other' });
+  now += 1;
+  await store.settle(payer, metered);
+  await store.settle(payer, metered);
+  const days = { from: '2026-11-01', to: '2026-11-30' };
+  expect(await store.listUsage(account.id, days)).toMatchObject([
+    { day: '2026-11-21', model: 'm', requests: 1, inputTokens: 3, spent: 2 },
+    { day: '2026-11-21', model: 'other', requests: 1, inputTokens: 3, spent: 2 },
+    { day: '2026-11-22', model: 'm', requests: 2, inputTokens: 6, spent: 4 },
+  ]);
+  expect(await store.listLedger(account.id, { limit: 9 })).toMatchObject([
+    { model: 'm', requests: 2, amount: 4, at: now, available: 992 },
+    { model: 'other', requests: 1, amount: 2, at: now - 1, available: 996 },
+    { model: 'm', requests: 1, amount: 2, at: now - 1, available: 998 },
+    { type: 'grant' },
+  ]);
+  await store.close();
+});
+
+it('takes what is on its way along into a change of the same records', async () => {
+  const store = await openStore({ directory: temporaryFolder() });
+  const { account, key } = await owner(store, 10);
+  await store.settle({ accountId: account.id, keyId: key.id }, metered);
+  expect(await store.grant(account.id, 5)).toMatchObject({ granted: 15, reserved: 0, spent: 2 });
+  await store.settle({ accountId: account.id, keyId: key.id }, metered);
+  expect(await store.revokeKey(key.id)).toMatchObject({ reserved: 0, spent: 4 });
+  await store.close();
+  await expect(
+    store.settle({ accountId: account.id, keyId: key.id }, metered),
+  ).rejects.toMatchObject({ code: 'store_unavailable' });
+});
