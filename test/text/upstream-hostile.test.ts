@@ -446,23 +446,21 @@ describe('the key of an upstream', () => {
   });
 });
 
-describe('usage that cannot be', () => {
-  it.each(PAIRS)('client %s, upstream %s: does not empty an account', async (client, dialect) => {
-    const { daemon, upstream } = gateway();
-    const key = await newKey(daemon, `${client}-${dialect}`, { credits: '1000' });
-    const impossible = { input: 9e15, output: 9e15 };
-    upstream.play({ steps: [{ text: 'Hi' }], usage: impossible });
-    for (const stream of [false, true]) {
-      const body = plainBody(client, modelTo(dialect), stream ? { stream } : {});
-      const response = await send(daemon, client, { ...body }, { key });
-      expect(response.status).toBe(200);
-      await response.text();
-    }
-    const headers = { authorization: `Bearer ${key}` };
-    const account = await fetch(`${daemon.url}/v1/account`, { headers });
-    const { credits } = (await account.json()) as Account;
-    expect(credits.available).toBeGreaterThan(990);
-  });
+it('usage that cannot be does not empty an account', async () => {
+  const { daemon, upstream } = gateway();
+  const key = await newKey(daemon, 'careful');
+  const impossible = { input: 9e15, output: 9e15 };
+  upstream.play({ steps: [{ text: 'Hi' }], usage: impossible });
+  for (const { client, dialect, stream } of MODES) {
+    const body = plainBody(client, modelTo(dialect), stream ? { stream } : {});
+    const response = await send(daemon, client, body, { key });
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+  const headers = { authorization: `Bearer ${key}` };
+  const account = await fetch(`${daemon.url}/v1/account`, { headers });
+  const { credits } = (await account.json()) as Account;
+  expect(credits.available).toBeGreaterThan(900);
 });
 
 describe('after all that', () => {
