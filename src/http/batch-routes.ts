@@ -45,7 +45,7 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
           spool.checkRoom(Number(request.headers['content-length'] ?? 0));
         },
         handler: async (request, reply) => {
-          const left = departureOf(reply).signal;
+          const left = departureOf(reply);
           const uploads = spool.uploads();
           let begun = false;
           try {

@@ -4,21 +4,26 @@ import { Failure } from '../failure.ts';
 /** What stands in the log for an answer that nobody was there to get; nginx's number for it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Aborted when the client leaves before it has the whole answer; its reason is a Failure. */
-export function departureOf({ raw }: FastifyReply): AbortController {
-  const departure = new AbortController();
+/** Tells when the client leaves before it has the whole answer. */
+export function onDeparture({ raw }: FastifyReply, abort: (failure: Failure) => void): void {
   const leave = () => {
     if (raw.writableFinished) return;
     const failure = new Failure('invalid_request', 'the client left', {
       code: 'client_left',
       status: CLIENT_CLOSED_REQUEST,
     });
-    departure.abort(failure);
+    abort(failure);
   };
   // Who has left already leaves no more.
   if (raw.destroyed) leave();
   else raw.once('close', leave);
-  return departure;
+}
+
+/** Aborted when the client leaves before it has the whole answer; its reason is a Failure. */
+export function departureOf(reply: FastifyReply): AbortSignal {
+  const departure = new AbortController();
+  onDeparture(reply, (failure) => departure.abort(failure));
+  return departure.signal;
 }
 
 /** What a promise gives, or the signal's reason where that is aborted first. */

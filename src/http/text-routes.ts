@@ -4,7 +4,8 @@ import type { DialectName } from '../text/canonical.ts';
 import { chatRequest } from '../text/chat/request.ts';
 import { messagesRequest } from '../text/messages/request.ts';
 import { responsesRequest } from '../text/responses/request.ts';
-import { departureOf } from './departure.ts';
+import { Cancellation } from '../upstream/cancellation.ts';
+import { onDeparture } from './departure.ts';
 import type { Gateway } from './gateway.ts';
 import { StreamOutlet } from './stream-outlet.ts';
 
@@ -86,6 +87,8 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
         schema: { summary, tags: ['Text'], body, response: { 200: answer } },
         handler: async (request, reply) => {
           if (dialect === 'messages') reply.header('request-id', request.id);
+          const departure = new Cancellation();
+          onDeparture(reply, (failure) => departure.abort(failure));
           const outlet = new StreamOutlet(reply);
           if (asksForStream(request)) outlet.keepAlive();
           try {
@@ -95,7 +98,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               bytes: lengthOf(request),
               headers: request.headers,
               holder: request.holder,
-              departure: departureOf(reply),
+              departure,
               outlet,
             });
             if (whole === null) return reply;

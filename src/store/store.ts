@@ -140,7 +140,7 @@ export interface Store {
   /**
    * Ends a hold with what the request cost, or records one that had none. More than was held is
    * charged only as far as the account and the key have it; the answer tells how much that was.
-   * Resolves once the change is made; it is on disk with the next commit, a few milliseconds later,
+   * Resolves once the change is made; it is on disk with a commit some milliseconds later,
    * since the request that it charges is over and nobody waits for it.
    */
   settle(holder: Hold | Pick<Hold, 'accountId' | 'keyId'>, metered: Metered): Promise<number>;

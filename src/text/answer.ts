@@ -43,10 +43,10 @@ export async function readJson(exchange: Exchange): Promise<Json> {
  * @throws Failure where it is no answer
  */
 export function observed(dialect: Dialect, body: Json): ReturnType<Dialect['observeAnswer']> {
-  const { failure } = dialect.observe(body);
-  if (failure) throw failure;
+  const observed = dialect.observeAnswer(body);
+  if (observed.failure) throw observed.failure;
   if (!Array.isArray(body[SAID[dialect.name]])) throw upstreamFailure(502, body);
-  return dialect.observeAnswer(body);
+  return observed;
 }
 
 function endless(limit: number): Failure {

@@ -6,6 +6,7 @@ import {
 } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { type Cancelled, follow } from '../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
 import { isEventStream, observed, readEvents, readJson } from './answer.ts';
@@ -41,7 +42,7 @@ interface AttemptOptions {
   readonly model: TextModel;
   readonly config: Config;
   readonly tally: Tally;
-  readonly signal: AbortSignal;
+  readonly signal: Cancelled;
 }
 
 /** One answer that is being read. */
@@ -106,7 +107,7 @@ export class Attempt {
     provider: RemoteProvider,
     { dialect, provider: name }: Target,
     body: Json,
-    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: AbortSignal },
+    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: Cancelled },
   ): Promise<Exchange> {
     const { call } = this.#options;
     const exchange = await this.#upstream.open(urlOf(provider, dialect), {
@@ -165,28 +166,29 @@ export class Attempt {
 
   /** The request in the upstream's dialect there, its events in the client's back. */
   async #translate(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
-    const { ruled, signal } = this.#options;
+    const { ruled } = this.#options;
     // Only a route of the client's own dialect is asked for several answers in one request.
     const choices = ruled.request.n ?? 1;
     const request = { ...ruled.request, n: null };
     const body = DIALECTS[target.dialect].encodeRequest(request, target);
     this.#announce(body, target);
-    return this.#receive(choices, provider.apiKey, async (receiver, choice, siblings) => {
-      const either = choices === 1 ? signal : AbortSignal.any([signal, siblings]);
-      const exchange = await this.#open(provider, target, body, { timeouts, signal: either });
+    return this.#receive(choices, provider.apiKey, async (receiver, choice, signal) => {
+      const exchange = await this.#open(provider, target, body, { timeouts, signal });
       await this.#read(exchange, { target, receiver, choice, secret: provider.apiKey });
     });
   }
 
   async #sandbox(target: Target, remaining: number): Promise<Outcome> {
-    const { ruled, signal, call } = this.#options;
-    const late = new AbortController();
-    const either = AbortSignal.any([signal, late.signal]);
-    const timer = setTimeout(() => late.abort(sandboxIsLate()), remaining);
+    const { ruled, call } = this.#options;
+    const { cancellation, release } = follow(this.#options.signal);
+    const controller = new AbortController();
+    cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
+    if (cancellation.aborted) controller.abort(cancellation.reason);
+    const timer = setTimeout(() => cancellation.abort(sandboxIsLate()), remaining);
     try {
       return await this.#receive(ruled.request.n ?? 1, undefined, async (receiver, choice) => {
         await answerFromSandbox(ruled.request, target, {
-          signal: either,
+          signal: controller.signal,
           emit: (event) => {
             receiver.push(event, choice);
             return receiver.flush() ? undefined : call.outlet.drained();
@@ -195,6 +197,7 @@ export class Attempt {
       });
     } finally {
       clearTimeout(timer);
+      release();
     }
   }
 
@@ -226,7 +229,7 @@ export class Attempt {
     run: (
       receiver: StreamReceiver | WholeReceiver,
       choice: number,
-      siblings: AbortSignal,
+      signal: Cancelled,
     ) => Promise<void>,
   ): Promise<Outcome> {
     const { ruled, tally } = this.#options;
@@ -240,19 +243,25 @@ export class Attempt {
       ? new StreamReceiver(delivery, this.#outlet(secret), tally)
       : new WholeReceiver(delivery, tally);
     tally.begin(choices);
-    const siblings = new AbortController();
-    const fail = (error: unknown, choice: number) => {
-      if (!(error instanceof Failure)) throw error;
-      receiver.push({ type: 'error', failure: error }, choice);
-      receiver.flush();
+    const { cancellation: siblings, release } = follow(this.#options.signal);
+    const tryOne = async (choice: number) => {
+      try {
+        await run(receiver, choice, siblings);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        receiver.push({ type: 'error', failure: error }, choice);
+        receiver.flush();
+      }
+      // One answer that fails is the failure of all: the others need not be paid for.
+      if (receiver.failure) siblings.abort(receiver.failure);
     };
-    const tries = Array.from({ length: choices }, (_, choice) =>
-      run(receiver, choice, siblings.signal)
-        .catch((error: unknown) => fail(error, choice))
-        // One answer that fails is the failure of all: the others need not be paid for.
-        .finally(() => receiver.failure && siblings.abort(receiver.failure)),
-    );
-    await Promise.all(tries);
+    try {
+      await (choices === 1
+        ? tryOne(0)
+        : Promise.all(Array.from({ length: choices }, (_, choice) => tryOne(choice))));
+    } finally {
+      release();
+    }
     const { failure } = receiver;
     if (failure && !receiver.committed) throw failure;
     const whole = receiver instanceof WholeReceiver;

@@ -1,4 +1,5 @@
 import type { KeyHolder } from '../store/store.ts';
+import type { Cancellation } from '../upstream/cancellation.ts';
 import type { DialectName } from './canonical.ts';
 import type { Headers } from './endpoints.ts';
 import type { Outlet } from './outlet.ts';
@@ -12,7 +13,7 @@ export interface TextCall {
   readonly headers: Headers;
   readonly holder: KeyHolder;
   /** Aborted when the client leaves, or when nobody can wait any longer; its reason is a Failure. */
-  readonly departure: AbortController;
+  readonly departure: Cancellation;
   /** Where a stream goes; also takes headers of an answer that is none. */
   readonly outlet: Outlet;
 }

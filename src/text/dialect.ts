@@ -101,5 +101,10 @@ export interface Dialect {
   /** The frames that end a stream which was passed on so far, and went wrong. */
   failFrames(failure: Failure, relayed: Relayed): string;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */
-  observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json };
+  observeAnswer(body: Json): {
+    readonly usage: Usage | null;
+    readonly body: Json;
+    /** What it says went wrong. */
+    readonly failure?: Failure | null;
+  };
 }

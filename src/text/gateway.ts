@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { formatPath } from '../schema/faults.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Store } from '../store/store.ts';
+import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
 import type { Upstream } from '../upstream.ts';
 import { Attempt, type Outcome } from './attempt.ts';
 import type { TextCall } from './call.ts';
@@ -43,7 +44,7 @@ interface Job {
   readonly model: TextModel;
   readonly attempt: Attempt;
   readonly tally: Tally;
-  readonly signal: AbortSignal;
+  readonly signal: Cancelled;
   /** When it must be over, on the clock of `performance`. */
   readonly deadline: number;
 }
@@ -58,7 +59,7 @@ interface Way {
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #health = new RouteHealth();
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Set<Cancellation>();
   readonly #ways = new WeakMap<TextModel, readonly Way[]>();
 
   constructor(options: TextGatewayOptions) {
@@ -93,7 +94,7 @@ export class TextGateway {
     const meter = await Meter.open(store, holder, { id, model, request, bytes });
     const tally = new Tally();
     this.#open.add(call.departure);
-    const { signal } = call.departure;
+    const signal: Cancelled = call.departure;
     const attempt = new Attempt(
       { call, ruled, model, config, tally, signal },
       this.#options.upstream,
@@ -213,7 +214,7 @@ function nowInSeconds(): number {
 }
 
 /** What a try says of its route; null for nothing. */
-function healthOf(failure: Failure | null, signal: AbortSignal): boolean | null {
+function healthOf(failure: Failure | null, signal: Cancelled): boolean | null {
   if (failure === null) return true;
   return isRoutable(failure) && !signal.aborted ? false : null;
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Failure } from '../failure.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
 
 /** The first wait before a route is tried again, and the longest, in milliseconds. */
 const FIRST = 250;
@@ -16,15 +16,22 @@ const LONGEST = 10_000;
 export async function pauseBefore(
   tries: number,
   { retryAfter }: Failure,
-  { signal, deadline }: { readonly signal: AbortSignal; readonly deadline: number },
+  { signal, deadline }: { readonly signal: Cancelled; readonly deadline: number },
 ): Promise<boolean> {
   const backoff = Math.min(LONGEST, FIRST * 2 ** (tries - 1)) * (1 - Math.random() / 2);
   const wait = retryAfter === null ? backoff : Math.max(retryAfter * 1000, backoff);
   if (wait > LONGEST || performance.now() + wait >= deadline) return false;
-  try {
-    await delay(wait, undefined, { signal });
-  } catch {
-    throw signal.reason;
-  }
+  await new Promise<void>((resolve, reject) => {
+    const leave = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', leave);
+      resolve();
+    }, wait);
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave);
+  });
   return true;
 }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { Failure } from '../failure.ts';
+import type { Cancelled } from './cancellation.ts';
 import type { Exchange, ExchangeOptions, Timeouts } from './exchange.ts';
 import { abortedFailure, lateFailure, networkFailure, type Progress } from './failures.ts';
 
@@ -27,7 +28,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
 
   readonly #host: string;
   readonly #timeouts: Timeouts;
-  readonly #signal: AbortSignal;
+  readonly #signal: Cancelled;
   readonly #opening: Opening;
   readonly #started = performance.now();
   #progress: Progress = 'connecting';

@@ -2,6 +2,7 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Failure } from '../failure.ts';
 import { bytesOf } from './answer.ts';
+import type { Cancelled } from './cancellation.ts';
 import type { Exchange } from './exchange.ts';
 import { abortedFailure } from './failures.ts';
 
@@ -17,7 +18,7 @@ const DECODERS = new Map<string, () => Transform>([
  *
  * @throws Failure where nobody knows the encoding
  */
-export function inClear(answer: Exchange, host: string, signal: AbortSignal): Exchange {
+export function inClear(answer: Exchange, host: string, signal: Cancelled): Exchange {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase();
   if (encoding === undefined || encoding === '' || encoding === 'identity') return answer;
   const decoder = DECODERS.get(encoding);
@@ -38,10 +39,10 @@ class Decoded implements Exchange {
   readonly #answer: Exchange;
   readonly #decoder: Transform;
   readonly #host: string;
-  readonly #signal: AbortSignal;
+  readonly #signal: Cancelled;
   #settle: ((failure?: unknown) => void) | null = null;
 
-  constructor(answer: Exchange, decoder: Transform, host: string, signal: AbortSignal) {
+  constructor(answer: Exchange, decoder: Transform, host: string, signal: Cancelled) {
     this.status = answer.status;
     this.headers = answer.headers;
     this.#answer = answer;

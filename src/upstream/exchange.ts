@@ -1,3 +1,5 @@
+import type { Cancelled } from './cancellation.ts';
+
 /** Milliseconds; 0 is for ever. */
 export interface Timeouts {
   readonly connect: number;
@@ -15,7 +17,7 @@ export interface ExchangeOptions {
   readonly body?: string | Buffer;
   readonly timeouts: Timeouts;
   /** Lets go of the request, whatever its state. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancelled;
 }
 
 /** Another server's answer, its headers here and its body still to come. */

@@ -1,10 +1,13 @@
 import { spend, spendable } from '../funds.ts';
 import { type Counts, dayOf } from '../ledger.ts';
 import type { Metered } from '../store.ts';
-import { type Commits, PATIENCE } from './commits.ts';
+import type { Commits } from './commits.ts';
 import type { Holds } from './holds.ts';
 import { holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
+
+/** Milliseconds for charges to gather: each time they are taken in costs as much as a request. */
+const PATIENCE = 20;
 
 interface Payer {
   readonly accountId: string;
@@ -26,7 +29,7 @@ interface Charge extends Payer {
 /**
  * Charges on their way into the records, held until they are there. Records are never changed in
  * place: one charge by itself would make four new ones and take them through all indexes, for 10 µs;
- * so those of a few milliseconds share that.
+ * so those of some milliseconds share that.
  */
 export class Charges {
   readonly #state: State;

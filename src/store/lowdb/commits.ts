@@ -6,7 +6,7 @@ import { encodeLine } from './journal-line.ts';
 import { type Change, COLLECTIONS, type Collection, type State } from './state.ts';
 
 /** How long what nobody waits for may stay in memory, in milliseconds. */
-export const PATIENCE = 5;
+const PATIENCE = 5;
 
 /** Transactions that are worth a write of their own while more are coming. */
 const LEAST = 8;

@@ -1,7 +1,9 @@
+import type { Failure } from '../../failure.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
-import { usageOf, withIntegers } from './usage.ts';
+import { completeUsage } from '../usage.ts';
+import { usageOf } from './usage.ts';
 
 /**
  * Most chunks hold none of these, though many hold `"usage":null` and `"finish_reason":null`. Inside
@@ -24,40 +26,48 @@ export function isFailed(chunk: Json): boolean {
 
 interface Observed {
   readonly usage: Usage | null;
-  readonly body: Json;
+  /** Whether the answer or the chunk got some of the six integers of interface part 2.2. */
+  readonly completed: boolean;
 }
 
-/** The usage of an answer or a chunk, and what has the six integers of interface part 2.2 in it. */
 function usageWithin(own: Json, before: Usage | null): Observed {
   const told = own['usage'];
-  if (typeof told !== 'object' || told === null) return { usage: null, body: own };
-  const usage = usageOf(told, before);
-  if (usage === null) return { usage, body: own };
-  const whole = withIntegers(told as Json, usage);
-  return { usage, body: whole === told ? own : { ...own, usage: whole } };
+  const usage = typeof told === 'object' && told !== null ? usageOf(told, before) : null;
+  return { usage, completed: usage !== null && completeUsage(told as Json, usage) };
+}
+
+/** What went wrong, by a chunk or a whole answer; null where nothing did. */
+function failureIn(chunk: Json, choices: readonly (Json | null)[]): Failure | null {
+  if (isFailed(chunk)) return upstreamFailure(null, chunk);
+  for (const choice of choices) {
+    const error = choice?.['error'];
+    if (typeof error === 'object' && error !== null) return upstreamFailure(null, { error });
+  }
+  return null;
+}
+
+function choicesOf({ choices }: Json): readonly (Json | null)[] {
+  return Array.isArray(choices) ? choices : [];
 }
 
 export function observe(chunk: Json, before: Usage | null = null): Observation {
-  if (isFailed(chunk)) return { failure: upstreamFailure(null, chunk) };
-  const choices: readonly unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
-  for (const choice of choices as readonly (Json | null)[]) {
-    const error = choice?.['error'];
-    if (typeof error === 'object' && error !== null) {
-      return { failure: upstreamFailure(null, { error }) };
-    }
-  }
-  const { usage, body } = usageWithin(chunk, before);
-  const finished = (choices as readonly (Json | null)[]).some((choice) => {
+  const choices = choicesOf(chunk);
+  const failure = failureIn(chunk, choices);
+  if (failure) return { failure };
+  const { usage, completed } = usageWithin(chunk, before);
+  const finished = choices.some((choice) => {
     return typeof choice?.['finish_reason'] === 'string';
   });
   return {
     ...(usage !== null && { usage }),
-    ...(body !== chunk && { rewritten: body }),
+    ...(completed && { rewritten: chunk }),
     ...(finished && { terminal: true }),
     ...(usage !== null && choices.length === 0 && { usageOnly: true }),
   };
 }
 
-export function observeAnswer(body: Json): Observed {
-  return usageWithin(body, null);
+/** A whole answer, which gets the usage of interface part 2.2. */
+export function observeAnswer(body: Json) {
+  const { usage } = usageWithin(body, null);
+  return { usage, body, failure: failureIn(body, choicesOf(body)) };
 }

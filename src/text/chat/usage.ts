@@ -46,26 +46,6 @@ export function usageBody(usage: Usage): Json {
   };
 }
 
-/** A provider's own usage with those of the six integers that it lacks; the same object where it lacks none. */
-export function withIntegers(own: Json, usage: Usage): Json {
-  const integers = integersOf(usage);
-  for (const name in integers) {
-    // One literal: a copy that grows name by name takes three times as long.
-    if (countOf(own[name]) === null) {
-      return {
-        ...own,
-        prompt_tokens: countOf(own['prompt_tokens']) ?? integers.prompt_tokens,
-        completion_tokens: countOf(own['completion_tokens']) ?? integers.completion_tokens,
-        total_tokens: countOf(own['total_tokens']) ?? integers.total_tokens,
-        input_tokens: countOf(own['input_tokens']) ?? integers.input_tokens,
-        output_tokens: countOf(own['output_tokens']) ?? integers.output_tokens,
-        cached_input_tokens: countOf(own['cached_input_tokens']) ?? integers.cached_input_tokens,
-      };
-    }
-  }
-  return own;
-}
-
 /** Several answers' usage as one: of the counts that not all told, those that were. */
 export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
   const told = usages.filter((usage) => usage !== null);

@@ -2,7 +2,8 @@ import { isObject, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
 import { upstreamFailure } from '../upstream-failure.ts';
-import { completedUsage, usageOf } from './usage.ts';
+import { completeUsage } from '../usage.ts';
+import { usageOf } from './usage.ts';
 
 /** Events without one of these say nothing that a relay must know. */
 export const markers = [
@@ -44,10 +45,10 @@ export function observe(event: Json): Observation {
   };
 }
 
-/** A whole answer with the usage of interface part 2.2 in it. */
+/** A whole answer, which gets the usage of interface part 2.2. */
 export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
   const { usage: told } = body;
   const usage = usageOf(told);
-  if (usage === null) return { usage, body };
-  return { usage, body: { ...body, usage: completedUsage(told as Json, usage) } };
+  if (usage !== null) completeUsage(told as Json, usage);
+  return { usage, body };
 }

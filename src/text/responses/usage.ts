@@ -27,13 +27,3 @@ export function usageBody(usage: Usage): Json {
     output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
   };
 }
-
-/** What the provider told, with what is missing of interface part 2.2. */
-export function completedUsage(told: Json, usage: Usage): Json {
-  const { total_tokens: total } = told;
-  return {
-    ...told,
-    ...integersOf(usage),
-    ...(typeof total === 'number' && { total_tokens: total }),
-  };
-}
