@@ -71,7 +71,8 @@ test('a whole answer gets the usage that it must have', () => {
   expect(chat.observeAnswer(body)).toEqual({
     usage: { ...usage, cachedInput: 3 },
     body: { choices: [], usage: { ...body.usage, ...whole, cached_input_tokens: 3 } },
+    failure: null,
   });
   const bare = { choices: [] };
-  expect(chat.observeAnswer(bare)).toEqual({ usage: null, body: bare });
+  expect(chat.observeAnswer(bare)).toEqual({ usage: null, body: bare, failure: null });
 });
