@@ -25,7 +25,7 @@ describe('what a relay is told', () => {
   });
 
   it('of a chunk of usage, which becomes whole', () => {
-    const event = { ...chunk(null), choices: [], usage: told };
+    const event = { ...chunk(null), choices: [], usage: { ...told } };
     expect(marked(event)).toBe(true);
     expect(chat.observe(event)).toEqual({
       usage,
