@@ -580,8 +580,8 @@ describe('5 MB', () => {
     const { daemon, upstream: mock } = gateway();
     const line = 'Zeile für Zeile, und 🙂 dazwischen.\n';
     const text = line.repeat(Math.ceil(MEGABYTES / Buffer.byteLength(line)));
-    const pieces = Array.from({ length: Math.ceil(text.length / 4096) }, (_, index) =>
-      text.slice(index * 4096, (index + 1) * 4096),
+    const pieces = Array.from({ length: Math.ceil(text.length / 65_536) }, (_, index) =>
+      text.slice(index * 65_536, (index + 1) * 65_536),
     );
     for (const mode of ['whole', 'events'] as const) {
       mock.play({ steps: [{ text, pieces }], usage: USAGE });
