@@ -79,25 +79,24 @@ export class Attempt {
    * @param remaining milliseconds that are left for it
    * @throws Failure where the client has been told nothing yet
    */
-  async run({ provider: name, model, dialect }: TextRoute, remaining: number): Promise<Outcome> {
-    const { config, model: entry, ruled } = this.#options;
-    const provider = config.providers[name]!;
+  async run(route: TextRoute, remaining: number): Promise<Outcome> {
+    const { config, model, ruled } = this.#options;
     const { request } = ruled;
+    const provider = config.providers[route.provider]!;
+    const isSandbox = provider.kind === 'sandbox';
     const target: Target = {
-      dialect: request.dialect,
-      provider: name,
-      model,
-      rules: entry.rules ?? null,
-      reasons: reasoningOf(entry).supported_efforts.length > 0,
-      maxOutputTokens: maxOutputTokensOf(entry),
+      dialect: isSandbox ? request.dialect : dialectOf(route, provider, request.dialect),
+      provider: route.provider,
+      model: route.model,
+      rules: model.rules ?? null,
+      reasons: reasoningOf(model).supported_efforts.length > 0,
+      maxOutputTokens: maxOutputTokensOf(model),
     };
-    if (provider.kind === 'sandbox') return this.#sandbox(target, remaining);
-    const route = { provider: name, model, weight: 0, ...(dialect && { dialect }) };
-    const spoken = { ...target, dialect: dialectOf(route, provider, request.dialect) };
+    if (isSandbox) return this.#sandbox(target, remaining);
     const timeouts = { ...config.routing.timeouts, total: Math.max(1, remaining) };
-    const go = canPass(request, spoken) ? this.#pass : this.#translate;
+    const go = canPass(request, target) ? this.#pass : this.#translate;
     try {
-      return await go.call(this, provider, spoken, timeouts);
+      return await go.call(this, provider, target, timeouts);
     } catch (error) {
       throw error instanceof Failure ? withoutKey(error, provider.apiKey) : error;
     }

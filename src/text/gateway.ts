@@ -76,7 +76,8 @@ export class TextGateway {
   async answer(call: TextCall): Promise<string | null> {
     const config = this.#options.config();
     const { holder } = call;
-    refuseTooDeep(call.body);
+    // Each level takes two bytes: most bodies cannot be too deep.
+    if ((call.bytes ?? Infinity) > 2 * DEEPEST) refuseTooDeep(call.body);
     const asked = DIALECTS[call.dialect].decodeRequest(call.body);
     const id = asked.model;
     const model = findModel(config, id, holder.key.models);

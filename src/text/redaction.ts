@@ -15,8 +15,10 @@ export function withoutSecret(text: string, secret: string | undefined): string 
 
 /** What a client is told, which may hold anything, without a key that stands in it as it is. */
 export function told<Told extends string | Buffer>(text: Told, secret: string | undefined) {
-  if (secret === undefined || secret.length < SHORTEST || !text.includes(secret)) return text;
-  return withoutSecret(text.toString(), secret);
+  if (secret === undefined || secret.length < SHORTEST) return text;
+  // Keys are ASCII, and texts are searched four times as fast as bytes.
+  const found = (typeof text === 'string' ? text : text.toString('latin1')).includes(secret);
+  return found ? withoutSecret(text.toString(), secret) : text;
 }
 
 /** An upstream's complaint as it came, each of its texts without a key and its parts. */
