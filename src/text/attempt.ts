@@ -64,13 +64,14 @@ const IGNORED = 'x-oriel-ignored';
 export class Attempt {
   readonly #options: AttemptOptions;
   readonly #upstream: Upstream;
-  readonly #context: EncodeContext;
+  /** What is answered, and when. */
+  readonly context: EncodeContext;
 
   constructor(options: AttemptOptions, upstream: Upstream) {
     this.#options = options;
     this.#upstream = upstream;
     const { request } = options.ruled;
-    this.#context = { request, created: Math.floor(Date.now() / 1000) };
+    this.context = { request, created: Math.floor(Date.now() / 1000) };
   }
 
   /**
@@ -150,7 +151,7 @@ export class Attempt {
     }
     const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
     const outlet = this.#outlet(provider.apiKey);
-    const relay = new Relay({ dialect, context: this.#context, outlet, tally, clean });
+    const relay = new Relay({ dialect, context: this.context, outlet, tally, clean });
     try {
       await relay.run(exchange);
     } catch (error) {
@@ -235,7 +236,7 @@ export class Attempt {
     const { request } = ruled;
     const delivery: Delivery = {
       dialect: DIALECTS[request.dialect],
-      context: this.#context,
+      context: this.context,
       choices,
     };
     const receiver = request.stream

@@ -113,7 +113,7 @@ export class TextGateway {
       else await meter.release();
       if (!call.outlet.begun || !(error instanceof Failure)) throw error;
       // The client has been kept waiting by comments: it can only be told inside the stream.
-      const encoder = DIALECTS[call.dialect].encodeEvents({ request, created: nowInSeconds() });
+      const encoder = DIALECTS[call.dialect].encodeEvents(attempt.context);
       call.outlet.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
@@ -208,10 +208,6 @@ function refuseTooDeep(body: unknown): void {
     if (!isTooDeep(body[name], DEEPEST - 1)) continue;
     throw invalid(formatPath([name]), `nested over ${DEEPEST} levels deep`, 'nested_too_deep');
   }
-}
-
-function nowInSeconds(): number {
-  return Math.floor(Date.now() / 1000);
 }
 
 /** What a try says of its route; null for nothing. */

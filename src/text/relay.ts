@@ -5,15 +5,17 @@ import type { Json, Usage } from './canonical.ts';
 import type { Dialect, EncodeContext, Observation } from './dialect.ts';
 import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
-import { FrameStream } from './sse.ts';
+import { dataOf, FrameStream, isWhole } from './sse.ts';
 import type { Tally } from './tally.ts';
 import { truncatedAnswer } from './unusable-answer.ts';
 
 /** How chat says that nothing more comes; the other dialects have an event for that. */
 const DONE = '[DONE]';
 
-/** What ends a frame: a blank line, however lines end. */
-const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
+const END_OF_LINE = /\r\n|\n|\r/;
+
+/** What ends a frame: a blank line, however the lines before and after it end. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
 
 interface RelayOptions {
   readonly dialect: Dialect;
@@ -77,7 +79,7 @@ export class Relay {
     if (this.#ended) return;
     const rest = this.#frames.rest();
     // The last frame may lack its blank line. Of half a frame nobody could make anything.
-    if (isWhole(rest.toString())) this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
+    if (isWhole(dataIn(rest.toString()))) this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
     if (!this.#ended) this.#end();
   }
 
@@ -139,8 +141,7 @@ export class Relay {
 
   /** The frame as it is to be passed on, or what it says went wrong. */
   #look(frame: string): string | Failure {
-    const lines = linesOf(frame);
-    const data = dataOf(lines);
+    const data = dataIn(frame);
     const whole = `${frame}\n\n`;
     if (data === DONE) {
       // Without a reason why it finished there is at least the word that it did.
@@ -152,10 +153,10 @@ export class Relay {
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
     const seen = this.#dialect.observe(event as Json, this.#usage);
-    return this.#apply(seen, whole, lines);
+    return this.#apply(seen, whole);
   }
 
-  #apply(seen: Observation, whole: string, lines: readonly string[]): string | Failure {
+  #apply(seen: Observation, whole: string): string | Failure {
     if (seen.failure) return seen.failure;
     if (seen.usage) {
       this.#usage = seen.usage;
@@ -171,26 +172,19 @@ export class Relay {
     }
     if (seen.usageOnly && !this.#context.request.includeUsage) return '';
     if (!seen.rewritten) return whole;
+    const lines = whole.split(END_OF_LINE);
     const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
     return `${[...others, `data: ${JSON.stringify(seen.rewritten)}`].join('\n')}\n\n`;
   }
 }
 
-function linesOf(frame: string): readonly string[] {
-  return frame.split(/\r\n|\n|\r/);
-}
-
-function dataOf(lines: readonly string[]): string {
-  return lines
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(line[5] === ' ' ? 6 : 5))
-    .join('\n');
-}
-
-/** Whether all of a frame's data came, by what it says. */
-function isWhole(frame: string): boolean {
-  const data = dataOf(linesOf(frame));
-  return data === DONE || parse(data) !== undefined;
+/** The data of one frame; empty where it has none. */
+function dataIn(frame: string): string {
+  let data = '';
+  dataOf(`${frame}\n\n`, (found) => {
+    data = found;
+  });
+  return data;
 }
 
 /** How many frames there are in a run of whole ones, about. */

@@ -147,9 +147,8 @@ export class FrameStream {
 }
 
 /** Tells the events in a run of whole frames. */
-export function dataOf(frames: Buffer, onEvent: OnEvent): void {
-  const text = frames.toString();
-  readEvents(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text, onEvent);
+export function dataOf(frames: string, onEvent: OnEvent): void {
+  readEvents(frames.charCodeAt(0) === BYTE_ORDER_MARK ? frames.slice(1) : frames, onEvent);
 }
 
 function readEvents(text: string, onEvent: OnEvent): void {
@@ -185,7 +184,8 @@ function valueAfter(text: string, colon: number, end: number): string {
   return start < end ? text.slice(start, end) : '';
 }
 
-function isWhole(data: string): boolean {
+/** Whether an event's data is all that it was to be, by what it says. */
+export function isWhole(data: string): boolean {
   if (data === '[DONE]') return true;
   try {
     return typeof JSON.parse(data) === 'object';
