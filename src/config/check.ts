@@ -15,7 +15,10 @@ const ALL: Abilities = {
 
 /** What each kind of provider can be asked for, and in which dialects of text. */
 const ABILITIES: Readonly<Record<Provider['kind'], Abilities>> = {
-  openai: { types: ['text', 'image', 'moderation'], dialects: ['chat', 'responses'] },
+  openai: {
+    types: ['text', 'image', 'video', 'audio', 'moderation'],
+    dialects: ['chat', 'responses'],
+  },
   anthropic: { types: ['text'], dialects: ['messages'] },
   oriel: ALL,
   sandbox: ALL,

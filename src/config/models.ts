@@ -90,6 +90,10 @@ const videoModel = v.strictObject({
   type: v.literal('video'),
   ...about,
   routes: mediaRoutes,
+  duration: v.optional(
+    field(integer(1, 3600), 'Seconds of a video where the client does not say how many.'),
+    4,
+  ),
   price: v.nullish(
     field(
       v.strictObject({

@@ -108,11 +108,25 @@ const network = v.strictObject({
   ),
 });
 
-const plan = (rpm: number, description: string) =>
+interface PlanDefaults {
+  readonly rpm: number;
+  readonly tasks: number;
+  readonly uploads: string;
+}
+
+const plan = ({ rpm, tasks, uploads }: PlanDefaults, description: string) =>
   v.nullish(
     field(
       v.strictObject({
         rpm: v.optional(field(integer(1, 1_000_000), 'Requests a minute of one key.'), rpm),
+        tasks: v.optional(
+          field(integer(1, 10_000_000), 'Tasks of one account that have not ended.'),
+          tasks,
+        ),
+        uploads: v.optional(
+          field(size('1MB', '1000TB'), 'Uploaded images that one account may keep.'),
+          uploads,
+        ),
       }),
       description,
     ),
@@ -120,8 +134,8 @@ const plan = (rpm: number, description: string) =>
   );
 
 const limits = v.strictObject({
-  free: plan(20, 'Keys of free accounts.'),
-  paid: plan(600, 'Keys of paid accounts.'),
+  free: plan({ rpm: 20, tasks: 100, uploads: '1GB' }, 'Free accounts and their keys.'),
+  paid: plan({ rpm: 600, tasks: 10_000, uploads: '10GB' }, 'Paid accounts and their keys.'),
   syncWait: v.optional(
     field(duration('0s', '1h'), 'How long a synchronous image request waits for its result.'),
     '60s',
@@ -215,8 +229,14 @@ const baseUrl = field(httpUrl(), 'Where its interface begins, /v1 included.', {
   secret: 'interpolated',
 });
 
+const concurrency = v.optional(
+  field(integer(1, 10_000), 'Media tasks that it works on at once.'),
+  8,
+);
+
 const remote = {
   baseUrl,
+  concurrency,
   apiKey: v.optional(
     field(
       v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/)),
@@ -233,7 +253,7 @@ const provider = v.variant('kind', [
   v.strictObject({ kind: v.literal('openai'), ...remote }),
   v.strictObject({ kind: v.literal('anthropic'), ...remote }),
   v.strictObject({ kind: v.literal('oriel'), ...remote }),
-  v.strictObject({ kind: v.literal('sandbox') }),
+  v.strictObject({ kind: v.literal('sandbox'), concurrency }),
 ]);
 
 /** The whole configuration, as a file gives it and as it is loaded. */

@@ -1,13 +1,13 @@
 import { Failure } from '../failure.ts';
+import { upstreamFailure } from '../routing/upstream-failure.ts';
+import { parse } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { Json } from './canonical.ts';
 import type { Dialect, EventDecoder } from './dialect.ts';
-import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import type { Receiver } from './receivers.ts';
 import { EventStream } from './sse.ts';
-import { upstreamFailure } from './upstream-failure.ts';
 
 /** The largest answer that is taken whole. */
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -6,6 +6,9 @@ import {
 } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { complaintWithout, told } from '../routing/redaction.ts';
+import { upstreamFailure, withoutKey } from '../routing/upstream-failure.ts';
+import { parse } from '../schema/json.ts';
 import { type Cancelled, follow } from '../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
@@ -16,17 +19,14 @@ import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
 import { GuardedOutlet } from './guarded-outlet.ts';
-import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import { canPass, passBody } from './pass-through.ts';
 import { type Delivery, StreamReceiver, WholeReceiver } from './receivers.ts';
-import { complaintWithout, told } from './redaction.ts';
 import { Relay } from './relay.ts';
 import type { Ruled } from './rules.ts';
 import { answerFromSandbox } from './sandbox/sandbox.ts';
 import type { Tally } from './tally.ts';
 import { namesOf } from './tool-names.ts';
-import { upstreamFailure, withoutKey } from './upstream-failure.ts';
 
 /** How a try ended of which the client has been told something. */
 export interface Outcome {

@@ -1,6 +1,6 @@
+import { parse } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
 import { received } from '../schema.ts';
-import { parse } from './json.ts';
 import { invalid } from './refusals.ts';
 
 /**

@@ -1,7 +1,11 @@
 import { findModel, routesOf, type TextModel, type TextRoute } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { RouteHealth } from '../routing/health.ts';
+import { pauseBefore } from '../routing/patience.ts';
+import { isRetriable, isRoutable } from '../routing/upstream-failure.ts';
 import { formatPath } from '../schema/faults.ts';
+import { DEEPEST, isTooDeep } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Store } from '../store/store.ts';
 import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
@@ -10,14 +14,10 @@ import { Attempt, type Outcome } from './attempt.ts';
 import type { TextCall } from './call.ts';
 import type { Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
-import { RouteHealth } from './health.ts';
-import { DEEPEST, isTooDeep } from './json.ts';
 import { Meter } from './metering.ts';
-import { pauseBefore } from './patience.ts';
 import { invalid } from './refusals.ts';
 import { applyRules } from './rules.ts';
 import { Tally } from './tally.ts';
-import { isRetriable, isRoutable } from './upstream-failure.ts';
 
 /** What a gateway tells of its work as it goes on. */
 export interface TextObserver {

@@ -1,5 +1,5 @@
+import { told } from '../routing/redaction.ts';
 import type { Outlet } from './outlet.ts';
-import { told } from './redaction.ts';
 
 /** A client's outlet through which no key of an upstream gets, wherever in an answer it stood. */
 export class GuardedOutlet implements Outlet {

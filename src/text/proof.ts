@@ -1,5 +1,5 @@
+import { parseJson } from '../schema/json.ts';
 import type { ReasoningProof } from './canonical.ts';
-import { parseJson } from './json.ts';
 
 /**
  * What marks reasoning of another dialect where a dialect has one opaque field for its own. No

@@ -1,9 +1,9 @@
 import { Failure } from '../failure.ts';
+import { parse } from '../schema/json.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { readUntil } from './answer.ts';
 import type { Json, Usage } from './canonical.ts';
 import type { Dialect, EncodeContext, Observation } from './dialect.ts';
-import { parse } from './json.ts';
 import type { Outlet } from './outlet.ts';
 import { dataOf, FrameStream, isWhole } from './sse.ts';
 import type { Tally } from './tally.ts';

@@ -1,10 +1,10 @@
 import { Failure } from '../../failure.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
+import { parse } from '../../schema/json.ts';
 import { isObject, listOf, wordOf } from '../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { parse } from '../json.ts';
 import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
-import { upstreamFailure } from '../upstream-failure.ts';
 import { Blocks } from './blocks.ts';
 import { Calls } from './calls.ts';
 import { isFailed } from './observe.ts';

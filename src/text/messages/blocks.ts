@@ -1,8 +1,8 @@
+import { parseJson } from '../../schema/json.ts';
 import { isObject, textOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
-import { parseJson } from '../json.ts';
 
 /** A block of an answer while it comes. */
 export interface BlockDecoder {

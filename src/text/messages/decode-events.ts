@@ -1,10 +1,10 @@
 import { Failure } from '../../failure.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
+import { parse } from '../../schema/json.ts';
 import { isObject, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { parse } from '../json.ts';
 import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
-import { upstreamFailure } from '../upstream-failure.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
 

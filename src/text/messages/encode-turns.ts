@@ -1,3 +1,4 @@
+import { parse } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   Turn,
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { parse } from '../json.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayed } from './reasoning.ts';

@@ -1,9 +1,9 @@
+import { parse } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { parse } from '../json.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../unusable-answer.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { redactedOf, signatureOf } from './reasoning.ts';

@@ -1,7 +1,7 @@
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
-import { upstreamFailure } from '../upstream-failure.ts';
 import { counted, countsOf, NOTHING_COUNTED, usageOf } from './usage.ts';
 
 export const markers = ['"message_start"', '"message_delta"', '"message_stop"', '"error"'] as const;

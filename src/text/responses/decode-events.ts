@@ -1,10 +1,10 @@
 import type { Failure } from '../../failure.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
+import { parse } from '../../schema/json.ts';
 import { isObject, objectOf, objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { parse } from '../json.ts';
 import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
-import { upstreamFailure } from '../upstream-failure.ts';
 import type { Blocks, ItemReader } from './blocks.ts';
 import { isOwnCall } from './decode-turns.ts';
 import { matchItems } from './match-items.ts';

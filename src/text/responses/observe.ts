@@ -1,7 +1,7 @@
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { isObject, objectOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
-import { upstreamFailure } from '../upstream-failure.ts';
 import { completeUsage } from '../usage.ts';
 import { usageOf } from './usage.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../src/failure.ts';
-import { isRetriable, isRoutable, upstreamFailure } from '../../src/text/upstream-failure.ts';
+import { isRetriable, isRoutable, upstreamFailure } from '../../src/routing/upstream-failure.ts';
 
 const SECRET = 'sk-proj-Abcdefghijklmnopqrstuvwxyz0123456789wxyz';
 

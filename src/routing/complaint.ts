@@ -1,4 +1,4 @@
-import { parseJson } from './json.ts';
+import { parseJson } from '../schema/json.ts';
 import { textOfPage } from './page.ts';
 
 /** What an upstream said of its error, in its own words. */

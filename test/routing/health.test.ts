@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RouteHealth } from '../../src/text/health.ts';
+import { RouteHealth } from '../../src/routing/health.ts';
 
 const COOLDOWN = { after: 2, for: 1000 };
 
