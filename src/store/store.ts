@@ -1,4 +1,6 @@
 import type { Account, ApiKey, Plan } from './account.ts';
+import type { Asset, NewAsset } from './asset.ts';
+import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
 import type { Counts, LedgerEntry, UsageRow } from './ledger.ts';
 import type { Task, TaskError, TaskState, TaskType } from './task.ts';
 
@@ -23,10 +25,19 @@ export type NewKey = Pick<
 export interface NewTask
   extends Pick<
     Task,
-    'accountId' | 'keyId' | 'type' | 'model' | 'request' | 'deadline' | 'idempotency'
+    | 'accountId'
+    | 'keyId'
+    | 'type'
+    | 'model'
+    | 'request'
+    | 'deadline'
+    | 'callbackUrl'
+    | 'idempotency'
   > {
   /** Micro-credits to hold until it ends. */
   readonly reservation: number;
+  /** Its inputs, on disk already. */
+  readonly assets: readonly NewAsset[];
 }
 
 /** What a task that completed gives, and what of its reservation that costs; the rest is released. */
@@ -34,6 +45,8 @@ export interface Completion {
   readonly result: unknown;
   readonly charge: number;
   readonly counts: Partial<Counts>;
+  /** What it gave, on disk already. */
+  readonly assets: readonly NewAsset[];
 }
 
 export interface TaskQuery {
@@ -78,8 +91,8 @@ export interface StoreStatistics {
  * place: a reader may keep them.
  *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
- * `task_not_found`; 409 `account_exists`, `key_exists`, `task_state` (the task is not in a state
- * that allows it), `idempotency_conflict`; 400 where a sum is not whole micro-credits that an account
+ * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `task_state` (the task
+ * is not in a state that allows it), `delivery_state`, `idempotency_conflict`; 400 where a sum is not whole micro-credits that an account
  * may have; `insufficient_quota` with code `insufficient_credits` or `key_budget_exceeded`;
  * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must
  * be written.
@@ -114,7 +127,10 @@ export interface Store {
   createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }>;
   /** pending → processing. Undefined where somebody else was faster or the task has ended. */
   claimTask(taskId: string): Promise<Task | undefined>;
-  /** processing → completed: charges at most what is reserved, and releases the rest. */
+  /**
+   * processing → completed: charges at most what is reserved, and releases the rest. Here as with
+   * every end, the delivery of a task that wants a callback is recorded in the same transaction.
+   */
   completeTask(taskId: string, completion: Completion): Promise<Task>;
   /**
    * pending or processing → failed.
@@ -124,16 +140,48 @@ export interface Store {
   failTask(taskId: string, error: TaskError, charge?: number): Promise<Task>;
   /** pending or processing → expired, all released. */
   expireTask(taskId: string): Promise<Task>;
-  /** processing → pending: for work whose processor is gone. */
+  /** processing → pending: for work whose processor is gone. What it noted stays. */
   reopenTask(taskId: string): Promise<Task>;
+  /** Notes what a task that is processed must not lose. */
+  noteTask(taskId: string, progress: unknown): Promise<Task>;
   /** Undefined for another account's too. */
   findTask(accountId: string, taskId: string): Promise<Task | undefined>;
   /** Newest first. */
   listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
   /** Every task that has not ended, oldest first: what a worker goes through after a start. */
   openTasks(): Promise<readonly Task[]>;
-  /** Forgets tasks that ended before a time, some thousands in a transaction. Resolves with those. */
-  deleteTasks(endedBefore: number): Promise<readonly Task[]>;
+  /**
+   * Forgets tasks that ended before a time, some thousands in a transaction, and their assets and
+   * deliveries with them. One whose delivery is pending is kept until that ends.
+   *
+   * @returns the tasks, and the assets whose files nobody needs any more
+   */
+  deleteTasks(
+    endedBefore: number,
+  ): Promise<{ readonly tasks: readonly Task[]; readonly assets: readonly Asset[] }>;
+
+  /**
+   * Records an upload that is on disk already.
+   *
+   * @param most bytes that the account's uploads may have in all; beyond, `insufficient_quota` with
+   *   code `storage_full`
+   */
+  addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset>;
+  /** Whoever asks has it from a URL that tells it: like `findKey`, it never waits for a write. */
+  findAsset(assetId: string): Promise<Asset | undefined>;
+  /** Forgets uploads made before a time. Resolves with those. */
+  deleteUploads(madeBefore: number): Promise<readonly Asset[]>;
+
+  /** Every delivery that is pending, the one that is due first first. */
+  openDeliveries(): Promise<readonly Delivery[]>;
+  /** Undefined where the task is not this account's; empty where it asked for no callback or has not ended. */
+  listDeliveries(accountId: string, taskId: string): Promise<readonly Delivery[] | undefined>;
+  /** Adds a try to a pending delivery. Of more than 50 tries only the last are kept. */
+  recordAttempt(
+    deliveryId: string,
+    attempt: DeliveryAttempt,
+    outcome: DeliveryOutcome,
+  ): Promise<Delivery>;
 
   /** Holds credits for a request under way. Nothing is written: a hold does not outlast the process. */
   hold(accountId: string, keyId: string, amount: number): Promise<Hold>;

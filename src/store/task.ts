@@ -38,6 +38,13 @@ export interface Task {
   readonly updatedAt: number;
   /** When it expires if it has not ended. */
   readonly deadline: number;
+  /** Where the client wants to be told of its end; null for nowhere. */
+  readonly callbackUrl: string | null;
+  /**
+   * What whoever processes it must know to go on after a crash: a job that a provider has been given,
+   * say. Null before anything is noted, and in a terminal state. JSON.
+   */
+  readonly progress: unknown;
   /** The client's Idempotency-Key with a fingerprint of the body that came with it. */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }

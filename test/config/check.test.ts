@@ -118,7 +118,7 @@ describe('config check names', () => {
       'a kind of provider that there is not',
       'providers: { x: { kind: azure }, y: {}, z: { kind: sandbox, apiKey: a } }',
       [
-        '1: providers.z.apiKey: unknown; expected one of kind',
+        '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
         '1: providers.x.kind: expected one of openai, anthropic, oriel, sandbox, received "azure"',
         '1: providers.y.kind: expected one of openai, anthropic, oriel, sandbox, received nothing',
       ],
@@ -156,10 +156,7 @@ describe('config check names', () => {
       model(
         'type: video, routes: [{ provider: openai, model: a }, { provider: anthropic, model: b }]',
       ),
-      [
-        '6: models.m.routes[0].provider: a provider of kind openai has no models of type video',
-        '6: models.m.routes[1].provider: a provider of kind anthropic has no models of type video',
-      ],
+      ['6: models.m.routes[1].provider: a provider of kind anthropic has no models of type video'],
     ],
     [
       'a dialect that a provider does not speak',
@@ -225,7 +222,7 @@ describe('config check names', () => {
       'server: { port: x }\nproviders: { a: { kind: sandbox, typo: 1 } }\nmodels: { m: { type: text, routes: [{ provider: b, model: }] } }',
       [
         '1: server.port: expected an integer from 0 to 65535, received "x"',
-        '2: providers.a.typo: unknown; expected one of kind',
+        '2: providers.a.typo: unknown; expected one of kind, concurrency',
         '3: models.m.routes[0].model: expected a text, received nothing',
         '3: models.m.routes[0].provider: expected one of a, received "b"',
       ],

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../../failure.ts';
 import type { Account, ApiKey, Plan } from '../account.ts';
+import type { Asset } from '../asset.ts';
+import type { Delivery } from '../delivery.ts';
 import {
   charge,
   checkAmount,
@@ -169,6 +171,8 @@ export class Driver extends Reader implements Store {
       createdAt: now,
       updatedAt: now,
       deadline: task.deadline,
+      callbackUrl: task.callbackUrl,
+      progress: null,
       idempotency,
     };
     const transaction = this.#begin();
@@ -203,7 +207,37 @@ export class Driver extends Reader implements Store {
     return this.#advance(this.#task(taskId), 'pending', {});
   }
 
-  async deleteTasks(endedBefore: number): Promise<readonly Task[]> {
+  noteTask(): Promise<Task> {
+    throw new Error('to be written');
+  }
+
+  addUpload(): Promise<Asset> {
+    throw new Error('to be written');
+  }
+
+  findAsset(): Promise<Asset | undefined> {
+    throw new Error('to be written');
+  }
+
+  async deleteUploads(): Promise<readonly Asset[]> {
+    return [];
+  }
+
+  async openDeliveries(): Promise<readonly Delivery[]> {
+    return [];
+  }
+
+  async listDeliveries(): Promise<readonly Delivery[] | undefined> {
+    return [];
+  }
+
+  recordAttempt(): Promise<Delivery> {
+    throw new Error('to be written');
+  }
+
+  async deleteTasks(
+    endedBefore: number,
+  ): Promise<{ readonly tasks: readonly Task[]; readonly assets: readonly Asset[] }> {
     const deleted: Task[] = [];
     for (;;) {
       const transaction = this.#begin();
@@ -215,7 +249,7 @@ export class Driver extends Reader implements Store {
           deleted.push(task);
         }
       }
-      if (transaction.changes.length === 0) return deleted;
+      if (transaction.changes.length === 0) return { tasks: deleted, assets: [] };
       await this.#commit(transaction);
     }
   }
