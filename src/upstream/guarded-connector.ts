@@ -14,9 +14,15 @@ const PATIENCE = 2000;
  * Asks DNS itself. The system's own lookup would hold one of the few threads that may look up names
  * for as long as a name server keeps silent, and providers' names wait for those, too. Hence names of
  * this machine and its network are not known here, which a guarded connection does not go to anyway.
+ *
+ * @param servers whom to ask; unless said, those that the system asks
  */
-export async function resolveByDns(hostname: string): Promise<readonly string[]> {
+export async function resolveByDns(
+  hostname: string,
+  servers?: readonly string[],
+): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: PATIENCE, tries: 2 });
+  if (servers !== undefined) resolver.setServers(servers);
   const [four, six] = await Promise.allSettled([
     resolver.resolve4(hostname),
     resolver.resolve6(hostname),

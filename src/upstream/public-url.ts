@@ -5,8 +5,11 @@ import { isPublicAddress } from './public-address.ts';
 /** Longer addresses than servers take are mistakes, and would be kept with every record. */
 const LONGEST = 8000;
 
-/** What is told of an address that is refused. */
+/** Characters that are told of an address that is refused. */
 const SHOWN = 60;
+
+/** The code of the failure where an address is private. */
+const PRIVATE = 'private_address';
 
 /**
  * An address that somebody from outside gives us to connect to, checked as far as that goes without
@@ -39,9 +42,6 @@ export function checkPublicUrl(text: string, param: string | null, allowPrivate:
   }
   return url;
 }
-
-/** The code of the failure where an address is private. */
-export const PRIVATE = 'private_address';
 
 /** The failure where a name turns out to lead to private addresses only. What those are is not told. */
 export function privateAddress(hostname: string): Failure {

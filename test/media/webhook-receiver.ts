@@ -39,7 +39,10 @@ export class WebhookReceiver {
   readonly received: Received[] = [];
   /** What it does with the nth callback, counted from 1. */
   reply: (nth: number, received: Received) => Reply;
-  readonly #server = createServer((request, response) => void this.#receive(request, response));
+  readonly #server = createServer((request, response) => {
+    // A callback that is cut short was none.
+    this.#receive(request, response).catch(() => {});
+  });
   readonly #arrivals = new EventEmitter().setMaxListeners(0);
   #answering = 0;
   #most = 0;

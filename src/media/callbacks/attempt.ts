@@ -11,6 +11,9 @@ const CONNECT = 10_000;
 /** Bytes of an answer that are read, so that its connection can serve again. Nobody looks at them. */
 const READ = 8 * 1024;
 
+/** Characters that are written down of what went wrong: a host may have thousands. */
+const TOLD = 300;
+
 /** What one try came to: what is written down of it, and whether another can do better. */
 export interface Trial extends Pick<DeliveryAttempt, 'status' | 'error'> {
   readonly verdict: 'delivered' | 'again' | 'never';
@@ -49,7 +52,7 @@ export async function attempt(
     if (!(error instanceof Failure) || signal.aborted) throw error;
     // An address that cannot be connected to will be none tomorrow.
     const verdict = error.type === 'invalid_request' ? 'never' : 'again';
-    return { status: null, error: error.message, verdict };
+    return { status: null, error: error.message.slice(0, TOLD), verdict };
   }
 }
 
