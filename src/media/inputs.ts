@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts';
-import { checkFileSize, type Limits } from '../images/limits.ts';
+import type { Limits } from '../images/limits.ts';
 import type { ImagePool } from '../operations/pool.ts';
 import type { NewAsset } from '../store/asset.ts';
 import type { AssetFiles } from '../store/assets.ts';
@@ -57,10 +57,7 @@ export async function admitInput(
 async function admitData(text: string, param: string, keeping: Keeping): Promise<Admitted> {
   const { files, pool, limits } = keeping;
   const bytes = dataOf(text, param, limits);
-  const { extension, mediaType } = await naming(param, () =>
-    // A thread takes what it works on with it.
-    provePicture(pool, new Uint8Array(bytes), limits),
-  );
+  const { extension, mediaType } = await provePicture(pool, bytes, limits, param);
   const id = files.newId(extension);
   const size = await files.write(id, bytes, limits.fileBytes);
   return { reference: { asset: id }, asset: { id, mediaType, bytes: size } };
@@ -71,7 +68,10 @@ function dataOf(text: string, param: string, limits: Limits): Buffer {
   const comma = text.indexOf(',');
   const data = text.slice(comma + 1).replace(/={1,2}$/, '');
   const size = Math.floor((data.length * 3) / 4);
-  checkSize(size, param, limits);
+  if (size > limits.fileBytes) {
+    const message = `expected at most ${limits.fileBytes} bytes, received ${size}`;
+    throw invalid(param, message, 'file_too_large', 413);
+  }
   const bytes = Buffer.from(data, 'base64');
   // What is no Base64 is passed over. Not by an expression: there may be many megabytes.
   if (comma === -1 || !/;\s*base64\s*$/i.test(text.slice(0, comma)) || bytes.length !== size) {
@@ -79,14 +79,6 @@ function dataOf(text: string, param: string, limits: Limits): Buffer {
     throw invalid(param, `expected data:<media type>;base64,<data>, received ${start}…`);
   }
   return bytes;
-}
-
-function checkSize(size: number, param: string, limits: Limits): void {
-  try {
-    checkFileSize(size, limits);
-  } catch (error) {
-    throw named(error, param);
-  }
 }
 
 /**
@@ -104,7 +96,9 @@ export async function loadInput(
   const { files, pool, limits, upstream, allowPrivate, signal } = loading;
   if ('asset' in reference) {
     const { mediaType } = await findImage(reference.asset, as.param, loading);
-    const bytes = await naming(as.param, () => files.read(reference.asset));
+    const bytes = await files.read(reference.asset).catch((error: unknown) => {
+      throw named(error, as.param);
+    });
     const extension = reference.asset.slice(reference.asset.lastIndexOf('.') + 1);
     return { bytes, mediaType, filename: `${as.name}.${extension}` };
   }
@@ -117,10 +111,7 @@ export async function loadInput(
     // Why the work ends is nothing that its input did.
     throw signal.aborted ? error : named(error, as.param);
   });
-  const { extension, mediaType } = await naming(as.param, () =>
-    // A thread takes what it works on with it.
-    provePicture(pool, new Uint8Array(bytes), limits),
-  );
+  const { extension, mediaType } = await provePicture(pool, bytes, limits, as.param);
   return { bytes, mediaType, filename: `${as.name}.${extension}` };
 }
 
@@ -138,14 +129,6 @@ async function findImage(
     throw invalid(param, `expected an image, received ${asset.mediaType}`, 'unsupported_format');
   }
   return asset;
-}
-
-async function naming<Result>(param: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw named(error, param);
-  }
 }
 
 /** Failures that are not the client's fault, although its input is what they came over. */
@@ -166,9 +149,10 @@ function named(error: unknown, param: string): unknown {
   );
 }
 
-function invalid(param: string, message: string, code?: string): Failure {
+function invalid(param: string, message: string, code?: string, status = 400): Failure {
   return new Failure('invalid_request', `${param}: ${message}`, {
     param,
+    status,
     ...(code !== undefined && { code }),
   });
 }

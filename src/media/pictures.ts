@@ -1,4 +1,4 @@
-import { fileFailure } from '../images/file-error.ts';
+import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
 import type { ImagePool } from '../operations/pool.ts';
 
@@ -17,14 +17,18 @@ export async function provePicture(
   pool: ImagePool,
   source: Uint8Array | string,
   limits: Limits,
+  param: string,
 ): Promise<Picture> {
   const result = await pool.run({
     operation: 'metadata',
     options: { exif: 'none', gps: false },
-    source: typeof source === 'string' ? { path: source } : { bytes: source },
+    source: typeof source === 'string' ? { path: source } : { bytes: new Uint8Array(source) },
     limits,
   });
-  if (!result.ok) throw fileFailure(result.error.code, result.error.message);
+  if (!result.ok) {
+    const { code, message } = result.error;
+    throw new Failure('invalid_request', `${param}: ${message}`, { param, code });
+  }
   const data = result.data as Omit<Picture, 'extension' | 'frames'> & { readonly pages?: number };
   return { ...data, extension: data.format, frames: data.pages ?? 1 };
 }
