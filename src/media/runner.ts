@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 import type { Routing, Way } from '../routing/routing.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Completion, Store } from '../store/store.ts';
-import { isTerminal, type Task, type TaskError } from '../store/task.ts';
+import type { Task, TaskError } from '../store/task.ts';
 import { Expired, Interrupted } from './endings.ts';
 import { Lanes, type Seat } from './lanes.ts';
 import { OpenTask } from './open-task.ts';
@@ -66,7 +66,6 @@ export class Runner {
   readonly #openOfAccount = new Map<string, number>();
   readonly #processes = new Set<Promise<void>>();
   readonly #draining = new AbortController();
-  #closing = false;
   #look: NodeJS.Timeout | undefined;
 
   constructor(options: RunnerOptions) {
@@ -159,7 +158,6 @@ export class Runner {
   async close(): Promise<void> {
     this.drain();
     await Promise.all(this.#processes);
-    this.#closing = true;
   }
 
   async #recover(): Promise<void> {
