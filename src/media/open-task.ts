@@ -13,6 +13,8 @@ export class OpenTask {
   readonly signal = new Cancellation();
   /** Its provider has noted how to go on after a break, so that a break costs nothing. */
   resumable = false;
+  /** On the clock of `performance`. */
+  readonly deadline: number;
   readonly #waiters = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -20,7 +22,9 @@ export class OpenTask {
   constructor(task: Task, now: number) {
     this.task = task;
     // A clock that was set back gives nobody more time than the whole.
-    this.#expireIn(Math.min(task.deadline - now, task.deadline - task.createdAt));
+    const left = Math.min(task.deadline - now, task.deadline - task.createdAt);
+    this.deadline = performance.now() + left;
+    this.#expireIn(left);
   }
 
   /** Calls back once, when this process is done with it. The returned function takes that back. */

@@ -5,11 +5,13 @@ import type { Routing, Way } from '../routing/routing.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Completion, Store } from '../store/store.ts';
 import type { Task, TaskError } from '../store/task.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
 import { Expired, Interrupted } from './endings.ts';
 import { Lanes, type Seat } from './lanes.ts';
 import { OpenTask } from './open-task.ts';
 
-type Route = Model['routes'][number];
+export type MediaRoute = Model['routes'][number];
+export type MediaWay = Way<MediaRoute>;
 
 /** Does the work of one task. */
 export interface Worker {
@@ -21,14 +23,17 @@ export interface Worker {
 }
 
 export interface WorkerJob {
-  readonly open: OpenTask;
+  readonly task: Task;
+  readonly signal: Cancelled;
+  /** On the clock of `performance`. */
+  readonly deadline: number;
   readonly model: Model;
-  readonly ways: readonly Way<Route>[];
+  readonly ways: readonly MediaWay[];
   readonly seat: Seat;
   /** What was noted for a way before a break. */
-  noted(way: Way<Route>): unknown;
+  noted(way: MediaWay): unknown;
   /** Resolves once it is on disk. */
-  note(way: Way<Route>, progress: unknown): Promise<void>;
+  note(way: MediaWay, progress: unknown): Promise<void>;
 }
 
 export interface RunnerObserver {
@@ -189,7 +194,9 @@ export class Runner {
       open.resumable = claimed.progress !== null;
       if (signal.aborted) throw signal.reason;
       const completion = await worker.perform({
-        open,
+        task: claimed,
+        signal,
+        deadline: open.deadline,
         model,
         ways,
         seat,
@@ -252,7 +259,7 @@ export class Runner {
   }
 
   /** A task's model and its routes, the one that has its work already first. */
-  #planOf(task: Task): { readonly model: Model; readonly ways: readonly Way<Route>[] } {
+  #planOf(task: Task): { readonly model: Model; readonly ways: readonly MediaWay[] } {
     const { models } = this.#options.config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
@@ -281,11 +288,11 @@ const ABANDONED: TaskError = {
   code: 'task_abandoned',
 };
 
-function nameOf({ provider, model }: Route): string {
+function nameOf({ provider, model }: MediaRoute): string {
   return JSON.stringify([provider, model]);
 }
 
-function notedFor({ name }: Way<Route>, { progress }: Task): unknown {
+function notedFor({ name }: MediaWay, { progress }: Task): unknown {
   return isObject(progress) && progress['way'] === name ? progress['progress'] : null;
 }
 
