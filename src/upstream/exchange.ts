@@ -16,6 +16,8 @@ export interface ExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly timeouts: Timeouts;
+  /** No private address is connected to, whatever the name leads to. */
+  readonly reach?: 'public';
   /** Lets go of the request, whatever its state. */
   readonly signal: Cancelled;
 }
