@@ -67,11 +67,9 @@ async function changed(
       .toColourspace('srgb')
       .ensureAlpha();
   const pixels = await fitted(bytes).raw().toBuffer();
-  const kept = mask && (await fitted(mask).extractChannel('alpha').raw().toBuffer());
-  for (let pixel = 0; pixel < width * height; pixel += 1) {
-    const share = kept ? (1 - LEFT) * (1 - kept[pixel]! / 255) : 1 - LEFT;
-    if (share === 0) continue;
-    const at = pixel * 4;
+  const kept = mask && (await fitted(mask).raw().toBuffer());
+  for (let at = 0; at < pixels.length; at += 4) {
+    const share = (1 - LEFT) * (kept ? 1 - kept[at + 3]! / 255 : 1);
     for (let channel = at; channel < at + 4; channel += 1) {
       pixels[channel]! += Math.round((painted[channel]! - pixels[channel]!) * share);
     }
