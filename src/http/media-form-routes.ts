@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
-import type { SentFile } from '../media/gateway.ts';
+import type { SentFile } from '../media/call.ts';
 import { assetUrl } from '../media/record.ts';
 import { editRequest } from '../media/requests/edit.ts';
 import type { Fields } from '../media/requests/fields.ts';

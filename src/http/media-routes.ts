@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import type { MediaKind } from '../media/gateway.ts';
+import type { MediaKind } from '../media/call.ts';
 import { audioRequest } from '../media/requests/audio.ts';
 import { imageRequest } from '../media/requests/image.ts';
 import { moderationRequest } from '../media/requests/moderation.ts';

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 interface UpkeepOptions {
   readonly config: () => Config;
   readonly store: Store;
-  readonly assets: AssetFiles;
+  readonly files: AssetFiles;
   /** Something could not be tidied up; it is tried again the next time. */
   readonly onFault: (error: unknown) => void;
 }
@@ -27,9 +27,9 @@ export class Upkeep {
 
   /** Files that a crash left behind, at once; then round after round. */
   start(): void {
-    const { store, assets } = this.#options;
+    const { store, files } = this.#options;
     this.#run(async () => {
-      await assets.sweep(async (id) => (await store.findAsset(id)) !== undefined);
+      await files.sweep(async (id) => (await store.findAsset(id)) !== undefined);
       await this.#forget();
     });
   }
@@ -53,13 +53,13 @@ export class Upkeep {
   }
 
   async #forget(): Promise<void> {
-    const { config, store, assets } = this.#options;
+    const { config, store, files } = this.#options;
     const { retention, ledger } = config().limits;
     const now = Date.now();
     // Records go first: a file that nobody knows is swept some time, a record without file is a lie.
     const ended = await store.deleteTasks(now - retention);
     const uploads = await store.deleteUploads(now - retention);
-    await assets.remove([...ended.assets, ...uploads].map(({ id }) => id));
+    await files.remove([...ended.assets, ...uploads].map(({ id }) => id));
     await store.foldLedger(now - ledger);
   }
 }
