@@ -10,7 +10,9 @@ import { openLog } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
+import type { MediaGateway } from './media/gateway.ts';
 import { startPool } from './operations/pool.ts';
+import { AssetFiles } from './store/assets.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
 import { patience } from './store/lowdb/patience.ts';
 import type { Store } from './store/store.ts';
@@ -66,6 +68,7 @@ export async function startDaemon(
     closers.push(() => pool.close());
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
+    const assets = await AssetFiles.open(join(config.dataDir, 'assets'));
     const upstream = new Upstream();
     closers.push(() => upstream.close());
     const text = new TextGateway({
@@ -77,6 +80,7 @@ export async function startDaemon(
         used: (model, usage) => metrics.observeTokens(model, usage),
       },
     });
+    let address = '';
     const gateway: Gateway = {
       get config() {
         return config;
@@ -84,6 +88,11 @@ export async function startDaemon(
       version,
       store,
       text,
+      media: NO_MEDIA,
+      assets,
+      get publicUrl() {
+        return config.server.publicUrl ?? address;
+      },
       pool,
       spool,
       log,
@@ -96,6 +105,7 @@ export async function startDaemon(
     const url = await server.listen({ host, port }).catch((error: unknown) => {
       throw listenFailure(error, host, port);
     });
+    address = url;
     // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
     const owner = await firstRun(store, { credits });
 
@@ -123,6 +133,18 @@ export async function startDaemon(
     throw error;
   }
 }
+
+async function takeNoMedia(): Promise<never> {
+  throw new Failure('service_error', 'media tasks are not taken yet', { status: 503 });
+}
+
+/** Stands in for who does media tasks. */
+const NO_MEDIA: MediaGateway = {
+  submit: takeNoMedia,
+  waitFor: takeNoMedia,
+  upload: takeNoMedia,
+  moderate: takeNoMedia,
+};
 
 function shuttingDown(): Failure {
   return new Failure('service_error', 'the server is being shut down', {
