@@ -53,7 +53,11 @@ export async function openDownload(
     if (status === 200) return exchange;
     exchange.abort();
     const location = exchange.headers['location'];
-    if (!REDIRECTS.includes(status) || location === undefined || !URL.canParse(location, url.href)) {
+    if (
+      !REDIRECTS.includes(status) ||
+      location === undefined ||
+      !URL.canParse(location, url.href)
+    ) {
       const passing = PASSING.includes(status) || status >= 500;
       throw new Failure('service_error', `its address answered ${status}`, {
         code: passing ? UNAVAILABLE : 'download_refused',
