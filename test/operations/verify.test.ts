@@ -71,6 +71,50 @@ it('decodes no more pixels than the limit', async () => {
   expect(await verify(gif, limits)).toMatchObject({ error: { code: 'image_too_large' } });
 });
 
+/** A TIFF of grey pages, each of a size of its own (TIFF 6.0, part 1). */
+function tiffOf(sides: readonly number[]): Buffer {
+  const parts: Buffer[] = [Buffer.from('II*\0\x08\0\0\0', 'latin1')];
+  let at = 8;
+  for (const [index, side] of sides.entries()) {
+    const tags = [
+      [256, side],
+      [257, side],
+      [258, 8],
+      [259, 1],
+      [262, 1],
+      [273, at + 2 + 9 * 12 + 4],
+      [277, 1],
+      [278, side],
+      [279, side * side],
+    ] as const;
+    const directory = Buffer.alloc(2 + tags.length * 12 + 4);
+    directory.writeUInt16LE(tags.length);
+    for (const [place, [tag, value]] of tags.entries()) {
+      directory.writeUInt16LE(tag, 2 + place * 12);
+      directory.writeUInt16LE(4, 4 + place * 12);
+      directory.writeUInt32LE(1, 6 + place * 12);
+      directory.writeUInt32LE(value, 10 + place * 12);
+    }
+    at += directory.length + side * side;
+    const next = index === sides.length - 1 ? 0 : at;
+    directory.writeUInt32LE(next, directory.length - 4);
+    parts.push(directory, Buffer.alloc(side * side, 128));
+  }
+  return Buffer.concat(parts);
+}
+
+it('looks at each page of a document, whatever its size', async () => {
+  const document = tiffOf([4, 60, 9]);
+  expect(await verify(Buffer.from(document))).toMatchObject({
+    data: { format: 'tiff', width: 4, height: 4, frames: 3 },
+  });
+  expect(await verify(Buffer.from(document), { pixels: 3000 })).toMatchObject({
+    error: { code: 'image_too_large' },
+  });
+  const cut = Buffer.from(document.subarray(0, document.length - 30));
+  expect(await verify(cut)).toMatchObject({ error: { code: 'corrupt_image' } });
+});
+
 it.each([
   ['nothing', '', 'empty_file'],
   ['HTML', '<!doctype html><p>Not here', 'unsupported_format'],
