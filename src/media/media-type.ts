@@ -93,9 +93,15 @@ export function describeBytes(bytes: Uint8Array): string {
 
 /** Whether bytes are words rather than samples. */
 export function isText(bytes: Uint8Array): boolean {
-  const head = headOf(bytes);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells samples from words.
-  return head !== '' && !/[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head);
+  if (bytes.length === 0 || /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(headOf(bytes))) return false;
+  try {
+    // As a stream, since the head may end within a character.
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, HEAD), { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function headOf({ buffer, byteOffset, byteLength }: Uint8Array): string {

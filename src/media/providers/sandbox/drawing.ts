@@ -43,49 +43,52 @@ export function fittedSize({ width, height }: Size): Size {
 
 /** Draws one picture. @param source what is to be changed */
 export async function draw(
-  { pool, signal }: Workshop,
+  workshop: Workshop,
   options: RenderOptions,
   source?: InputFile,
 ): Promise<Uint8Array> {
-  if (signal.aborted) throw signal.reason;
-  const { image } = await perform(pool, 'render', options, source);
-  return image!.bytes;
+  return (await perform(workshop, 'render', options, source)).image!.bytes;
 }
 
 /** What pictures are made of: their largest colours, as `#rrggbb`. */
 export async function coloursOf(
-  { pool, signal }: Workshop,
+  workshop: Workshop,
   inputs: readonly InputFile[],
 ): Promise<string[]> {
   const all: string[] = [];
   for (const input of inputs) {
-    if (signal.aborted) throw signal.reason;
-    const { data } = await perform(pool, 'palette', { count: 3 }, input);
+    const { data } = await perform(workshop, 'palette', { count: 3 }, input);
     const { colors } = data as { readonly colors: readonly { readonly hex: string }[] };
     all.push(...colors.map(({ hex }) => hex));
   }
   return all;
 }
 
-export async function measure({ pool }: Workshop, input: InputFile): Promise<Size> {
-  return (await perform(pool, 'verify', {}, input)).data as Size;
+export async function measure(workshop: Workshop, input: InputFile): Promise<Size> {
+  return (await perform(workshop, 'verify', {}, input)).data as Size;
 }
 
 async function perform(
-  pool: Workshop['pool'],
+  { pool, signal }: Workshop,
   operation: string,
   options: Job['options'],
   source?: InputFile,
 ): Promise<JobSuccess> {
-  const result = await pool.run({
-    operation,
-    options,
-    // Bytes are moved to a thread, so it gets a copy.
-    source: { bytes: new Uint8Array(source?.bytes ?? []) },
-    limits: LIMITS,
-  });
-  if (result.ok) return result;
-  throw new Failure('service_error', `the sandbox could not draw: ${result.error.message}`, {
-    code: 'sandbox_failure',
-  });
+  if (signal.aborted) throw signal.reason;
+  // Bytes are moved to a thread, so it gets a copy.
+  const bytes = new Uint8Array(source?.bytes ?? []);
+  // A job that still waits for a thread need not be done when nobody wants it any more.
+  const left = new AbortController();
+  const leave = () => left.abort(signal.reason);
+  signal.addEventListener('abort', leave);
+  try {
+    const job: Job = { operation, options, source: { bytes }, limits: LIMITS };
+    const result = await pool.run(job, { signal: left.signal });
+    if (result.ok) return result;
+    throw new Failure('service_error', `the sandbox could not draw: ${result.error.message}`, {
+      code: 'sandbox_failure',
+    });
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }
