@@ -78,8 +78,7 @@ export class Deliveries implements Verbs {
   recordAttempt: Store['recordAttempt'] = async (id, attempt, outcome) => {
     this.#fail();
     const delivery = this.deliveries.get(id);
-    // As of other records that are not there.
-    if (delivery === undefined) throw missing('delivery' as 'task', id);
+    if (delivery === undefined) throw missing('delivery', id);
     const recorded: Delivery = {
       ...delivery,
       status: outcome.status,
