@@ -65,14 +65,14 @@ export function answerAs(shop: Shop, request: Received): Answer {
     if (room === 'tasks' && shop.speaks === 'oriel') return looked(job, recordOf(job));
     if (room !== 'videos' || shop.speaks !== 'openai') return NOT_FOUND;
     if (path.endsWith('/content')) return { type: 'video/mp4', body: mp4() };
-    return looked(job, videoOf(job));
+    return looked(job, videoOf(job, isDone(job)));
   }
   switch (`${shop.speaks} ${path}`) {
     case 'openai /images/generations':
     case 'openai /images/edits':
       return { body: imagesFor(shop, request) };
     case 'openai /videos':
-      return { body: videoOf(newJob(shop, request, 'video', {})) };
+      return { body: videoOf(newJob(shop, request, 'video', {}), false) };
     case 'openai /audio/speech': {
       const { type, bytes } = speech(String(fieldsOf(request)['response_format'] ?? 'mp3'));
       return { type, body: bytes };
@@ -127,8 +127,7 @@ function isDone(job: Job): boolean {
   return job.seen >= job.looks;
 }
 
-function videoOf(job: Job): object {
-  const done = isDone(job) && job.seen > 0;
+function videoOf(job: Job, done: boolean): object {
   const end = job.error ? 'failed' : 'completed';
   return {
     id: job.id,
