@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { openaiProvider } from '../../../src/media/providers/openai/openai.ts';
@@ -186,6 +187,10 @@ const SPENT: readonly (readonly [string, Behaviour])[] = [
   ['half of its answer', { stopAt: { share: 0.5, end: 'reset' } }],
   ['no word, and resets', { fault: 'reset' }],
   ['bytes in an unknown encoding', { headers: { 'content-encoding': 'zip' } }],
+  [
+    'more than anybody would',
+    { body: gzipSync(Buffer.alloc(60_000_000)), headers: { 'content-encoding': 'gzip' } },
+  ],
   ['bytes that cannot be decompressed', { headers: { 'content-encoding': 'gzip' } }],
 ];
 
@@ -332,6 +337,15 @@ describe('videos', () => {
     const failure = await failureOf(provider.makeVideo(order, workshop()));
     expect(failure).toMatchObject({ type: 'invalid_request', param });
     expect(mock().requests).toEqual([]);
+  });
+
+  it('that cannot be noted may have been charged', async () => {
+    const place = workshop();
+    const note = async () => {
+      throw new Failure('service_error', 'the disk is full', { status: 503 });
+    };
+    const made = provider.makeVideo(videoOrder(), Object.assign(place, { note }));
+    expect((await failureOf(made)).type).toBe('billable_error');
   });
 
   it('that were noted are waited for, and not made again', async () => {
