@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
+import type { MediaGateway } from '../media/gateway.ts';
 import type { SharedPool } from '../operations/pool.ts';
+import type { AssetFiles } from '../store/assets.ts';
 import type { Store } from '../store/store.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
@@ -14,10 +16,14 @@ export interface Gateway {
   readonly version: string;
   readonly store: Store;
   readonly text: TextGateway;
+  readonly media: MediaGateway;
+  readonly assets: AssetFiles;
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** How clients reach this server: `https://oriel.example.com`. */
+  readonly publicUrl: string;
   /** Aborted when the daemon begins to end: nothing new is taken up. */
   readonly draining: AbortSignal;
 }

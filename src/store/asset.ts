@@ -1,3 +1,5 @@
+import { Failure } from '../failure.ts';
+
 /** A file that is kept: an upload, an input of a task, or what a task gave. Times are milliseconds since 1970. */
 export interface Asset {
   /** Its name and its secret: 256 random bits and an extension, `3kT…9w.png`. */
@@ -14,3 +16,13 @@ export interface Asset {
 
 /** A file that is on disk, to be recorded. */
 export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes'>;
+
+/**
+ * @param taken bytes that the account's uploads have
+ * @throws Failure insufficient_quota, code `storage_full`, where another would make them more than `most`
+ */
+export function checkRoom(taken: number, { bytes }: NewAsset, most: number): void {
+  if (taken + bytes <= most) return;
+  const message = `this upload has ${bytes} bytes; those of the account have ${taken} of at most ${most} already`;
+  throw new Failure('insufficient_quota', message, { code: 'storage_full' });
+}

@@ -1,3 +1,5 @@
+import { conflict } from './refusal.ts';
+
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
@@ -35,3 +37,27 @@ export interface Delivery {
 export type DeliveryOutcome =
   | { readonly status: 'delivered' | 'failed' }
   | { readonly status: 'pending'; readonly nextAt: number };
+
+/** Tries that are remembered. */
+const ATTEMPTS = 50;
+
+/**
+ * A delivery after one more try.
+ *
+ * @throws Failure invalid_request, 409 `delivery_state`, where it has been delivered or given up
+ */
+export function attempted(
+  delivery: Delivery,
+  attempt: DeliveryAttempt,
+  outcome: DeliveryOutcome,
+): Delivery {
+  if (delivery.status !== 'pending') {
+    throw conflict(`${delivery.id} is ${delivery.status}: it is not tried again`, 'delivery_state');
+  }
+  return {
+    ...delivery,
+    status: outcome.status,
+    attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS),
+    nextAt: outcome.status === 'pending' ? outcome.nextAt : null,
+  };
+}

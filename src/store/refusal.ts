@@ -1,7 +1,10 @@
 import { Failure } from '../failure.ts';
 
 /** What a verb names is not there. */
-export function missing(kind: 'account' | 'key' | 'task', id: string): Failure {
+export function missing(
+  kind: 'account' | 'key' | 'task' | 'asset' | 'delivery',
+  id: string,
+): Failure {
   return new Failure('invalid_request', `there is no ${kind} ${JSON.stringify(id)}`, {
     status: 404,
     code: `${kind}_not_found`,
@@ -11,7 +14,13 @@ export function missing(kind: 'account' | 'key' | 'task', id: string): Failure {
 /** What is there does not allow it. */
 export function conflict(
   message: string,
-  code: 'account_exists' | 'key_exists' | 'task_state' | 'idempotency_conflict',
+  code:
+    | 'account_exists'
+    | 'key_exists'
+    | 'asset_exists'
+    | 'task_state'
+    | 'delivery_state'
+    | 'idempotency_conflict',
 ): Failure {
   return new Failure('invalid_request', message, { status: 409, code });
 }

@@ -91,9 +91,10 @@ export interface StoreStatistics {
  * place: a reader may keep them.
  *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
- * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `task_state` (the task
- * is not in a state that allows it), `delivery_state`, `idempotency_conflict`; 400 where a sum is not whole micro-credits that an account
- * may have; `insufficient_quota` with code `insufficient_credits` or `key_budget_exceeded`;
+ * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `asset_exists`,
+ * `task_state` (the task is not in a state that allows it), `delivery_state`, `idempotency_conflict`;
+ * 400 where a sum is not whole micro-credits that an account may have; `insufficient_quota` with code
+ * `insufficient_credits` or `key_budget_exceeded`;
  * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must
  * be written.
  *
@@ -122,7 +123,8 @@ export interface Store {
 
   /**
    * Records a pending task and holds its credits. The same idempotency key of the same account with
-   * the same fingerprint gives the task that it made before, `created` false.
+   * the same fingerprint gives the task that it made before, `created` false; nothing is recorded
+   * then, the inputs neither.
    */
   createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }>;
   /** pending → processing. Undefined where somebody else was faster or the task has ended. */
@@ -142,7 +144,7 @@ export interface Store {
   expireTask(taskId: string): Promise<Task>;
   /** processing → pending: for work whose processor is gone. What it noted stays. */
   reopenTask(taskId: string): Promise<Task>;
-  /** Notes what a task that is processed must not lose. */
+  /** Notes what a task that is processed must not lose, in place of what was noted before. */
   noteTask(taskId: string, progress: unknown): Promise<Task>;
   /** Undefined for another account's too. */
   findTask(accountId: string, taskId: string): Promise<Task | undefined>;

@@ -79,6 +79,23 @@ export function advance(task: Task, to: TaskState, now: number, change: TaskChan
   if (!mayBecome(task.status, to)) {
     throw conflict(`${task.id} is ${task.status} and cannot become ${to}`, 'task_state');
   }
-  // A clock may be set back; what was written down is not undone by that.
-  return { ...task, ...change, status: to, updatedAt: Math.max(task.updatedAt, now) };
+  const progress = isTerminal(to) ? null : task.progress;
+  return { ...task, ...change, progress, status: to, updatedAt: later(task, now) };
+}
+
+/**
+ * A task with what whoever processes it must not lose.
+ *
+ * @throws Failure invalid_request, 409 `task_state`, where nobody processes it
+ */
+export function noted(task: Task, progress: unknown, now: number): Task {
+  if (task.status !== 'processing') {
+    throw conflict(`${task.id} is ${task.status}: there is nothing to note`, 'task_state');
+  }
+  return { ...task, progress: progress ?? null, updatedAt: later(task, now) };
+}
+
+/** A clock may be set back; what was written down is not undone by that. */
+function later({ updatedAt }: Task, now: number): number {
+  return Math.max(updatedAt, now);
 }

@@ -142,7 +142,7 @@ describe('parseTarget', () => {
     const failure = failureOf(() => parseTarget(text));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param: 'size' });
     expect(failure.message).toBe(
-      `Expected size to be auto, WIDTHxHEIGHT or a ratio such as 16:9, received ${JSON.stringify(text)}`,
+      `size: expected auto, WIDTHxHEIGHT or a ratio such as 16:9, received ${JSON.stringify(text)}`,
     );
   });
 

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { audit, everyTask } from './audit.ts';
 import { ledgerProperties } from './ledger-properties.ts';
-import { CREDIT, keyFor, owner, taskFor } from './records.ts';
+import { CREDIT, completionOf, keyFor, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
 const DAY = 86_400_000;
@@ -189,7 +189,8 @@ export function conforms(subject: Subject): void {
       expect(claimed).toEqual({ ...task, status: 'processing', attempts: 1, updatedAt: NOON + 1 });
       expect(await store.claimTask(task.id)).toBeUndefined();
       const result = { data: [{ url: 'https://example.com/1' }] };
-      const completion = { result, charge: 3 * CREDIT, counts: { outputs: 1, requests: 1 } };
+      const counts = { outputs: 1, requests: 1 };
+      const completion = completionOf({ result, charge: 3 * CREDIT, counts });
       const ended = await store.completeTask(task.id, completion);
       expect(ended).toMatchObject({
         status: 'completed',
@@ -235,7 +236,7 @@ export function conforms(subject: Subject): void {
       const { key } = await owner(store, 10);
       const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
       await store.claimTask(task.id);
-      const ended = await store.completeTask(task.id, { result: {}, charge: 9, counts: {} });
+      const ended = await store.completeTask(task.id, completionOf({ charge: 9 }));
       expect(ended.charged).toBe(4);
       expect(await audit(store)).toEqual([]);
     });
@@ -262,7 +263,7 @@ export function conforms(subject: Subject): void {
       const { store } = await fresh();
       const { key } = await owner(store);
       const { task } = await store.createTask(taskFor(key));
-      const completion = { result: {}, charge: CREDIT, counts: {} };
+      const completion = completionOf({ charge: CREDIT });
       const state = code('task_state', 409);
       await expect(store.completeTask(task.id, completion)).rejects.toEqual(state);
       await expect(store.reopenTask(task.id)).rejects.toEqual(state);
@@ -377,8 +378,11 @@ export function conforms(subject: Subject): void {
       now += DAY;
       const late = (await store.createTask(taskFor(key))).task;
       await store.expireTask(late.id);
-      expect((await store.deleteTasks(NOON + 1)).map(({ id }) => id)).toEqual([old.id]);
-      expect(await store.deleteTasks(NOON + 1)).toEqual([]);
+      expect(await store.deleteTasks(NOON + 1)).toMatchObject({
+        tasks: [{ id: old.id }],
+        assets: [],
+      });
+      expect(await store.deleteTasks(NOON + 1)).toEqual({ tasks: [], assets: [] });
       for (const one of [store, await reopened()]) {
         expect(await one.findTask(account.id, old.id)).toBeUndefined();
         expect((await everyTask(one)).map(({ id }) => id)).toEqual([late.id, open.id]);
@@ -466,7 +470,7 @@ export function conforms(subject: Subject): void {
       await expect(store.createTask(taskFor(key, { reservation: 5 }))).rejects.toEqual(over);
       await expect(store.hold(account.id, key.id, 5)).rejects.toEqual(over);
       await store.claimTask(task.id);
-      await store.completeTask(task.id, { result: {}, charge: 1, counts: {} });
+      await store.completeTask(task.id, completionOf({ charge: 1 }));
       const hold = await store.hold(account.id, key.id, 9);
       await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(over);
       expect(await store.settle(hold, { model: 'm', counts: {}, charge: 20 })).toBe(9);
@@ -478,7 +482,7 @@ export function conforms(subject: Subject): void {
       const { account, key } = await owner(store, 0);
       const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
       await store.claimTask(task.id);
-      await store.completeTask(task.id, { result: {}, charge: 0, counts: { outputs: 1 } });
+      await store.completeTask(task.id, completionOf({ counts: { outputs: 1 } }));
       const hold = await store.hold(account.id, key.id, 0);
       expect(await store.settle(hold, { model: 'm', counts: { outputs: 2 }, charge: 0 })).toBe(0);
       expect(await store.listLedger(account.id, { limit: 9 })).toEqual([]);
@@ -593,7 +597,7 @@ export function conforms(subject: Subject): void {
       );
       now += DAY;
       await store.claimTask(task.id);
-      await store.completeTask(task.id, { result: {}, charge: 10, counts: {} });
+      await store.completeTask(task.id, completionOf({ charge: 10 }));
       await store.foldLedger(NOON + 1);
       for (const one of [store, await reopened()]) {
         const entries = await one.listLedger(account.id, { limit: 9 });

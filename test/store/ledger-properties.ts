@@ -6,7 +6,7 @@ import type { Hold, Store } from '../../src/store/store.ts';
 import { isTerminal, type Task } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { audit, everyTask } from './audit.ts';
-import { keyFor, taskFor } from './records.ts';
+import { completionOf, keyFor, taskFor } from './records.ts';
 import type { Subject } from './subject.ts';
 
 const VERBS = [
@@ -182,7 +182,11 @@ class Trial {
         return;
       }
       case 'complete': {
-        const completion = { result: { which }, charge: amount >> 1, counts: { outputs: 1 } };
+        const completion = completionOf({
+          result: { which },
+          charge: amount >> 1,
+          counts: { outputs: 1 },
+        });
         return this.#noteEnd(store, await store.completeTask(id, completion));
       }
       case 'fail': {
@@ -221,7 +225,7 @@ class Trial {
         this.#deleting = true;
         const deleted = await store.deleteTasks(before);
         if (store !== this.#store) return;
-        for (const task of deleted) {
+        for (const task of deleted.tasks) {
           expect(isTerminal(task.status)).toBe(true);
           this.#deleted.add(task.id);
         }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey } from '../../src/store/account.ts';
-import type { NewKey, NewTask, Store } from '../../src/store/store.ts';
+import type { NewAsset } from '../../src/store/asset.ts';
+import type { Completion, NewKey, NewTask, Store } from '../../src/store/store.ts';
 
 /** Micro-credits in a credit. */
 export const CREDIT = 1_000_000;
@@ -27,10 +28,22 @@ export function taskFor(key: ApiKey, change: Partial<NewTask> = {}): NewTask {
     model: 'some-image-model',
     request: { prompt: 'a harbour at dawn', size: '1024x1024', n: 1 },
     deadline: 4_000_000_000_000,
+    callbackUrl: null,
+    assets: [],
     idempotency: null,
     reservation: CREDIT,
     ...change,
   };
+}
+
+export function completionOf(change: Partial<Completion> = {}): Completion {
+  return { result: {}, charge: 0, counts: {}, assets: [], ...change };
+}
+
+/** A file that somebody says is on disk. */
+export function newAsset(change: Partial<NewAsset> = {}): NewAsset {
+  const id = `${randomBytes(32).toString('base64url')}.png`;
+  return { id, mediaType: 'image/png', bytes: 100, ...change };
 }
 
 /** An account with credits, and a key to spend them. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { type Adapter, Low } from 'lowdb';
+import { type Files, isMissing, writeDurably } from '../files.ts';
 import { corrupt } from './faults.ts';
-import { type Files, isMissing, writeDurably } from './files.ts';
 import type { Change, Collection } from './state.ts';
 
 /** Rows of one collection in one file: small enough to be written in a few milliseconds. */

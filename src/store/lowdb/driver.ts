@@ -1,70 +1,46 @@
 import { randomBytes } from 'node:crypto';
-import { Failure } from '../../failure.ts';
 import type { Account, ApiKey, Plan } from '../account.ts';
-import type { Asset } from '../asset.ts';
-import type { Delivery } from '../delivery.ts';
+import type { Asset, NewAsset } from '../asset.ts';
 import {
-  charge,
-  checkAmount,
-  checkFunds,
-  grant,
-  type Held,
-  release,
-  reserve,
-  spendable,
-} from '../funds.ts';
+  attempted,
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryOutcome,
+} from '../delivery.ts';
+import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { carry } from '../ledger.ts';
 import { conflict, missing } from '../refusal.ts';
-import type {
-  Completion,
-  Hold,
-  KeyHolder,
-  Metered,
-  NewAccount,
-  NewKey,
-  NewTask,
-  Store,
-} from '../store.ts';
-import { advance, type Task, type TaskError, type TaskState } from '../task.ts';
-import type { Commits } from './commits.ts';
+import type { Completion, Hold, Metered, NewAccount, NewKey, NewTask, Store } from '../store.ts';
+import type { Task, TaskError } from '../task.ts';
 import { Reader } from './reader.ts';
-import { holderIn, keyOfSum, type State } from './state.ts';
-import { Transaction } from './transaction.ts';
-
-/** How many deletions go into one transaction. */
-const DELETIONS = 10_000;
-
-/** What ends a task: its last state, and what of its reservation is spent. */
-interface Ending {
-  readonly status: TaskState;
-  readonly result?: unknown;
-  readonly error?: TaskError;
-  readonly charge: number;
-  readonly counts: Completion['counts'];
-}
+import type { Records } from './records.ts';
+import { Tasks } from './tasks.ts';
+import { Uploads } from './uploads.ts';
 
 /**
  * The verbs that write, over records in memory. Each finds what it needs, applies the rules beside the contracts,
  * and commits; from the first to the last it does so without giving way to another.
  */
 export class Driver extends Reader implements Store {
-  readonly #now: () => number;
+  readonly #tasks: Tasks;
+  readonly #uploads: Uploads;
   readonly #letGo: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  constructor(state: State, commits: Commits, now: () => number, letGo: () => Promise<void>) {
-    super(state, commits);
-    this.#now = now;
+  constructor(records: Records, letGo: () => Promise<void>) {
+    super(records);
+    this.#tasks = new Tasks(records);
+    this.#uploads = new Uploads(records);
     this.#letGo = letGo;
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
     // A name that is another's identifier would never be found.
-    if (this.state.accountByName.get(name) ?? this.state.accountById.get(name)) {
+    if (this.records.state.accountByName.get(name) ?? this.records.state.accountById.get(name)) {
       throw conflict(`there is an account ${JSON.stringify(name)} already`, 'account_exists');
     }
-    const transaction = this.#begin();
+    const transaction = this.records.begin();
     const created: Account = {
       id: newId('acct'),
       name,
@@ -73,44 +49,44 @@ export class Driver extends Reader implements Store {
       reserved: 0,
       spent: 0,
       callbackSecret: `whsec_${randomBytes(32).toString('base64')}`,
-      createdAt: this.#now(),
+      createdAt: this.records.now(),
     };
     const account = grant(created, credits);
-    transaction.changes.push(['accounts', this.state.accounts.newOrder(), account]);
+    transaction.changes.push(['accounts', this.records.state.accounts.newOrder(), account]);
     transaction.entry(account, { type: 'grant', amount: credits });
-    await this.#commit(transaction);
+    await this.records.commit(transaction);
     return account;
   }
 
   async grant(accountId: string, amount: number, note?: string): Promise<Account> {
-    const account = grant(this.#account(accountId), amount);
-    const transaction = this.#begin();
+    const account = grant(this.records.account(accountId), amount);
+    const transaction = this.records.begin();
     transaction.account(account);
     transaction.entry(account, { type: 'grant', amount, note: note ?? null });
-    await this.#commit(transaction);
-    return this.holds.within(account);
+    await this.records.commit(transaction);
+    return this.records.holds.within(account);
   }
 
   async setPlan(accountId: string, plan: Plan): Promise<Account> {
-    const account = { ...this.#account(accountId), plan };
-    const transaction = this.#begin();
+    const account = { ...this.records.account(accountId), plan };
+    const transaction = this.records.begin();
     transaction.account(account);
-    await this.#commit(transaction);
-    return this.holds.within(account);
+    await this.records.commit(transaction);
+    return this.records.holds.within(account);
   }
 
   async createKey(key: NewKey): Promise<ApiKey> {
-    this.#account(key.accountId);
-    if (this.state.keyByHash.get(key.hash)) throw conflict('this key exists', 'key_exists');
+    this.records.account(key.accountId);
+    if (this.records.state.keyByHash.get(key.hash)) throw conflict('this key exists', 'key_exists');
     if (key.budget !== null) checkAmount(key.budget, 'budget');
-    const transaction = this.#begin();
+    const transaction = this.records.begin();
     const created: ApiKey = {
       id: newId('key'),
       accountId: key.accountId,
       name: key.name,
       hash: key.hash,
       hint: key.hint,
-      createdAt: this.#now(),
+      createdAt: this.records.now(),
       expiresAt: key.expiresAt,
       revokedAt: null,
       models: key.models && [...key.models],
@@ -119,145 +95,89 @@ export class Driver extends Reader implements Store {
       reserved: 0,
       spent: 0,
     };
-    transaction.changes.push(['keys', this.state.keys.newOrder(), created]);
-    await this.#commit(transaction);
+    transaction.changes.push(['keys', this.records.state.keys.newOrder(), created]);
+    await this.records.commit(transaction);
     return created;
   }
 
   async revokeKey(keyId: string): Promise<ApiKey> {
-    const order = this.state.keyById.order(keyId);
+    const order = this.records.state.keyById.order(keyId);
     if (order === undefined) throw missing('key', keyId);
-    const key = this.state.keys.rows.get(order)!;
+    const key = this.records.state.keys.rows.get(order)!;
     if (key.revokedAt !== null) {
-      await this.commits.settled('keys', order);
-      return this.holds.within(key);
+      await this.records.commits.settled('keys', order);
+      return this.records.holds.within(key);
     }
-    const revoked = { ...key, revokedAt: this.#now() };
-    const transaction = this.#begin();
+    const revoked = { ...key, revokedAt: this.records.now() };
+    const transaction = this.records.begin();
     transaction.changes.push(['keys', order, revoked]);
-    await this.#commit(transaction);
-    return this.holds.within(revoked);
+    await this.records.commit(transaction);
+    return this.records.holds.within(revoked);
   }
 
-  async createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
-    const before = this.#holder(task);
-    const { idempotency } = task;
-    const order =
-      idempotency && this.state.taskByIdempotency.order(keyOfSum(task.accountId, idempotency.key));
-    if (idempotency && order) {
-      const same = this.state.tasks.rows.get(order)!;
-      if (same.idempotency!.fingerprint !== idempotency.fingerprint) {
-        const message = 'this idempotency key came with another request before';
-        throw conflict(message, 'idempotency_conflict');
-      }
-      await this.commits.settled('tasks', order);
-      return { task: same, created: false };
-    }
-    const holder = reserve(before, task.reservation, this.#held(before));
-    const now = this.#now();
-    const created: Task = {
-      id: newId('task'),
-      accountId: task.accountId,
-      keyId: task.keyId,
-      type: task.type,
-      model: task.model,
-      status: 'pending',
-      request: task.request,
-      result: null,
-      error: null,
-      reserved: task.reservation,
-      charged: 0,
-      attempts: 0,
-      createdAt: now,
-      updatedAt: now,
-      deadline: task.deadline,
-      callbackUrl: task.callbackUrl,
-      progress: null,
-      idempotency,
-    };
-    const transaction = this.#begin();
-    transaction.changes.push(['tasks', this.state.tasks.newOrder(), created]);
-    transaction.holder(holder);
-    transaction.taskEntry(holder, 'reserve', task.reservation, created);
-    await this.#commit(transaction);
-    return { task: created, created: true };
+  createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
+    return this.#tasks.create(task);
   }
 
-  async claimTask(taskId: string): Promise<Task | undefined> {
-    const task = this.state.taskById.get(taskId);
-    if (task?.status !== 'pending') return undefined;
-    return this.#advance(task, 'processing', { attempts: task.attempts + 1 });
+  claimTask(taskId: string): Promise<Task | undefined> {
+    return this.#tasks.claim(taskId);
   }
 
-  async completeTask(taskId: string, completion: Completion): Promise<Task> {
-    return this.#end(taskId, { status: 'completed', ...completion });
+  completeTask(taskId: string, completion: Completion): Promise<Task> {
+    return this.#tasks.end(taskId, { status: 'completed', ...completion });
   }
 
-  async failTask(taskId: string, error: TaskError, charge = 0): Promise<Task> {
-    return this.#end(taskId, { status: 'failed', error, charge, counts: {} });
+  failTask(taskId: string, error: TaskError, charge = 0): Promise<Task> {
+    return this.#tasks.end(taskId, { status: 'failed', error, charge });
   }
 
-  async expireTask(taskId: string): Promise<Task> {
+  expireTask(taskId: string): Promise<Task> {
     const message = 'the task did not end before its deadline';
     const error: TaskError = { type: 'timeout', message, code: 'task_expired' };
-    return this.#end(taskId, { status: 'expired', error, charge: 0, counts: {} });
+    return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
   }
 
-  async reopenTask(taskId: string): Promise<Task> {
-    return this.#advance(this.#task(taskId), 'pending', {});
+  reopenTask(taskId: string): Promise<Task> {
+    return this.#tasks.reopen(taskId);
   }
 
-  noteTask(): Promise<Task> {
-    throw new Error('to be written');
+  noteTask(taskId: string, progress: unknown): Promise<Task> {
+    return this.#tasks.note(taskId, progress);
   }
 
-  addUpload(): Promise<Asset> {
-    throw new Error('to be written');
-  }
-
-  findAsset(): Promise<Asset | undefined> {
-    throw new Error('to be written');
-  }
-
-  async deleteUploads(): Promise<readonly Asset[]> {
-    return [];
-  }
-
-  async openDeliveries(): Promise<readonly Delivery[]> {
-    return [];
-  }
-
-  async listDeliveries(): Promise<readonly Delivery[] | undefined> {
-    return [];
-  }
-
-  recordAttempt(): Promise<Delivery> {
-    throw new Error('to be written');
-  }
-
-  async deleteTasks(
+  deleteTasks(
     endedBefore: number,
   ): Promise<{ readonly tasks: readonly Task[]; readonly assets: readonly Asset[] }> {
-    const deleted: Task[] = [];
-    for (;;) {
-      const transaction = this.#begin();
-      for (const state of ['completed', 'failed', 'expired']) {
-        for (const [order, task] of this.state.tasksInState.oldest(state)) {
-          if (transaction.changes.length === DELETIONS) break;
-          if (task.updatedAt >= endedBefore) continue;
-          transaction.changes.push(['tasks', order, null]);
-          deleted.push(task);
-        }
-      }
-      if (transaction.changes.length === 0) return { tasks: deleted, assets: [] };
-      await this.#commit(transaction);
-    }
+    return this.#tasks.forget(endedBefore);
+  }
+
+  addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
+    return this.#uploads.add(accountId, asset, most);
+  }
+
+  deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
+    return this.#uploads.forget(madeBefore);
+  }
+
+  async recordAttempt(
+    deliveryId: string,
+    attempt: DeliveryAttempt,
+    outcome: DeliveryOutcome,
+  ): Promise<Delivery> {
+    const { deliveries, deliveryById } = this.records.state;
+    const order = deliveryById.order(deliveryId);
+    if (order === undefined) throw missing('delivery', deliveryId);
+    const delivery = attempted(deliveries.rows.get(order)!, attempt, outcome);
+    const transaction = this.records.begin();
+    transaction.changes.push(['deliveries', order, delivery]);
+    await this.records.commit(transaction);
+    return delivery;
   }
 
   async hold(accountId: string, keyId: string, amount: number): Promise<Hold> {
-    const holder = found(this.bare, { accountId, keyId });
-    checkFunds(holder, amount, this.#held(holder));
-    return this.holds.begin(accountId, keyId, amount);
+    const holder = this.records.holder({ accountId, keyId }, this.records.bare);
+    checkFunds(holder, amount, this.records.held(holder));
+    return this.records.holds.begin(accountId, keyId, amount);
   }
 
   async settle(
@@ -265,120 +185,39 @@ export class Driver extends Reader implements Store {
     metered: Metered,
   ): Promise<number> {
     checkAmount(metered.charge, 'charge');
-    const holder = found(this.bare, source);
-    if ('id' in source && !this.holds.end(source.id)) return 0;
-    this.#checkOpen();
-    this.commits.check();
-    const amount = Math.min(metered.charge, spendable(holder, this.#held(holder)));
-    this.charges.add(source, metered, amount, this.#now());
+    const holder = this.records.holder(source, this.records.bare);
+    if ('id' in source && !this.records.holds.end(source.id)) return 0;
+    this.records.checkOpen();
+    this.records.commits.check();
+    const amount = Math.min(metered.charge, spendable(holder, this.records.held(holder)));
+    this.records.charges.add(source, metered, amount, this.records.now());
     return amount;
   }
 
   async release(hold: Hold): Promise<void> {
-    this.holds.end(hold.id);
+    this.records.holds.end(hold.id);
   }
 
   async foldLedger(before: number): Promise<void> {
-    for (const { id } of [...this.state.accounts.rows.values()]) {
-      const entries = [...this.state.ledgerOfAccount.oldest(id)];
+    for (const { id } of [...this.records.state.accounts.rows.values()]) {
+      const entries = [...this.records.state.ledgerOfAccount.oldest(id)];
       const folded = carry(
         entries.map(([, entry]) => entry),
         before,
       );
       if (!folded) continue;
-      const transaction = this.#begin();
+      const transaction = this.records.begin();
       for (const [order] of entries.slice(0, folded.count - 1)) {
         transaction.changes.push(['ledger', order, null]);
       }
       transaction.changes.push(['ledger', folded.carried.id, folded.carried]);
-      await this.#commit(transaction);
+      await this.records.commit(transaction);
     }
   }
 
   close(): Promise<void> {
-    this.charges.fold();
+    this.records.close();
     this.#closing ??= this.#letGo();
     return this.#closing;
   }
-
-  async #advance(
-    task: Task,
-    to: TaskState,
-    change: Partial<Pick<Task, 'attempts'>>,
-  ): Promise<Task> {
-    const next = advance(task, to, this.#now(), change);
-    const transaction = this.#begin();
-    transaction.task(next);
-    await this.#commit(transaction);
-    return next;
-  }
-
-  async #end(taskId: string, ending: Ending): Promise<Task> {
-    checkAmount(ending.charge, 'charge');
-    const task = this.#task(taskId);
-    const charged = Math.min(ending.charge, task.reserved);
-    const ended = advance(task, ending.status, this.#now(), {
-      result: ending.result ?? null,
-      error: ending.error ?? null,
-      reserved: 0,
-      charged,
-    });
-    const paid = charge(this.#holder(task), charged);
-    const holder = release(paid, task.reserved - charged);
-    const transaction = this.#begin();
-    transaction.task(ended);
-    if (task.reserved > 0) transaction.holder(holder);
-    transaction.taskEntry(paid, 'charge', charged, task);
-    transaction.taskEntry(holder, 'release', task.reserved - charged, task);
-    if (ending.status === 'completed' || charged > 0) {
-      transaction.usage(task.accountId, task.model, ending.counts, charged);
-    }
-    await this.#commit(transaction);
-    return ended;
-  }
-
-  #begin(): Transaction {
-    return new Transaction(this.state, this.#now());
-  }
-
-  #commit({ changes }: Transaction): Promise<void> {
-    this.#checkOpen();
-    return this.commits.commit(changes);
-  }
-
-  #checkOpen(): void {
-    if (!this.#closing) return;
-    throw new Failure('service_error', 'the store is closed', {
-      status: 503,
-      code: 'store_unavailable',
-    });
-  }
-
-  #account(id: string): Account {
-    const account = this.state.accountById.get(id);
-    if (!account) throw missing('account', id);
-    return account;
-  }
-
-  #holder(task: Pick<Task, 'accountId' | 'keyId'>): KeyHolder {
-    return found(this.state, task);
-  }
-
-  #held({ account, key }: KeyHolder): Held {
-    return this.holds.of(account.id, key.id);
-  }
-
-  #task(id: string): Task {
-    const task = this.state.taskById.get(id);
-    if (!task) throw missing('task', id);
-    return task;
-  }
-}
-
-/** @throws Failure 404 where there is no such account, or no such key of its own */
-function found(state: State, payer: Pick<Hold, 'accountId' | 'keyId'>): KeyHolder {
-  const holder = holderIn(state, payer);
-  if (holder) return holder;
-  if (!state.accountById.get(payer.accountId)) throw missing('account', payer.accountId);
-  throw missing('key', payer.keyId);
 }

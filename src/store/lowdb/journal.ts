@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type Files, syncFolder } from '../files.ts';
 import { corrupt } from './faults.ts';
-import { type Files, syncFolder } from './files.ts';
 import { encodeLine, isFollowed, lineAt } from './journal-line.ts';
 import type { Change } from './state.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
-import { type Files, isMissing, remove } from './files.ts';
+import { type Files, isMissing, remove } from '../files.ts';
 
 /** Who has a store: a process, told apart from a later one of the same number. */
 interface Owner {

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
+import { diskFiles, type Files, makeFolder, namesIn } from '../files.ts';
 import type { Store } from '../store.ts';
+import type { Task } from '../task.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { type Commit, Commits } from './commits.ts';
 import { Driver } from './driver.ts';
 import { corrupt, unavailable } from './faults.ts';
-import { diskFiles, type Files, makeFolder, namesIn } from './files.ts';
 import {
   cutJournal,
   Journal,
@@ -15,6 +16,7 @@ import {
   sequenceOf,
 } from './journal.ts';
 import { type Lock, lock } from './lock.ts';
+import { Records } from './records.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -103,7 +105,8 @@ async function openLocked(options: StoreOptions, files: Files, held: Lock): Prom
     onCommit: options.onCommit,
   });
   for (const [collection, order] of replayed) commits.markChanged(collection, order);
-  return new Driver(state, commits, options.now ?? Date.now, async () => {
+  const records = new Records(state, commits, options.now ?? Date.now);
+  return new Driver(records, async () => {
     await commits.close();
     await upkeep.idle();
     await held.release();
@@ -124,6 +127,11 @@ async function sequencesIn(files: Files, folder: string, first: number | null): 
   return all;
 }
 
+/** A task with what tasks did not have when the version before wrote it. */
+function whole(task: Task): Task {
+  return task.progress === undefined ? { ...task, callbackUrl: null, progress: null } : task;
+}
+
 /** Rows as they are read: in any order, the last one counts. */
 class Rows {
   readonly #collections = new Map<Collection, Map<number, Change>>(
@@ -134,7 +142,7 @@ class Rows {
     const [collection, order, row] = change;
     const rows = this.#collections.get(collection)!;
     if (row === null) rows.delete(order);
-    else rows.set(order, change);
+    else rows.set(order, collection === 'tasks' ? [collection, order, whole(row)] : change);
   }
 
   /** What came out of it, in the order of creation. */

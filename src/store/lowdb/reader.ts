@@ -1,76 +1,65 @@
 import type { Account, ApiKey } from '../account.ts';
+import type { Asset } from '../asset.ts';
+import type { Delivery } from '../delivery.ts';
 import type { LedgerEntry, UsageRow } from '../ledger.ts';
 import { missing } from '../refusal.ts';
 import type { KeyHolder, Page, StoreStatistics, TaskQuery } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
-import { Charges } from './charges.ts';
-import type { Commits } from './commits.ts';
-import { Holds } from './holds.ts';
-import type { State } from './state.ts';
+import type { Records } from './records.ts';
 
 /**
  * The verbs that read. What they tell is on disk: what is not yet, they wait for, and look again
  * where it could not be written.
  */
 export class Reader {
-  /** Without the charges that are still on their way. */
-  protected readonly bare: State;
-  protected readonly commits: Commits;
-  protected readonly holds = new Holds();
-  protected readonly charges: Charges;
+  protected readonly records: Records;
 
-  constructor(state: State, commits: Commits) {
-    this.bare = state;
-    this.commits = commits;
-    this.charges = new Charges(state, commits, this.holds);
-  }
-
-  /** With all that was done so far. */
-  protected get state(): State {
-    this.charges.fold();
-    return this.bare;
+  constructor(records: Records) {
+    this.records = records;
   }
 
   async findAccount(idOrName: string): Promise<Account | undefined> {
     return this.#settledRow('accounts', () => {
-      const { accountById, accountByName, accounts } = this.state;
+      const { accountById, accountByName, accounts } = this.records.state;
       const order = accountById.order(idOrName) ?? accountByName.order(idOrName);
       if (order === undefined) return undefined;
-      return { order, value: this.holds.within(accounts.rows.get(order)!) };
+      return { order, value: this.records.holds.within(accounts.rows.get(order)!) };
     });
   }
 
   async listAccounts(): Promise<readonly Account[]> {
     return this.#flushed(() =>
-      [...this.state.accounts.rows.values()].map((account) => this.holds.within(account)),
+      [...this.records.state.accounts.rows.values()].map((account) =>
+        this.records.holds.within(account),
+      ),
     );
   }
 
   /** Every request asks for this one: it never waits, and tells what was on disk last. */
   async findKey(hash: string): Promise<KeyHolder | undefined> {
-    const order = this.bare.keyByHash.order(hash);
+    const order = this.records.bare.keyByHash.order(hash);
     if (order === undefined) return undefined;
-    const key = this.commits.durable<ApiKey>('keys', order);
-    const place = key && this.bare.accountById.order(key.accountId);
-    const account = place && this.commits.durable<Account>('accounts', place);
-    return key && account ? this.holds.withinBoth({ key, account }) : undefined;
+    const key = this.records.commits.durable<ApiKey>('keys', order);
+    const place = key && this.records.bare.accountById.order(key.accountId);
+    const account = place && this.records.commits.durable<Account>('accounts', place);
+    return key && account ? this.records.holds.withinBoth({ key, account }) : undefined;
   }
 
   async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
     return this.#flushed(() => {
-      const { keys, keysOfAccount } = this.state;
+      const { keys, keysOfAccount } = this.records.state;
       const found =
         accountId === undefined
           ? [...keys.rows.values()]
           : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
-      return found.map((key) => this.holds.within(key));
+      return found.map((key) => this.records.holds.within(key));
     });
   }
 
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
     return this.#settledRow('tasks', () => {
-      const order = this.state.taskById.order(taskId);
-      const value = order === undefined ? undefined : this.state.tasks.rows.get(order);
+      const order = this.records.state.taskById.order(taskId);
+      const value = order === undefined ? undefined : this.records.state.tasks.rows.get(order);
       return value?.accountId === accountId ? { order: order!, value } : undefined;
     });
   }
@@ -78,7 +67,7 @@ export class Reader {
   async listTasks(query: TaskQuery, { limit, after }: Page<string>): Promise<readonly Task[]> {
     return this.#flushed(() => {
       const { accountId, status, type } = query;
-      const { taskById, tasksOfAccount, tasksInState, allTasks } = this.state;
+      const { taskById, tasksOfAccount, tasksInState, allTasks } = this.records.state;
       const last = after === undefined ? Infinity : taskById.order(after);
       if (last === undefined) throw missing('task', after!);
       const tasks =
@@ -96,10 +85,37 @@ export class Reader {
 
   async openTasks(): Promise<readonly Task[]> {
     return this.#flushed(() => {
-      const { tasksInState } = this.state;
+      const { tasksInState } = this.records.state;
       return [...tasksInState.oldest('pending'), ...tasksInState.oldest('processing')]
         .sort(([one], [other]) => one - other)
         .map(([, task]) => task);
+    });
+  }
+
+  /** Nor does this one: whoever has an asset's address is not kept waiting for others. */
+  async findAsset(assetId: string): Promise<Asset | undefined> {
+    const { bare, commits } = this.records;
+    const order = bare.assetById.order(assetId);
+    return order === undefined ? undefined : (commits.durable<Asset>('assets', order) ?? undefined);
+  }
+
+  async openDeliveries(): Promise<readonly Delivery[]> {
+    return this.#flushed(() =>
+      [...this.records.state.deliveriesInState.oldest('pending')]
+        .map(([, delivery]) => delivery)
+        .sort((one, other) => one.nextAt! - other.nextAt!),
+    );
+  }
+
+  async listDeliveries(
+    accountId: string,
+    taskId: string,
+  ): Promise<readonly Delivery[] | undefined> {
+    return this.#flushed(() => {
+      const { taskById, deliveryOfTask } = this.records.state;
+      if (taskById.get(taskId)?.accountId !== accountId) return undefined;
+      const delivery = deliveryOfTask.get(taskId);
+      return delivery ? [delivery] : [];
     });
   }
 
@@ -108,7 +124,7 @@ export class Reader {
     { limit, after }: Page<number>,
   ): Promise<readonly LedgerEntry[]> {
     return this.#flushed(() =>
-      firstOf(this.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
+      firstOf(this.records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
     );
   }
 
@@ -117,7 +133,7 @@ export class Reader {
     { from, to }: { from: string; to: string },
   ): Promise<readonly UsageRow[]> {
     return this.#flushed(() =>
-      [...this.state.usageOfAccount.oldest(accountId)]
+      [...this.records.state.usageOfAccount.oldest(accountId)]
         .map(([, row]) => row)
         .filter(({ day }) => day >= from && day <= to)
         .sort((one, other) => compare(one.day, other.day) || compare(one.model, other.model)),
@@ -125,13 +141,13 @@ export class Reader {
   }
 
   statistics(): StoreStatistics {
-    const { accounts, keys, tasksInState, credits } = this.state;
+    const { accounts, keys, tasksInState, credits } = this.records.state;
     const counts = TASK_STATES.map((state) => [state, tasksInState.count(state)] as const);
     return {
       accounts: accounts.size,
       keys: keys.size,
       tasks: Object.fromEntries(counts) as Record<TaskState, number>,
-      credits: { ...credits, reserved: credits.reserved + this.holds.total },
+      credits: { ...credits, reserved: credits.reserved + this.records.holds.total },
     };
   }
 
@@ -143,7 +159,7 @@ export class Reader {
     for (;;) {
       const found = read();
       if (!found) return undefined;
-      const settled = this.commits.settled(collection, found.order);
+      const settled = this.records.commits.settled(collection, found.order);
       if (settled === null || (await succeeds(settled))) return found.value;
     }
   }
@@ -152,7 +168,7 @@ export class Reader {
   async #flushed<Value>(read: () => Value): Promise<Value> {
     for (;;) {
       const value = read();
-      const flushed = this.commits.flushed();
+      const flushed = this.records.commits.flushed();
       if (flushed === null || (await succeeds(flushed))) return value;
     }
   }

@@ -1,24 +1,39 @@
 import type { Account, ApiKey } from '../account.ts';
+import type { Asset } from '../asset.ts';
+import type { Delivery } from '../delivery.ts';
 import { dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
 import type { Task } from '../task.ts';
-import { Grouped, Table, Unique } from './table.ts';
+import { Grouped, Sum, Table, Unique } from './table.ts';
 
 interface Rows {
   accounts: Account;
   keys: ApiKey;
   tasks: Task;
+  assets: Asset;
+  deliveries: Delivery;
   ledger: LedgerEntry;
   usage: UsageRow;
 }
 
-export const COLLECTIONS = ['accounts', 'keys', 'tasks', 'ledger', 'usage'] as const;
+export const COLLECTIONS = [
+  'accounts',
+  'keys',
+  'tasks',
+  'assets',
+  'deliveries',
+  'ledger',
+  'usage',
+] as const;
 export type Collection = keyof Rows;
 
 /** One row set, or removed: what the journal holds and replays. */
 export type Change = {
   [Name in Collection]: readonly [collection: Name, order: number, row: Rows[Name] | null];
 }[Collection];
+
+/** The group of assets that belong to no task. */
+export const UPLOADS = '';
 
 /** Which sum of text charges, or which row of usage. No part of them can have a NUL in it. */
 export function keyOfSum(...parts: readonly (string | null)[]): string {
@@ -62,6 +77,29 @@ export class State {
     (rows) => new Grouped(rows, ({ accountId }) => accountId),
   );
   readonly tasksInState = this.tasks.index((rows) => new Grouped(rows, ({ status }) => status));
+
+  readonly assets = new Table<Asset>();
+  readonly assetById = this.assets.index((rows) => new Unique(rows, ({ id }) => id));
+  /** Uploads are those of the task without a name. */
+  readonly assetsOfTask = this.assets.index(
+    (rows) => new Grouped(rows, ({ taskId }) => taskId ?? UPLOADS),
+  );
+  /** Bytes by account. */
+  readonly uploaded = this.assets.index(
+    () =>
+      new Sum<Asset>(({ accountId, taskId, bytes }) =>
+        taskId === null ? [accountId, bytes] : null,
+      ),
+  );
+
+  readonly deliveries = new Table<Delivery>();
+  readonly deliveryById = this.deliveries.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly deliveryOfTask = this.deliveries.index(
+    (rows) => new Unique(rows, ({ taskId }) => taskId),
+  );
+  readonly deliveriesInState = this.deliveries.index(
+    (rows) => new Grouped(rows, ({ status }) => status),
+  );
 
   readonly ledger = new Table<LedgerEntry>();
   readonly ledgerOfAccount = this.ledger.index(

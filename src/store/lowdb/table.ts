@@ -70,6 +70,33 @@ export class Unique<Row> {
   }
 }
 
+/** Adds up a number that rows bear, by what they belong to. */
+export class Sum<Row> {
+  readonly #sums = new Map<string, number>();
+  readonly #partOf: (row: Row) => readonly [name: string, amount: number] | null;
+
+  /** @param partOf null where a row adds nothing */
+  constructor(partOf: (row: Row) => readonly [name: string, amount: number] | null) {
+    this.#partOf = partOf;
+  }
+
+  of(name: string): number {
+    return this.#sums.get(name) ?? 0;
+  }
+
+  replace(_: number, before: Row | null, after: Row | null): void {
+    const [from, to] = [before && this.#partOf(before), after && this.#partOf(after)];
+    if (from) this.#add(from[0], -from[1]);
+    if (to) this.#add(to[0], to[1]);
+  }
+
+  #add(name: string, amount: number): void {
+    const sum = this.of(name) + amount;
+    if (sum === 0) this.#sums.delete(name);
+    else this.#sums.set(name, sum);
+  }
+}
+
 interface Group {
   /** Ascending. Some may have left the group: taking each out at once would move all behind it. */
   orders: number[];

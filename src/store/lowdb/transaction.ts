@@ -1,6 +1,10 @@
 import type { Account } from '../account.ts';
+import type { Asset, NewAsset } from '../asset.ts';
 import { availableOf } from '../credits.ts';
+import type { Delivery } from '../delivery.ts';
+import { newId } from '../identifier.ts';
 import { type Counts, dayOf, type LedgerEntry, used } from '../ledger.ts';
+import { conflict } from '../refusal.ts';
 import type { KeyHolder } from '../store.ts';
 import type { Task } from '../task.ts';
 import { type Change, keyOfSum, type State } from './state.ts';
@@ -30,6 +34,30 @@ export class Transaction {
 
   task(task: Task): void {
     this.changes.push(['tasks', this.#state.taskById.order(task.id)!, task]);
+  }
+
+  /** @param taskId null for an upload */
+  asset(accountId: string, taskId: string | null, { id, mediaType, bytes }: NewAsset): Asset {
+    if (this.#state.assetById.get(id))
+      throw conflict(`there is an asset ${id} already`, 'asset_exists');
+    const asset = { id, accountId, taskId, mediaType, bytes, createdAt: this.#now };
+    this.changes.push(['assets', this.#state.assets.newOrder(), asset]);
+    return asset;
+  }
+
+  /** The callback of a task that has ended, due at once. */
+  delivery({ id: taskId, accountId, updatedAt }: Task, url: string): void {
+    const delivery: Delivery = {
+      id: newId('msg'),
+      accountId,
+      taskId,
+      url,
+      status: 'pending',
+      attempts: [],
+      nextAt: this.#now,
+      createdAt: updatedAt,
+    };
+    this.changes.push(['deliveries', this.#state.deliveries.newOrder(), delivery]);
   }
 
   /** A line in the ledger of an account, as it is after what the line tells. */

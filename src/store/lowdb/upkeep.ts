@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { type Files, namesIn, remove } from '../files.ts';
 import { type Checkpoint, isShard } from './checkpoint.ts';
 import type { Commits } from './commits.ts';
-import { type Files, namesIn, remove } from './files.ts';
 import { Journal, sequenceOf } from './journal.ts';
 
 interface UpkeepOptions {

@@ -15,7 +15,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
-import { owner, taskFor } from '../records.ts';
+import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
 import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
@@ -36,7 +36,7 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
     const { task } = await store.createTask(taskFor(key!, { reservation: 3 }));
     known.made.push(task.id);
     await store.claimTask(task.id);
-    await store.completeTask(task.id, { result: { round }, charge: 2, counts: {} });
+    await store.completeTask(task.id, completionOf({ result: { round }, charge: 2 }));
     known.ended.push(task.id);
     await store.settle(
       { accountId: key!.accountId, keyId: key!.id },

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as disk from 'node:fs/promises';
-import type { Files } from '../../../src/store/lowdb/files.ts';
+import type { Files } from '../../../src/store/files.ts';
 
 /** Called before each operation, which waits for it and does not happen where it throws. */
 export type Hook = (operation: string, path: string) => void | Promise<void>;

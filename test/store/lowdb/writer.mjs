@@ -30,6 +30,8 @@ const task = {
   model: 'some-image-model',
   request: { prompt: 'a harbour at dawn' },
   deadline: 4_000_000_000_000,
+  callbackUrl: null,
+  assets: [],
   idempotency: null,
 };
 
@@ -43,7 +45,7 @@ async function work(worker) {
       await store.failTask(id, { type: 'timeout', message: 'x', code: null });
       say(`failed ${id}`);
     } else {
-      await store.completeTask(id, { result: { turn }, charge: turn % 3, counts: {} });
+      await store.completeTask(id, { result: { turn }, charge: turn % 3, counts: {}, assets: [] });
       say(`completed ${id}`);
     }
     const hold = await store.hold(account.id, key.id, 2);

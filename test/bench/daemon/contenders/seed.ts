@@ -56,11 +56,18 @@ const lane = async () => {
       model: 'some-image-model',
       request: { prompt: 'a harbour at dawn, thin fog over the water', size: '1024x1024', n: 1 },
       deadline: 4_000_000_000_000,
+      callbackUrl: null,
+      assets: [],
       idempotency: null,
       reservation: 4 * CREDIT,
     });
     await store.claimTask(task.id);
-    const completion = { result: { data: [image] }, charge: 4 * CREDIT, counts: { outputs: 1 } };
+    const completion = {
+      result: { data: [image] },
+      charge: 4 * CREDIT,
+      counts: { outputs: 1 },
+      assets: [],
+    };
     await store.completeTask(task.id, completion);
     last = task.id;
   }

@@ -63,6 +63,8 @@ const task = {
     quality: 'high',
   },
   deadline: 4_000_000_000_000,
+  callbackUrl: null,
+  assets: [],
   idempotency: null,
   reservation: 4 * CREDIT,
 };
@@ -73,7 +75,12 @@ if (work === 'fill') {
   await inFlight(64, Number(count), async () => {
     const id = await create();
     await store.claimTask(id);
-    await store.completeTask(id, { result, charge: 4 * CREDIT, counts: { outputs: 1 } });
+    await store.completeTask(id, {
+      result,
+      charge: 4 * CREDIT,
+      counts: { outputs: 1 },
+      assets: [],
+    });
   });
 } else if (work === 'create') {
   await inFlight(64, WARM_UP, create);

@@ -1,7 +1,7 @@
 import * as disk from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** What the driver asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
+/** What the store asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
 export type Files = Pick<
   typeof disk,
   'link' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'unlink'

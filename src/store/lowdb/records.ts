@@ -1,0 +1,84 @@
+import { Failure } from '../../failure.ts';
+import type { Account } from '../account.ts';
+import type { Held } from '../funds.ts';
+import { missing } from '../refusal.ts';
+import type { KeyHolder } from '../store.ts';
+import { Charges } from './charges.ts';
+import type { Commits } from './commits.ts';
+import { Holds } from './holds.ts';
+import { holderIn, type State } from './state.ts';
+import { Transaction } from './transaction.ts';
+
+interface Payer {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** The records in memory, with what is on its way into them, and the one way in which verbs change them. */
+export class Records {
+  /** Without the charges that are still on their way. */
+  readonly bare: State;
+  readonly commits: Commits;
+  readonly holds = new Holds();
+  readonly charges: Charges;
+  readonly now: () => number;
+  #isClosed = false;
+
+  constructor(state: State, commits: Commits, now: () => number) {
+    this.bare = state;
+    this.commits = commits;
+    this.charges = new Charges(state, commits, this.holds);
+    this.now = now;
+  }
+
+  /** With all that was done so far. */
+  get state(): State {
+    this.charges.fold();
+    return this.bare;
+  }
+
+  begin(): Transaction {
+    return new Transaction(this.state, this.now());
+  }
+
+  /** Makes the changes at once. Resolves when they are on disk. */
+  commit({ changes }: Transaction): Promise<void> {
+    this.checkOpen();
+    return this.commits.commit(changes);
+  }
+
+  /** After this nothing is taken any more. */
+  close(): void {
+    this.charges.fold();
+    this.#isClosed = true;
+  }
+
+  checkOpen(): void {
+    if (!this.#isClosed) return;
+    throw new Failure('service_error', 'the store is closed', {
+      status: 503,
+      code: 'store_unavailable',
+    });
+  }
+
+  account(id: string): Account {
+    const account = this.state.accountById.get(id);
+    if (!account) throw missing('account', id);
+    return account;
+  }
+
+  /**
+   * @param state with or without the charges that are on their way
+   * @throws Failure 404 where there is no such account, or no such key of its own
+   */
+  holder({ accountId, keyId }: Payer, state = this.state): KeyHolder {
+    const holder = holderIn(state, { accountId, keyId });
+    if (holder) return holder;
+    if (!state.accountById.get(accountId)) throw missing('account', accountId);
+    throw missing('key', keyId);
+  }
+
+  held({ account, key }: KeyHolder): Held {
+    return this.holds.of(account.id, key.id);
+  }
+}
