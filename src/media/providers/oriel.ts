@@ -1,4 +1,3 @@
-import { Failure } from '../../failure.ts';
 import { countOf, isObject, listOf, objectOf } from '../../schema/untrusted.ts';
 import type { AudioWork, ImageWork, VideoWork } from '../work.ts';
 import { moderate } from './moderations.ts';
@@ -110,7 +109,7 @@ function read(errand: Errand, result: Json): Production {
   try {
     return errand.read(result);
   } catch (error) {
-    throw error instanceof Failure ? charged(error) : error;
+    throw charged(error);
   }
 }
 

@@ -30,7 +30,7 @@ export const pace: Pace = (looks, asked) => {
   return Math.min(LONGEST, FIRST * GROWTH ** Math.min(looks, 20)) * (1 + Math.random() / 4);
 };
 
-/** How long one look may take, in milliseconds. */
+/** Milliseconds until the answer to a look begins, which takes no work. */
 const PATIENCE = 30_000;
 
 /** Bytes of what is said of a job: it may bear images as base64. */
@@ -98,8 +98,8 @@ async function see({ remote, path, workshop }: Watch<unknown>): Promise<Seen> {
 }
 
 function impatient(timeouts: Timeouts): Timeouts {
-  const { total } = timeouts;
-  return { ...timeouts, total: total === 0 ? PATIENCE : Math.min(total, PATIENCE) };
+  const { firstByte } = timeouts;
+  return { ...timeouts, firstByte: firstByte === 0 ? PATIENCE : Math.min(firstByte, PATIENCE) };
 }
 
 function secondsOf(header: string | undefined): number | null {

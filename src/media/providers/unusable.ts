@@ -14,8 +14,10 @@ export function without(what: string, text: string): Failure {
   return unusable(message === '' ? `no ${what}` : `no ${what}, but: ${message.slice(0, 200)}`);
 }
 
-/** A failure after which the provider may charge all the same: nothing is tried again. */
-export function charged({ message, code, cause }: Failure): Failure {
+/** What is thrown where the provider may charge all the same: nothing is tried again. */
+export function charged(thrown: unknown): unknown {
+  if (!(thrown instanceof Failure)) return thrown;
+  const { message, code, cause } = thrown;
   return new Failure('billable_error', `${message}. It may have charged for it`, {
     cause,
     ...(code !== null && { code }),

@@ -1,4 +1,3 @@
-import { Failure } from '../../../failure.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { ImageWork } from '../../work.ts';
 import { formOf, type Part, type Sent } from '../multipart.ts';
@@ -27,7 +26,7 @@ export function makeImages(order: Order<ImageWork>, workshop: Workshop): Promise
     try {
       return imagesOf(body, { most: n, secret: remote.settings.apiKey });
     } catch (error) {
-      throw error instanceof Failure ? charged(error) : error;
+      throw charged(error);
     }
   });
 }

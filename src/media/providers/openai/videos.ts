@@ -49,11 +49,16 @@ async function submit(
     charges: true,
   });
   const id = jobIdOf(body['id']);
-  if (id !== null) {
-    await workshop.note({ id });
-    return id;
+  if (id === null) {
+    throw isObject(body['error']) ? remote.told(null, body) : charged(unusable('no name of a job'));
   }
-  throw isObject(body['error']) ? remote.told(null, body) : charged(unusable('no name of a job'));
+  try {
+    await workshop.note({ id });
+  } catch (error) {
+    // The job is there; another try would be another one.
+    throw charged(error);
+  }
+  return id;
 }
 
 function jobOf({ work, inputs }: Order<VideoWork>, model: string): readonly Part[] {
