@@ -31,7 +31,7 @@ interface Choices {
   readonly answer?: Answering;
 }
 
-export const CATALOG = {
+const CATALOG = {
   object: 'list',
   data: [
     { id: 'talk', type: 'text' },

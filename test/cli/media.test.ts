@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPng } from '../../src/cli/client/pictures/png.ts';
 import { previewOf } from '../../src/cli/client/pictures/preview.ts';
+import { kindOf } from '../../src/cli/client/result-kind.ts';
 import { stemOf } from '../../src/cli/client/result-names.ts';
 import { oriel, type Run, type RunOptions, start, temporaryFolder } from '../oriel.ts';
 import { json } from './chat-server.ts';
@@ -411,6 +412,14 @@ it.each([
   ['x'.repeat(300), 'x'.repeat(48)],
 ])('a prompt %j gives the name %s', (prompt, name) => {
   expect(stemOf(prompt, 'image')).toBe(name);
+});
+
+it.each([
+  ['/assets/x.pcm?a=b.c', 'pcm'],
+  ['https://example.com/x', 'bin'],
+  ['https://example.com/x.exe', 'bin'],
+])('bare samples at %s are stored as .%s', (address, extension) => {
+  expect(kindOf(Buffer.alloc(64), address)).toEqual({ extension, isImage: false });
 });
 
 it('pixels are read from a PNG as they were written into it', async () => {

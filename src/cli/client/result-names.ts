@@ -31,7 +31,7 @@ export function stemOf(prompt: string, fallback: string): string {
 }
 
 /** Whether `--out` names a file, by its ending, rather than a folder. */
-export function namesFile(out: string | undefined): out is string {
+function namesFile(out: string | undefined): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
   const ending = extname(out).slice(1).toLowerCase();
   if (!RESULT_EXTENSIONS.includes(ending)) return false;
