@@ -27,13 +27,6 @@ export interface Document {
   readonly retryAfter: number | null;
 }
 
-/** A file that was fetched. */
-export interface Asset {
-  readonly bytes: Buffer;
-  /** As its server calls it, without parameters; empty where it does not say. */
-  readonly mediaType: string;
-}
-
 /** A daemon somewhere, asked over HTTP as any client would. */
 export class DaemonClient {
   /** Without a slash at its end. */
@@ -94,7 +87,7 @@ export class DaemonClient {
    * @param address absolute, or a path of the daemon
    * @throws Failure
    */
-  async asset(address: string): Promise<Asset> {
+  async asset(address: string): Promise<Buffer> {
     const url = URL.canParse(address, `${this.url}/`) ? new URL(address, `${this.url}/`) : null;
     if (!url || !/^https?:$/.test(url.protocol)) {
       throw new Failure('service_error', `a result is at no http or https URL: ${address}`);
@@ -112,10 +105,7 @@ export class DaemonClient {
         status: exchange.status,
       });
     }
-    return {
-      mediaType: (exchange.headers['content-type'] ?? '').replace(/;.*$/s, '').trim().toLowerCase(),
-      bytes: await exchange.bytes(LARGEST_ASSET),
-    };
+    return exchange.bytes(LARGEST_ASSET);
   }
 
   async close(): Promise<void> {

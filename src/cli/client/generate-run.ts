@@ -46,7 +46,7 @@ export async function runGenerate(
     const { client } = session;
     const { id: model, type } = await modelFor(client, options.model);
     const saved = new Results(client, results, stemOf(text, type), wait ? (options.n ?? 1) : 0);
-    const inputs = await uploaded(client, options.input);
+    const inputs = await uploaded(client, options.input ?? []);
     const submission = readSubmission(
       await client.json(ENDPOINTS[type]!, bodyFor(options, { model, prompt: text, inputs }), {
         ...(options.idempotencyKey !== undefined && { 'idempotency-key': options.idempotencyKey }),

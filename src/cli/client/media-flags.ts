@@ -33,7 +33,6 @@ export const generateFlags = v.strictObject({
       expects: 'a file, or an http or https URL',
       path: true,
     }),
-    [],
   ),
   duration: v.optional(field(integer(1, 3600), 'seconds of a video or of audio')),
   voice: text('who speaks, in audio', 'a name that the model knows'),

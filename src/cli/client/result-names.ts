@@ -4,8 +4,9 @@ import { formatOfExtension, IMAGE_EXTENSIONS } from '../../images/formats.ts';
 import { safeBaseName } from '../../operations/filename.ts';
 import { existsFailure } from '../writer.ts';
 
-/** Endings of results that are no images. */
-export const MEDIA_EXTENSIONS: readonly string[] = [
+/** Endings of what models make. */
+export const RESULT_EXTENSIONS: readonly string[] = [
+  ...IMAGE_EXTENSIONS,
   ...['mp4', 'webm', 'mov', 'mkv'],
   ...['mp3', 'wav', 'opus', 'ogg', 'aac', 'm4a', 'flac', 'pcm'],
 ];
@@ -30,10 +31,10 @@ export function stemOf(prompt: string, fallback: string): string {
 }
 
 /** Whether `--out` names a file, by its ending, rather than a folder. */
-export function namesFile(out: string | undefined): out is string {
+function namesFile(out: string | undefined): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
   const ending = extname(out).slice(1).toLowerCase();
-  if (![...IMAGE_EXTENSIONS, ...MEDIA_EXTENSIONS].includes(ending)) return false;
+  if (!RESULT_EXTENSIONS.includes(ending)) return false;
   try {
     return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
   } catch {

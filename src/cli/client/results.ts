@@ -106,9 +106,9 @@ export class Results {
   async #fetch(output: Output): Promise<Fetched> {
     if ('base64' in output) {
       const bytes = Buffer.from(output.base64, 'base64');
-      return { bytes, ...kindOf(bytes, '', '') };
+      return { bytes, ...kindOf(bytes, '') };
     }
-    const { bytes, mediaType } = await this.#client.asset(output.url);
-    return { bytes, ...kindOf(bytes, output.url, mediaType) };
+    const bytes = await this.#client.asset(output.url);
+    return { bytes, ...kindOf(bytes, output.url) };
   }
 }

@@ -16,9 +16,22 @@ export async function drawing(protocol: Protocol, png: Buffer): Promise<string> 
     case 'sixel': {
       const { image2sixel } = (await import('sixel')).default;
       const { width, height, rgba } = readPng(png);
-      return image2sixel(rgba, width, height);
+      return image2sixel(onWhite(rgba), width, height);
     }
   }
+}
+
+/** The library's encoder knows no transparency. In place. */
+function onWhite(rgba: Uint8Array): Uint8Array {
+  for (let at = 0; at < rgba.length; at += 4) {
+    const alpha = rgba[at + 3]!;
+    if (alpha === 255) continue;
+    for (let channel = at; channel < at + 3; channel += 1) {
+      rgba[channel] = 255 - Math.round(((255 - rgba[channel]!) * alpha) / 255);
+    }
+    rgba[at + 3] = 255;
+  }
+  return rgba;
 }
 
 /** https://sw.kovidgoyal.net/kitty/graphics-protocol/: transmit and show a PNG, and answer nothing. */
