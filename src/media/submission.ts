@@ -57,9 +57,11 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
   checkPrompt(request.work.prompt, 'prompt');
-  const { callbackUrl } = request;
   const { allowPrivateAddresses } = config.network;
-  if (callbackUrl !== null) checkPublicUrl(callbackUrl, 'callback_url', allowPrivateAddresses);
+  const callbackUrl =
+    request.callbackUrl === null
+      ? null
+      : checkPublicUrl(request.callbackUrl, 'callback_url', allowPrivateAddresses).href;
   const idempotency = await idempotencyOf(call);
   const kept: NewAsset[] = [];
   const letGo = () => files.remove(kept.map((asset) => asset.id));
