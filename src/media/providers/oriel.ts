@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { countOf, isObject, listOf, objectOf } from '../../schema/untrusted.ts';
 import type { AudioWork, ImageWork, VideoWork } from '../work.ts';
 import { moderate } from './moderations.ts';
@@ -57,12 +58,11 @@ async function fulfil(errand: Errand, place: Place): Promise<Production> {
   const { remote, workshop } = place;
   const { taskId, failed } = notedIn(workshop);
   if (taskId !== null) return waitFor(taskId, errand, place);
-  const key = failed === 0 ? workshop.idempotencyKey : `${workshop.idempotencyKey}-${failed}`;
   // Sent twice under one key it is done once: a connection that is lost does no harm.
   const { body } = await remote.sendForJson({
     path: errand.path,
     sent: errand.sent,
-    headers: { 'idempotency-key': key },
+    headers: { 'idempotency-key': keyOf(workshop, failed) },
     most: MOST_BYTES,
   });
   if (isObject(body['error'])) throw remote.told(null, body);
@@ -71,6 +71,11 @@ async function fulfil(errand: Errand, place: Place): Promise<Production> {
   const noted: Noted = { taskId: id, failed };
   await workshop.note(noted);
   return waitFor(id, errand, place);
+}
+
+/** Hashed, since names of models may be of characters that no header takes, and of any length. */
+function keyOf({ idempotencyKey }: Workshop, failed: number): string {
+  return createHash('sha256').update(`${idempotencyKey} ${failed}`).digest('base64url');
 }
 
 function notedIn({ noted }: Workshop): Noted {

@@ -52,7 +52,7 @@ export function mockedProvider(kind: Interface): {
       return {
         settings: { kind, baseUrl, apiKey: KEY, concurrency: 8 },
         model: 'upstream-model',
-        idempotencyKey: 'key-of-the-task',
+        idempotencyKey: 'key of the task for mödel',
         upstream,
         pool: { size: 1, run: unused, close: unused },
         timeouts: { ...PATIENT, ...timeouts },
