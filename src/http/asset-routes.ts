@@ -79,7 +79,7 @@ async function answerFile(
     const { first, last } = range ?? { first: 0, last: size - 1 };
     reply.headers({ ...HEADERS, etag: tag, 'content-length': last - first + 1 }).type(mediaType);
     if (range) reply.code(206).header('content-range', `bytes ${first}-${last}/${size}`);
-    if (method === 'HEAD') return reply.send();
+    if (method === 'HEAD' || size === 0) return reply.send();
     body = file.createReadStream({ start: first, end: last });
     return reply.send(body);
   } finally {

@@ -239,7 +239,7 @@ describe('targetOf', () => {
   ])('%j fails, naming %s', (fields, param, expected) => {
     const failure = failureOf(() => targetOf(fields));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
-    expect(failure.message).toContain(`Expected ${param} to be ${expected}, received "`);
+    expect(failure.message).toContain(`${param}: expected ${expected}, received "`);
   });
 });
 
