@@ -286,7 +286,9 @@ describe('oriel edit', () => {
         if (path !== '/v1/images/edits') return false;
         edits += 1;
         if (edits === 1) json(response, result);
-        return edits === 1;
+        if (edits === 3) json(response, { error: { message: 'busy' } }, 503);
+        if (edits === 4) response.destroy();
+        return edits !== 2;
       },
     });
     const args = ['edit', 'a.png', '--prompt', 'Make it snow', '--mask', 'm.png', '--json'];
@@ -303,6 +305,11 @@ describe('oriel edit', () => {
       ...{ model: 'paint', prompt: 'one room', size: '3:2', n: '1' },
       'image[]': [file('a.png'), file('b.png')],
     });
+    const refused = await run(server, several, { cwd });
+    expect(refused).toMatchObject({ status: 1, out: '', stderr: 'oriel: busy\n' });
+    const lost = await run(server, several, { cwd });
+    expect(lost).toMatchObject({ status: 1, out: '' });
+    expect(lost.stderr).toMatch(/went away.*; `oriel tasks` tells what has become of it\n$/);
   });
 });
 
@@ -370,7 +377,7 @@ describe('oriel task', () => {
     expect(waited.out).toContain('error  timeout: the task expired: too\\u001b[2J late\n');
     const told = await run(server, ['task', 'task_1', '--callbacks']);
     expect(told.out.split('\n')[1]).toBe('msg_1  delivered  2      204   https://example.com/hook');
-    const none = await run(server, ['task', 'a/../b']);
+    const none = await run(server, ['task', 'a/../b', '--wait']);
     expect(none).toMatchObject({ status: 1, stderr: 'oriel: there is no such thing\n' });
     expect(server.asked.at(-1)?.path).toBe('/v1/tasks/a%2F..%2Fb');
   });

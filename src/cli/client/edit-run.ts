@@ -1,3 +1,4 @@
+import { Failure } from '../../failure.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print } from '../terminal.ts';
@@ -31,10 +32,10 @@ export async function runEdit(
   return inSession(flags, async (session) => {
     const { client } = session;
     const { id: model } = await modelFor(client, options.model);
-    const { size, quality, n, mask, idempotencyKey } = options;
+    const { size, quality, n, seed, mask, idempotencyKey } = options;
     const results = new Results(client, telling, stemOf(prompt, 'image'), n ?? 1);
     const form = new FormData();
-    for (const [name, value] of Object.entries({ model, prompt, size, quality, n })) {
+    for (const [name, value] of Object.entries({ model, prompt, size, quality, n, seed })) {
       if (value !== undefined) form.set(name, String(value));
     }
     const name = images.length > 1 ? 'image[]' : 'image';
@@ -44,10 +45,17 @@ export async function runEdit(
     const line = new WaitLine(!telling.quiet);
     line.show(model);
     results.prepare();
-    // Should the answer be lost, its task is among all others.
-    session.pickUp = 'oriel tasks';
+    // Its task is among all others, should the answer be lost.
+    session.pickUp = '`oriel tasks` tells what has become of it';
     const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
-    const answer = await client.form(PATH, form, headers).finally(() => line.stop());
+    const answer = await client
+      .form(PATH, form, headers)
+      .catch((error: unknown) => {
+        const isLost = error instanceof Failure && error.code === 'connection_lost';
+        if (!isLost && !session.signal.aborted) session.pickUp = null;
+        throw error;
+      })
+      .finally(() => line.stop());
     const submission = readSubmission(answer);
     if (submission !== null) return finishTask(session, submission, results, telling);
     const document = objectAt(answer);

@@ -17,6 +17,7 @@ const picture = {
   size: text('how large, or in which ratio', '1024x1024 or 16:9, say'),
   quality: v.optional(field(v.picklist(QUALITIES), 'how carefully it is made')),
   n: v.optional(field(integer(1, 10), 'how many images')),
+  seed: v.optional(field(integer(0), 'makes a result repeatable')),
 };
 
 const idempotencyKey = {
@@ -27,7 +28,6 @@ const idempotencyKey = {
 export const generateFlags = v.strictObject({
   ...model,
   ...picture,
-  seed: v.optional(field(integer(0), 'makes a result repeatable')),
   input: v.optional(
     field(v.array(v.pipe(v.string(), v.nonEmpty())), 'a reference image; may be given again', {
       expects: 'a file, or an http or https URL',

@@ -9,7 +9,7 @@ export interface Session {
   readonly client: DaemonClient;
   /** Aborted at ^C. */
   readonly signal: AbortSignal;
-  /** The command that goes on with what is under way there, should this one end before it does. */
+  /** How to go on with what is under way there, should this command end before it does. */
   pickUp: string | null;
 }
 
@@ -35,12 +35,12 @@ export async function inSession(
   } catch (error) {
     const { pickUp } = session;
     if (leaving.signal.aborted) {
-      say(`oriel: interrupted${pickUp === null ? '' : `; \`${pickUp}\` picks it up again`}`);
+      say(`oriel: interrupted${pickUp === null ? '' : `; ${pickUp}`}`);
       return INTERRUPTED;
     }
-    if (!(error instanceof Failure) || pickUp === null) throw error;
+    if (!(error instanceof Failure) || pickUp === null || isFinal(error)) throw error;
     const { type, message, code, status } = error;
-    throw new Failure(type, `${message}; \`${pickUp}\` picks it up again`, {
+    throw new Failure(type, `${message}; ${pickUp}`, {
       ...(code !== null && { code }),
       status,
       cause: error,
@@ -49,4 +49,9 @@ export async function inSession(
     process.off('SIGINT', interrupt);
     await client.close();
   }
+}
+
+/** Whether the same would come of another attempt: there is no such task, say, or no such key. */
+function isFinal({ type, code }: Failure): boolean {
+  return type === 'auth_error' || (type === 'invalid_request' && code !== 'output_exists');
 }

@@ -25,7 +25,7 @@ export async function finishTask(
   results: Results,
   telling: Telling,
 ): Promise<number> {
-  session.pickUp = pickUp(id, telling);
+  session.pickUp = pickUp(id, { out: telling.out ?? '.' });
   const task = await watch(session, path, results, telling);
   return settle(session, task, results, telling);
 }
@@ -65,10 +65,10 @@ export async function settle(
   return 0;
 }
 
-/** The command that goes on where this one ends. */
-function pickUp(id: string, { out = '.' }: Telling): string {
-  const place = out === '-' ? '-' : shellWord(out);
-  return `oriel task ${shellWord(id)} --wait --out ${place}`;
+/** How to go on where this command ends. */
+export function pickUp(id: string, { out }: Pick<Telling, 'out'>): string {
+  const place = out === undefined ? '' : ` --out ${shellWord(out)}`;
+  return `\`oriel task ${shellWord(id)} --wait${place}\` picks it up again`;
 }
 
 function shellWord(text: string): string {

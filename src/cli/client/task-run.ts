@@ -8,7 +8,7 @@ import { usageFailure } from '../usage.ts';
 import { taskFlags, taskResultFlags } from './media-flags.ts';
 import { Results } from './results.ts';
 import { inSession, type Session } from './session.ts';
-import { settle, type Telling, watch } from './task-end.ts';
+import { pickUp, settle, type Telling, watch } from './task-end.ts';
 import { hasEnded, objectAt, readTask, type TaskRecord, taskPath } from './task-record.ts';
 
 /**
@@ -32,7 +32,7 @@ export async function runTask(
     if (callbacks) return showCallbacks(session, `${path}/callbacks`, telling);
     const results =
       telling.out === undefined ? null : new Results(session.client, telling, safeBaseName(id), 1);
-    if (wait) session.pickUp = `oriel task ${id} --wait`;
+    if (wait) session.pickUp = pickUp(id, telling);
     const task = wait
       ? await watch(session, path, results, telling)
       : readTask(await session.client.json(path));
