@@ -1,35 +1,21 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../src/store/credits.ts';
 import type { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from '../oriel.ts';
+import { keepsAssets } from './asset-conformance.ts';
 import { audit, everyTask } from './audit.ts';
+import { delivers } from './delivery-conformance.ts';
+import { code, freshStore } from './fresh.ts';
 import { ledgerProperties } from './ledger-properties.ts';
-import { CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from './records.ts';
+import { BROKEN, CREDIT, completionOf, keyFor, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
-const ERROR = { type: 'service_error', message: 'broken', code: null } as const;
 const ALL_DAYS = { from: '2026-01-01', to: '2026-12-31' };
-
-function code(wanted: string, status: number) {
-  return expect.objectContaining({ name: 'Failure', code: wanted, status });
-}
 
 /** What every driver of the Store must hold. */
 export function conforms(subject: Subject): void {
-  /** A fresh store, closed after the test, and a way to close and open it again. */
-  async function fresh(options: OpenOptions = {}) {
-    const place = temporaryFolder();
-    let store = await subject.open(place, options);
-    onTestFinished(() => store.close());
-    const reopened = async () => {
-      await store.close();
-      store = await subject.open(place, options);
-      return store;
-    };
-    return { store, reopened, place };
-  }
+  const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('accounts', () => {
     it('are found by identifier and by name, and listed in the order of creation', async () => {
@@ -411,7 +397,7 @@ export function conforms(subject: Subject): void {
       expect(await again.reopenTask(task.id)).toMatchObject({ progress: noted.progress });
       await expect(again.noteTask(task.id, null)).rejects.toEqual(state);
       expect(await again.claimTask(task.id)).toMatchObject({ progress: noted.progress });
-      expect(await again.failTask(task.id, ERROR)).toMatchObject({ progress: null });
+      expect(await again.failTask(task.id, BROKEN)).toMatchObject({ progress: null });
       await expect(again.noteTask(task.id, { job: 3 })).rejects.toEqual(state);
       await expect(again.noteTask('task_x', {})).rejects.toEqual(code('task_not_found', 404));
       for (const end of ['complete', 'expire'] as const) {
@@ -434,302 +420,6 @@ export function conforms(subject: Subject): void {
       const { task } = await store.createTask(taskFor(key, { request }));
       const found = await (await reopened()).findTask(account.id, task.id);
       expect(JSON.stringify(found!.request)).toBe(JSON.stringify(request));
-    });
-  });
-
-  describe('assets', () => {
-    it('are recorded with their task, and found by anybody who knows their name', async () => {
-      let now = NOON;
-      const { store, reopened } = await fresh({ now: () => now });
-      const { key } = await owner(store);
-      const [input, mask, output] = [newAsset(), newAsset({ bytes: 0 }), newAsset()];
-      const { task } = await store.createTask(taskFor(key, { assets: [input, mask] }));
-      now += 7;
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ assets: [output] }));
-      const own = { accountId: key.accountId, taskId: task.id };
-      for (const one of [store, await reopened()]) {
-        expect(await one.findAsset(input.id)).toEqual({ ...input, ...own, createdAt: NOON });
-        expect(await one.findAsset(mask.id)).toEqual({ ...mask, ...own, createdAt: NOON });
-        expect(await one.findAsset(output.id)).toEqual({ ...output, ...own, createdAt: NOON + 7 });
-        for (const name of ['', 'x.png', '__proto__']) {
-          expect(await one.findAsset(name)).toBeUndefined();
-        }
-      }
-    });
-
-    it('are recorded with what they belong to, or not at all', async () => {
-      const { store, reopened } = await fresh();
-      const { key } = await owner(store, 10);
-      const asset = newAsset();
-      const poor = taskFor(key, { reservation: 11, assets: [asset] });
-      await expect(store.createTask(poor)).rejects.toEqual(code('insufficient_credits', 402));
-      const idempotency = { key: 'k', fingerprint: 'f' };
-      const { task } = await store.createTask(taskFor(key, { reservation: 1, idempotency }));
-      const same = taskFor(key, { reservation: 1, idempotency, assets: [asset] });
-      expect((await store.createTask(same)).created).toBe(false);
-      const completion = completionOf({ assets: [asset] });
-      await expect(store.completeTask(task.id, completion)).rejects.toEqual(
-        code('task_state', 409),
-      );
-      expect(await store.findAsset(asset.id)).toBeUndefined();
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completion);
-      // A name is given once.
-      const taken = code('asset_exists', 409);
-      const again = await reopened();
-      const twice = taskFor(key, { reservation: 1, assets: [newAsset(), asset] });
-      await expect(again.createTask(twice)).rejects.toEqual(taken);
-      await expect(again.addUpload(key.accountId, asset, 1000)).rejects.toEqual(taken);
-      expect(await again.findAsset(asset.id)).toMatchObject({ taskId: task.id });
-      expect(await again.findAsset(twice.assets[0]!.id)).toBeUndefined();
-      expect(await everyTask(again)).toHaveLength(1);
-      expect(await audit(again)).toEqual([]);
-    });
-
-    it('are forgotten with their task', async () => {
-      const { store, reopened } = await fresh({ now: () => NOON });
-      const { key } = await owner(store);
-      const make = async () => {
-        const assets = [newAsset(), newAsset(), newAsset()];
-        const { task } = await store.createTask(taskFor(key, { assets: assets.slice(0, 2) }));
-        await store.claimTask(task.id);
-        return { id: task.id, assets };
-      };
-      const [gone, open] = [await make(), await make()];
-      await store.completeTask(gone.id, completionOf({ assets: gone.assets.slice(2) }));
-      const upload = await store.addUpload(key.accountId, newAsset(), 1000);
-      const deleted = await store.deleteTasks(NOON + 1);
-      expect(deleted.tasks.map(({ id }) => id)).toEqual([gone.id]);
-      expect(deleted.assets.map(({ id }) => id)).toEqual(gone.assets.map(({ id }) => id));
-      for (const one of [store, await reopened()]) {
-        for (const { id } of gone.assets) expect(await one.findAsset(id)).toBeUndefined();
-        for (const { id } of open.assets.slice(0, 2)) {
-          expect(await one.findAsset(id)).toMatchObject({ taskId: open.id });
-        }
-        expect(await one.findAsset(upload.id)).toEqual(upload);
-      }
-    });
-
-    it('go by the thousand', async () => {
-      const { store, reopened } = await fresh({ now: () => NOON });
-      const { key } = await owner(store, 0);
-      const made: string[] = [];
-      await Promise.all(
-        Array.from({ length: 1500 }, async () => {
-          const assets = Array.from({ length: 10 }, () => newAsset());
-          const { task } = await store.createTask(taskFor(key, { reservation: 0, assets }));
-          await store.expireTask(task.id);
-          made.push(...assets.map(({ id }) => id));
-        }),
-      );
-      const { tasks, assets } = await store.deleteTasks(NOON + 1);
-      expect(tasks).toHaveLength(1500);
-      expect(new Set(assets.map(({ id }) => id))).toEqual(new Set(made));
-      expect(await everyTask(await reopened())).toEqual([]);
-    });
-  });
-
-  describe('uploads', () => {
-    it('have room up to a bound, each account its own', async () => {
-      const { store, reopened } = await fresh();
-      const { account, key } = await owner(store);
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const add = (one: Store, bytes: number, most = 100, id = account.id) =>
-        one.addUpload(id, newAsset({ bytes }), most);
-      const full = expect.objectContaining({ type: 'insufficient_quota', code: 'storage_full' });
-      const upload = await add(store, 60);
-      expect(upload).toMatchObject({ accountId: account.id, taskId: null, bytes: 60 });
-      await expect(add(store, 41)).rejects.toEqual(full);
-      const both = await Promise.allSettled([add(store, 30), add(store, 30)]);
-      expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-      // What belongs to tasks takes none of it.
-      await store.createTask(taskFor(key, { assets: [newAsset({ bytes: 1000 })] }));
-      await add(store, 100, 100, other.id);
-      const again = await reopened();
-      await expect(add(again, 11)).rejects.toEqual(full);
-      await add(again, 10);
-      await add(again, 0);
-      await expect(add(again, 1)).rejects.toEqual(full);
-      await add(again, 1, 101);
-      expect(await again.findAsset(upload.id)).toEqual(upload);
-      await expect(add(again, 1, 100, 'acct_x')).rejects.toEqual(code('account_not_found', 404));
-    });
-
-    it('made before a time are forgotten, and their room is free again', async () => {
-      let now = NOON;
-      const { store, reopened } = await fresh({ now: () => now });
-      const { account, key } = await owner(store);
-      const add = (bytes: number) => store.addUpload(account.id, newAsset({ bytes }), 100);
-      const early = await add(40);
-      now += 1;
-      const late = await add(50);
-      now -= 1;
-      const setBack = await add(10);
-      const input = newAsset();
-      await store.createTask(taskFor(key, { assets: [input] }));
-      expect(await store.deleteUploads(NOON)).toEqual([]);
-      expect(await store.deleteUploads(NOON + 1)).toEqual([early, setBack]);
-      expect(await store.deleteUploads(NOON + 1)).toEqual([]);
-      await add(50);
-      for (const one of [store, await reopened()]) {
-        expect(await one.findAsset(early.id)).toBeUndefined();
-        expect(await one.findAsset(late.id)).toEqual(late);
-        expect(await one.findAsset(input.id)).toBeDefined();
-      }
-    });
-  });
-
-  describe('deliveries', () => {
-    const callbackUrl = 'https://example.com/told?who=ada';
-    const attempt = { at: NOON, status: 500, error: 'no', milliseconds: 12 };
-
-    it('are recorded with every end of a task that wants one', async () => {
-      let now = NOON;
-      const { store, reopened } = await fresh({ now: () => now });
-      const { account, key } = await owner(store);
-      const make = async (change: object = {}) => {
-        const { id } = (await store.createTask(taskFor(key, { callbackUrl, ...change }))).task;
-        await store.claimTask(id);
-        return id;
-      };
-      const ends = [await make(), await make(), await make()];
-      const silent = await make({ callbackUrl: null });
-      expect(await store.listDeliveries(account.id, ends[0]!)).toEqual([]);
-      expect(await store.openDeliveries()).toEqual([]);
-      now += 3;
-      await store.completeTask(ends[0]!, completionOf());
-      await store.failTask(ends[1]!, ERROR);
-      await store.expireTask(ends[2]!);
-      await store.completeTask(silent, completionOf());
-      const again = await reopened();
-      for (const taskId of ends) {
-        expect(await again.listDeliveries(account.id, taskId)).toEqual([
-          {
-            id: expect.stringMatching(/^msg_[0-9A-Za-z]{17,}$/),
-            accountId: account.id,
-            taskId,
-            url: callbackUrl,
-            status: 'pending',
-            attempts: [],
-            nextAt: NOON + 3,
-            createdAt: NOON + 3,
-          },
-        ]);
-      }
-      expect(await again.listDeliveries(account.id, silent)).toEqual([]);
-      const open = await again.openDeliveries();
-      expect(open.map(({ taskId }) => taskId)).toEqual(ends);
-      expect(new Set(open.map(({ id }) => id)).size).toBe(3);
-      expect(await audit(again)).toEqual([]);
-    });
-
-    it('come once with an end that comes once', async () => {
-      const { store } = await fresh();
-      const { account, key } = await owner(store);
-      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.claimTask(task.id);
-      await Promise.allSettled([
-        store.completeTask(task.id, completionOf()),
-        store.failTask(task.id, ERROR),
-        store.expireTask(task.id),
-      ]);
-      await expect(store.expireTask(task.id)).rejects.toEqual(code('task_state', 409));
-      expect(await store.listDeliveries(account.id, task.id)).toHaveLength(1);
-      expect(await store.openDeliveries()).toHaveLength(1);
-    });
-
-    it('are told to their own account alone', async () => {
-      const { store } = await fresh();
-      const { key } = await owner(store);
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.expireTask(task.id);
-      expect(await store.listDeliveries(other.id, task.id)).toBeUndefined();
-      expect(await store.listDeliveries(key.accountId, 'task_x')).toBeUndefined();
-    });
-
-    it('are tried until they are delivered or given up, and then no more', async () => {
-      const { store, reopened } = await fresh({ now: () => NOON });
-      const { account, key } = await owner(store);
-      const end = async () => {
-        const { id } = (await store.createTask(taskFor(key, { callbackUrl }))).task;
-        await store.expireTask(id);
-        return (await store.listDeliveries(account.id, id))![0]!;
-      };
-      const [told, given, waiting] = [await end(), await end(), await end()];
-      const later = { status: 'pending', nextAt: NOON + 60_000 } as const;
-      expect(await store.recordAttempt(told.id, attempt, later)).toEqual({
-        ...told,
-        attempts: [attempt],
-        nextAt: NOON + 60_000,
-      });
-      const soon = { status: 'pending', nextAt: NOON + 5 } as const;
-      await store.recordAttempt(given.id, attempt, soon);
-      const open = async (one: Store) => (await one.openDeliveries()).map(({ id }) => id);
-      expect(await open(store)).toEqual([waiting.id, given.id, told.id]);
-      const success = { at: NOON + 1, status: 204, error: null, milliseconds: 3 };
-      const delivered = await store.recordAttempt(told.id, success, { status: 'delivered' });
-      await store.recordAttempt(given.id, { ...attempt, status: null }, { status: 'failed' });
-      const again = await reopened();
-      expect(await again.listDeliveries(account.id, told.taskId)).toEqual([delivered]);
-      expect(delivered).toMatchObject({
-        status: 'delivered',
-        attempts: [attempt, success],
-        nextAt: null,
-      });
-      expect(await again.listDeliveries(account.id, given.taskId)).toMatchObject([
-        { status: 'failed', nextAt: null, attempts: [attempt, { status: null }] },
-      ]);
-      expect(await open(again)).toEqual([waiting.id]);
-      const ended = code('delivery_state', 409);
-      await expect(again.recordAttempt(told.id, attempt, later)).rejects.toEqual(ended);
-      await expect(again.recordAttempt(given.id, attempt, later)).rejects.toEqual(ended);
-      const unknown = again.recordAttempt('msg_x', attempt, later);
-      await expect(unknown).rejects.toEqual(code('delivery_not_found', 404));
-      expect(await audit(again)).toEqual([]);
-    });
-
-    it('remember the last tries of many', async () => {
-      const { store, reopened } = await fresh();
-      const { account, key } = await owner(store);
-      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.expireTask(task.id);
-      const [delivery] = await store.openDeliveries();
-      for (let at = 1; at <= 53; at += 1) {
-        const outcome = { status: 'pending', nextAt: at } as const;
-        await store.recordAttempt(delivery!.id, { ...attempt, at }, outcome);
-      }
-      const [told] = (await (await reopened()).listDeliveries(account.id, task.id))!;
-      expect(told!.attempts.map(({ at }) => at)).toEqual(
-        Array.from({ length: 50 }, (_, n) => n + 4),
-      );
-    });
-
-    it('keep their task until they end', async () => {
-      const { store, reopened } = await fresh({ now: () => NOON });
-      const { account, key } = await owner(store);
-      const asset = newAsset();
-      const { task } = await store.createTask(taskFor(key, { callbackUrl, assets: [asset] }));
-      await store.expireTask(task.id);
-      const [delivery] = await store.openDeliveries();
-      expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
-      const again = await reopened();
-      expect(await again.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
-      expect(await again.findAsset(asset.id)).toBeDefined();
-      await again.recordAttempt(delivery!.id, attempt, { status: 'failed' });
-      expect(await again.deleteTasks(Infinity)).toMatchObject({
-        tasks: [{ id: task.id }],
-        assets: [{ id: asset.id }],
-      });
-      const gone = { status: 'pending', nextAt: 1 } as const;
-      for (const one of [again, await reopened()]) {
-        expect(await one.listDeliveries(account.id, task.id)).toBeUndefined();
-        await expect(one.recordAttempt(delivery!.id, attempt, gone)).rejects.toEqual(
-          code('delivery_not_found', 404),
-        );
-        expect(await audit(one)).toEqual([]);
-      }
     });
   });
 
@@ -1008,5 +698,7 @@ export function conforms(subject: Subject): void {
     await store.close();
   });
 
+  keepsAssets(subject);
+  delivers(subject);
   ledgerProperties(subject);
 }
