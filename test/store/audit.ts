@@ -58,6 +58,7 @@ export async function audit(store: Store, holds: readonly Hold[] = []): Promise<
       faults.push(...taskFaults(tasks, ledger));
     }
     check((await store.findAccount(account.name))?.id, id, `${id} by its name`);
+    faults.push(...(await deliveryFaults(store, tasks)));
   }
   const tasks = await everyTask(store);
   const statistics = store.statistics();
@@ -72,6 +73,15 @@ export async function audit(store: Store, holds: readonly Hold[] = []): Promise<
   const open = tasks.filter(({ status }) => !isTerminal(status)).map(({ id }) => id);
   const told = (await store.openTasks()).map(({ id }) => id);
   check(told.join(), open.reverse().join(), 'open tasks');
+  const known = new Set(tasks.map(({ id }) => id));
+  let due = -Infinity;
+  for (const { id, taskId, status, nextAt } of await store.openDeliveries()) {
+    check(status, 'pending', `${id}: among the open deliveries`);
+    if (!known.has(taskId)) faults.push(`${id}: its task ${taskId} is gone`);
+    if (nextAt === null || nextAt < due)
+      faults.push(`${id}: due at ${nextAt}, after one at ${due}`);
+    due = nextAt ?? due;
+  }
   return faults;
 }
 
@@ -97,6 +107,29 @@ function taskFaults(tasks: readonly Task[], ledger: readonly LedgerEntry[]): str
   }
   for (const { id, reserved, charged } of tasks) {
     if (reserved + charged > 0 && !entries.has(id)) faults.push(`${id}: not in the ledger`);
+  }
+  return faults;
+}
+
+/** Each end of a task that wants to be told is told by one delivery, and nothing else is. */
+async function deliveryFaults(store: Store, tasks: readonly Task[]): Promise<string[]> {
+  const faults: string[] = [];
+  const open = new Set((await store.openDeliveries()).map(({ id }) => id));
+  for (const { id, accountId, status, callbackUrl, updatedAt } of tasks) {
+    const deliveries = (await store.listDeliveries(accountId, id)) ?? [];
+    const expected = callbackUrl !== null && isTerminal(status) ? 1 : 0;
+    if (deliveries.length !== expected) faults.push(`${id}: ${deliveries.length} deliveries`);
+    for (const delivery of deliveries) {
+      const { taskId, url, createdAt, attempts, nextAt } = delivery;
+      if (taskId !== id || delivery.accountId !== accountId || url !== callbackUrl) {
+        faults.push(`${delivery.id}: ${JSON.stringify(delivery)} of ${id}`);
+      }
+      if (createdAt !== updatedAt) faults.push(`${delivery.id}: of ${createdAt}, ${updatedAt}`);
+      const isOpen = delivery.status === 'pending';
+      if (isOpen !== (nextAt !== null)) faults.push(`${delivery.id}: next at ${nextAt}`);
+      if (isOpen !== open.has(delivery.id)) faults.push(`${delivery.id}: open or not`);
+      if (!isOpen && attempts.length === 0) faults.push(`${delivery.id}: ended without a try`);
+    }
   }
   return faults;
 }

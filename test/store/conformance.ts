@@ -1,34 +1,21 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../src/store/credits.ts';
 import type { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from '../oriel.ts';
+import { keepsAssets } from './asset-conformance.ts';
 import { audit, everyTask } from './audit.ts';
+import { delivers } from './delivery-conformance.ts';
+import { code, freshStore } from './fresh.ts';
 import { ledgerProperties } from './ledger-properties.ts';
-import { CREDIT, completionOf, keyFor, owner, taskFor } from './records.ts';
+import { BROKEN, CREDIT, completionOf, keyFor, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
 const ALL_DAYS = { from: '2026-01-01', to: '2026-12-31' };
 
-function code(wanted: string, status: number) {
-  return expect.objectContaining({ name: 'Failure', code: wanted, status });
-}
-
 /** What every driver of the Store must hold. */
 export function conforms(subject: Subject): void {
-  /** A fresh store, closed after the test, and a way to close and open it again. */
-  async function fresh(options: OpenOptions = {}) {
-    const place = temporaryFolder();
-    let store = await subject.open(place, options);
-    onTestFinished(() => store.close());
-    const reopened = async () => {
-      await store.close();
-      store = await subject.open(place, options);
-      return store;
-    };
-    return { store, reopened, place };
-  }
+  const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('accounts', () => {
     it('are found by identifier and by name, and listed in the order of creation', async () => {
@@ -391,6 +378,39 @@ export function conforms(subject: Subject): void {
       }
     });
 
+    it('note what must not be lost, until they end', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key));
+      expect(task.progress).toBeNull();
+      const state = code('task_state', 409);
+      await expect(store.noteTask(task.id, { job: 1 })).rejects.toEqual(state);
+      await store.claimTask(task.id);
+      now += 5;
+      await store.noteTask(task.id, { job: 1 });
+      const noted = await store.noteTask(task.id, { job: 2, route: 'a' });
+      expect(noted).toMatchObject({ status: 'processing', attempts: 1, updatedAt: NOON + 5 });
+      const again = await reopened();
+      expect(await again.findTask(account.id, task.id)).toEqual(noted);
+      expect(noted.progress).toEqual({ job: 2, route: 'a' });
+      expect(await again.reopenTask(task.id)).toMatchObject({ progress: noted.progress });
+      await expect(again.noteTask(task.id, null)).rejects.toEqual(state);
+      expect(await again.claimTask(task.id)).toMatchObject({ progress: noted.progress });
+      expect(await again.failTask(task.id, BROKEN)).toMatchObject({ progress: null });
+      await expect(again.noteTask(task.id, { job: 3 })).rejects.toEqual(state);
+      await expect(again.noteTask('task_x', {})).rejects.toEqual(code('task_not_found', 404));
+      for (const end of ['complete', 'expire'] as const) {
+        const { id } = (await again.createTask(taskFor(key))).task;
+        await again.claimTask(id);
+        await again.noteTask(id, { job: 4 });
+        const ended = await (end === 'expire'
+          ? again.expireTask(id)
+          : again.completeTask(id, completionOf()));
+        expect(ended.progress).toBeNull();
+      }
+    });
+
     it('keep what was asked for as it came', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
@@ -678,5 +698,7 @@ export function conforms(subject: Subject): void {
     await store.close();
   });
 
+  keepsAssets(subject);
+  delivers(subject);
   ledgerProperties(subject);
 }

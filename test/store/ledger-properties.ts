@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Account, ApiKey } from '../../src/store/account.ts';
+import type { Delivery } from '../../src/store/delivery.ts';
 import type { Hold, Store } from '../../src/store/store.ts';
 import { isTerminal, type Task } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { audit, everyTask } from './audit.ts';
-import { completionOf, keyFor, taskFor } from './records.ts';
+import { keyFor, newAsset, taskFor } from './records.ts';
 import type { Subject } from './subject.ts';
 
 const VERBS = [
@@ -17,6 +18,11 @@ const VERBS = [
   'claim',
   'complete',
   'complete',
+  'note',
+  'upload',
+  'deliver',
+  'deliver',
+  'forget uploads',
   'fail',
   'expire',
   'reopen',
@@ -55,7 +61,18 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 
 /** What may go wrong by the rules; anything else is a defect. */
-const REFUSALS = ['insufficient_credits', 'key_budget_exceeded', 'task_state', 'task_not_found'];
+const REFUSALS = [
+  'insufficient_credits',
+  'key_budget_exceeded',
+  'task_state',
+  'task_not_found',
+  'storage_full',
+  'delivery_state',
+  'delivery_not_found',
+];
+
+/** Bytes that uploads of one account may have. */
+const ROOM = 100;
 
 /** A store under random use, beside what its user knows of it. */
 class Trial {
@@ -72,6 +89,12 @@ class Trial {
   #asked = 0;
   /** Acknowledged ends of tasks: they never change. */
   readonly #ended = new Map<string, Task>();
+  /** Acknowledged assets, and the task of each; null for uploads. */
+  readonly #assets = new Map<string, string | null>();
+  /** Acknowledged ends of deliveries: they never change. */
+  readonly #delivered = new Map<string, Delivery>();
+  /** Deleted tasks that had a delivery, which must have ended. */
+  readonly #told = new Set<string>();
   #deleting = false;
   readonly #deleted = new Set<string>();
 
@@ -134,10 +157,20 @@ class Trial {
     this.#holds = [];
     await this.#open();
     // What was asked for but not acknowledged may have happened all the same.
-    this.#tasks = (await everyTask(this.#store)).map(({ id }) => id);
+    const tasks = await everyTask(this.#store);
+    this.#tasks = tasks.map(({ id }) => id);
+    for (const { id, accountId } of tasks) {
+      const [delivery] = (await this.#store.listDeliveries(accountId, id))!;
+      if (delivery && delivery.status !== 'pending') this.#delivered.set(id, delivery);
+    }
     if (this.#deleting) {
       for (const id of this.#ended.keys()) {
         if (!this.#tasks.includes(id)) this.#ended.delete(id);
+      }
+      for (const [id, taskId] of this.#assets) {
+        const isKept =
+          taskId === null ? await this.#store.findAsset(id) : this.#tasks.includes(taskId);
+        if (!isKept) this.#assets.delete(id);
       }
     }
     this.#deleting = false;
@@ -154,6 +187,19 @@ class Trial {
     for (const id of this.#deleted) expect(tasks.has(id)).toBe(false);
     for (const [id, ended] of this.#ended) {
       if (!this.#deleted.has(id)) expect(tasks.get(id)).toEqual(ended);
+    }
+    for (const task of tasks.values()) {
+      if (isTerminal(task.status)) expect(task.progress).toBeNull();
+    }
+    for (const [id, taskId] of this.#assets) {
+      const asset = await this.#store.findAsset(id);
+      if (taskId !== null && !tasks.has(taskId)) expect(asset).toBeUndefined();
+      else expect(asset).toMatchObject({ id, taskId });
+    }
+    for (const id of this.#told) expect(this.#delivered.has(id)).toBe(true);
+    for (const [taskId, delivery] of this.#delivered) {
+      const told = await this.#store.listDeliveries(delivery.accountId, taskId);
+      expect(told).toEqual(tasks.has(taskId) ? [delivery] : undefined);
     }
   }
 
@@ -173,8 +219,14 @@ class Trial {
         return;
       }
       case 'create': {
-        const { task } = await store.createTask(taskFor(key, { reservation: amount }));
-        if (store === this.#store) this.#tasks.push(task.id);
+        const assets = amount % 3 === 0 ? [newAsset(), newAsset()] : [];
+        const callbackUrl = amount % 2 === 0 ? 'https://example.com/told' : null;
+        const { task } = await store.createTask(
+          taskFor(key, { reservation: amount, assets, callbackUrl }),
+        );
+        if (store !== this.#store) return;
+        this.#tasks.push(task.id);
+        for (const asset of assets) this.#assets.set(asset.id, task.id);
         return;
       }
       case 'claim': {
@@ -182,12 +234,48 @@ class Trial {
         return;
       }
       case 'complete': {
-        const completion = completionOf({
-          result: { which },
-          charge: amount >> 1,
-          counts: { outputs: 1 },
-        });
-        return this.#noteEnd(store, await store.completeTask(id, completion));
+        const assets = amount % 2 === 0 ? [newAsset()] : [];
+        const counts = { outputs: 1 };
+        const completion = { result: { which }, charge: amount >> 1, counts, assets };
+        this.#noteEnd(store, await store.completeTask(id, completion));
+        if (store === this.#store) for (const asset of assets) this.#assets.set(asset.id, id);
+        return;
+      }
+      case 'note': {
+        const progress = { job: amount };
+        expect(await store.noteTask(id, progress)).toMatchObject({ progress });
+        return;
+      }
+      case 'upload': {
+        const asset = newAsset({ bytes: amount });
+        await store.addUpload(key.accountId, asset, ROOM);
+        if (store === this.#store) this.#assets.set(asset.id, null);
+        return;
+      }
+      case 'forget uploads': {
+        this.#deleting = true;
+        const forgotten = await store.deleteUploads(this.#now - amount * 600_000);
+        if (store !== this.#store) return;
+        for (const asset of forgotten) {
+          expect(asset.taskId).toBeNull();
+          expect(await store.findAsset(asset.id)).toBeUndefined();
+          this.#assets.delete(asset.id);
+        }
+        return;
+      }
+      case 'deliver': {
+        const open = await store.openDeliveries();
+        const delivery = open[which % (open.length || 1)];
+        const outcome =
+          amount % 3 === 0
+            ? ({ status: 'pending', nextAt: this.#now + amount } as const)
+            : ({ status: amount % 3 === 1 ? 'delivered' : 'failed' } as const);
+        const attempt = { at: this.#now, status: null, error: 'x', milliseconds: amount };
+        const tried = await store.recordAttempt(delivery?.id ?? 'msg_none', attempt, outcome);
+        if (store === this.#store && tried.status !== 'pending') {
+          this.#delivered.set(tried.taskId, tried);
+        }
+        return;
       }
       case 'fail': {
         const error = { type: 'billable_error', message: 'x', code: null } as const;
@@ -228,6 +316,17 @@ class Trial {
         for (const task of deleted.tasks) {
           expect(isTerminal(task.status)).toBe(true);
           this.#deleted.add(task.id);
+          if (task.callbackUrl !== null) this.#told.add(task.id);
+        }
+        const ids = new Set(deleted.tasks.map((task) => task.id));
+        const gone = [...this.#assets].filter(([, taskId]) => taskId !== null && ids.has(taskId));
+        // What a crash has kept of unacknowledged verbs may be more than is known.
+        expect(deleted.assets.map((asset) => asset.id)).toEqual(
+          expect.arrayContaining(gone.map(([asset]) => asset)),
+        );
+        for (const asset of deleted.assets) {
+          expect(ids.has(asset.taskId!)).toBe(true);
+          expect(await store.findAsset(asset.id)).toBeUndefined();
         }
         const left = new Set((await everyTask(store)).map((task) => task.id));
         this.#tasks = this.#tasks.filter((task) => left.has(task));

@@ -6,6 +6,9 @@ import type { Completion, NewKey, NewTask, Store } from '../../src/store/store.t
 /** Micro-credits in a credit. */
 export const CREDIT = 1_000_000;
 
+/** What ends a task that broke. */
+export const BROKEN = { type: 'service_error', message: 'broken', code: null } as const;
+
 export function keyFor(account: Account, change: Partial<NewKey> = {}): NewKey {
   return {
     accountId: account.id,

@@ -15,7 +15,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
-import { completionOf, owner, taskFor } from '../records.ts';
+import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
 import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
@@ -26,6 +26,9 @@ const journalLimit = 3000;
 interface Known {
   readonly made: string[];
   readonly ended: string[];
+  readonly assets: string[];
+  /** Tasks whose callback has been delivered. */
+  readonly delivered: string[];
 }
 
 /** Uses a store until several checkpoints have been made. */
@@ -33,11 +36,22 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
   const account = await store.findAccount('owner');
   const [key] = account ? await store.listKeys(account.id) : [(await owner(store, 1_000_000)).key];
   for (let round = 0; round < rounds; round += 1) {
-    const { task } = await store.createTask(taskFor(key!, { reservation: 3 }));
+    const [input, output] = [newAsset(), newAsset()];
+    const callbackUrl = 'https://example.com/told';
+    const { task } = await store.createTask(
+      taskFor(key!, { reservation: 3, callbackUrl, assets: [input] }),
+    );
     known.made.push(task.id);
+    known.assets.push(input.id);
     await store.claimTask(task.id);
-    await store.completeTask(task.id, completionOf({ result: { round }, charge: 2 }));
+    const completion = completionOf({ result: { round }, charge: 2, assets: [output] });
+    await store.completeTask(task.id, completion);
     known.ended.push(task.id);
+    known.assets.push(output.id);
+    const [delivery] = (await store.listDeliveries(task.accountId, task.id))!;
+    const attempt = { at: round, status: 204, error: null, milliseconds: 1 };
+    await store.recordAttempt(delivery!.id, attempt, { status: 'delivered' });
+    known.delivered.push(task.id);
     await store.settle(
       { accountId: key!.accountId, keyId: key!.id },
       { model: 'm', counts: {}, charge: 1 },
@@ -51,17 +65,24 @@ async function useUntil(store: Store, known: Known, happened: () => boolean): Pr
   expect(happened()).toBe(true);
 }
 
-async function expectKnown(store: Store, { made, ended }: Known): Promise<void> {
+async function expectKnown(store: Store, { made, ended, assets, delivered }: Known): Promise<void> {
   const tasks = new Map((await everyTask(store)).map((task) => [task.id, task]));
   expect(made.filter((id) => !tasks.has(id))).toEqual([]);
   expect(ended.filter((id) => tasks.get(id)?.status !== 'completed')).toEqual([]);
+  for (const id of assets) expect(await store.findAsset(id)).toMatchObject({ id });
+  const open = new Set((await store.openDeliveries()).map(({ taskId }) => taskId));
+  expect(delivered.filter((id) => open.has(id))).toEqual([]);
   expect(await audit(store)).toEqual([]);
+}
+
+function nothing(): Known {
+  return { made: [], ended: [], assets: [], delivered: [] };
 }
 
 /** A directory with a checkpoint, closed. */
 async function checkpointed() {
   const directory = temporaryFolder();
-  const known: Known = { made: [], ended: [] };
+  const known = nothing();
   const store = await openStore({ directory, journalLimit });
   await use(store, known);
   await store.close();
@@ -95,13 +116,13 @@ describe('a checkpoint', () => {
   it('is right whenever the machine dies', async () => {
     const directory = temporaryFolder();
     const copies: { copy: string; known: Known; after: string }[] = [];
-    const known: Known = { made: [], ended: [] };
+    const known = nothing();
     let under = false;
     const files = hookedFiles((operation, path) => {
       if (!under) return;
       copies.push({
         copy: copyOfCrashed(directory),
-        known: { made: [...known.made], ended: [...known.ended] },
+        known: structuredClone(known),
         after: `${operation} ${path.slice(directory.length + 1)}`,
       });
     }, true);
@@ -139,11 +160,12 @@ describe('a checkpoint', () => {
         'writeFile shards/X-N.N.json.new',
       ].sort(),
     );
+    console.log('COPIES', copies.length, copies.map(c=>c.after.split(' ')[0]).join(' '));
     for (const [at, { copy, known: then }] of copies.entries()) {
       const crashed = await openStore({ directory: copy, journalLimit });
       await expectKnown(crashed, then);
       // And it goes on from there, through further checkpoints.
-      const more: Known = { made: [...then.made], ended: [...then.ended] };
+      const more = structuredClone(then);
       if (at % 4 === 0) await use(crashed, more, 4);
       await crashed.close();
       const again = await openStore({ directory: copy, journalLimit });
@@ -167,7 +189,7 @@ describe('a checkpoint', () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
-    const known: Known = { made: [], ended: [] };
+    const known = nothing();
     const store = await openStore({
       directory,
       journalLimit,
@@ -203,7 +225,7 @@ describe('a checkpoint', () => {
   it('holds nothing that is not on disk in the journal', async () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
-    const known: Known = { made: [], ended: [] };
+    const known = nothing();
     const store = await openStore({
       directory,
       journalLimit,
@@ -213,13 +235,17 @@ describe('a checkpoint', () => {
     // Every third write fails, where there is a checkpoint only after that has gone through the ledger.
     let writes = 0;
     let ledgers = 0;
+    let isUnderWay = false;
     disk.hook = async (operation, path) => {
-      if (operation === 'writeFile' && path.includes('ledger')) ledgers += 1;
+      if (operation === 'rename' && path.endsWith('.journal')) isUnderWay = true;
+      if (operation === 'writeFile' && path.includes('ledger')) {
+        ledgers += 1;
+        isUnderWay = false;
+      }
       if (operation !== 'write') return;
       writes += 1;
       if (writes % 3 > 0) return;
-      const before = ledgers;
-      for (let turn = 0; turn < 3000 && ledgers === before; turn += 1) await setImmediate();
+      while (isUnderWay) await setImmediate();
       throw systemError('EIO');
     };
     const account = await store.findAccount('owner');
@@ -274,7 +300,7 @@ describe('a checkpoint', () => {
     const mask = process.umask(0);
     try {
       const store = await openStore({ directory, journalLimit });
-      await use(store, { made: [], ended: [] });
+      await use(store, nothing());
       const modes = (names: string[]) =>
         new Set(names.map((name) => (statSync(join(directory, name)).mode & 0o777).toString(8)));
       expect(modes(['', 'journal', 'shards', '..'])).toEqual(new Set(['700']));
@@ -361,7 +387,7 @@ describe('a damaged store', () => {
       if (operation === 'rename' && path.includes('shards')) throw systemError('ENOSPC');
     });
     const store = await openStore({ directory, journalLimit, files });
-    await use(store, { made: [], ended: [] }, 30);
+    await use(store, nothing(), 30);
     await store.close();
     const journals = filesLike(directory, /^journal/);
     expect(journals.length).toBeGreaterThan(2);

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
-import { owner, taskFor } from '../records.ts';
+import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
 import { gate, type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
@@ -63,6 +63,43 @@ describe('a disk that fails', () => {
       await copy.close();
     },
   );
+
+  it('takes no room for uploads, and keeps deliveries with what ended', async () => {
+    const { disk, store, key, account } = await onDisk();
+    const callbackUrl = 'https://example.com/told';
+    const [input, output] = [newAsset(), newAsset()];
+    const { task } = await store.createTask(taskFor(key, { callbackUrl, reservation: 1 }));
+    await store.claimTask(task.id);
+    disk.hook = failing('write');
+    const tries = await Promise.allSettled([
+      store.addUpload(account.id, newAsset({ bytes: 60 }), 100),
+      store.createTask(taskFor(key, { reservation: 1, assets: [input] })),
+      store.noteTask(task.id, { job: 1 }),
+      store.completeTask(task.id, completionOf({ assets: [output] })),
+    ]);
+    for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
+    disk.hook = () => {};
+    expect(await store.findTask(account.id, task.id)).toMatchObject({
+      status: 'processing',
+      progress: null,
+    });
+    expect(await store.openDeliveries()).toEqual([]);
+    for (const { id } of [input, output]) expect(await store.findAsset(id)).toBeUndefined();
+    await store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
+    await store.completeTask(task.id, completionOf({ assets: [output] }));
+    const [delivery] = await store.openDeliveries();
+
+    disk.hook = failing('write');
+    const attempt = { at: 1, status: 204, error: null, milliseconds: 1 };
+    const tried = store.recordAttempt(delivery!.id, attempt, { status: 'delivered' });
+    await expect(tried).rejects.toEqual(unavailable);
+    await expect(store.deleteUploads(Infinity)).rejects.toEqual(unavailable);
+    disk.hook = () => {};
+    expect(await store.openDeliveries()).toEqual([delivery]);
+    const full = store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
+    await expect(full).rejects.toMatchObject({ code: 'storage_full' });
+    expect(await audit(store)).toEqual([]);
+  });
 
   it('rejects what was computed upon what failed, and takes what comes later', async () => {
     const { disk, store, key, account } = await onDisk();
@@ -188,6 +225,44 @@ describe('a disk that is slow', () => {
     const after = await store.findKey(key.hash);
     expect(after!.key.revokedAt).not.toBeNull();
     expect(after!.account.granted).toBe(105);
+  });
+
+  it('holds up nobody who asks for an asset', async () => {
+    const { store, account, key, go, reached, disk } = await stopped();
+    const { hook } = disk;
+    disk.hook = () => {};
+    const known = await store.addUpload(account.id, newAsset(), 1000);
+    disk.hook = hook;
+    const [input, upload] = [newAsset(), newAsset()];
+    const made = store.createTask(taskFor(key, { reservation: 1, assets: [input] }));
+    await reached.passed;
+    const added = store.addUpload(account.id, upload, 1000);
+    expect(await store.findAsset(known.id)).toEqual(known);
+    // Nor is one told of that a crash would take back.
+    for (const { id } of [input, upload]) expect(await store.findAsset(id)).toBeUndefined();
+    go.open();
+    expect(await made).toMatchObject({ created: true });
+    expect(await store.findAsset(input.id)).toMatchObject(input);
+    const recorded = await added;
+    expect(await store.findAsset(upload.id)).toEqual(recorded);
+  });
+
+  it('tells of no delivery before it is there', async () => {
+    const { store, account, key, go, reached, disk } = await stopped();
+    const { hook } = disk;
+    disk.hook = () => {};
+    const callbackUrl = 'https://example.com/told';
+    const { task } = await store.createTask(taskFor(key, { reservation: 1, callbackUrl }));
+    disk.hook = hook;
+    const ended = store.expireTask(task.id);
+    await reached.passed;
+    const open = store.openDeliveries();
+    const listed = store.listDeliveries(account.id, task.id);
+    for (const read of [open, listed]) expect(await isPending(read)).toBe(true);
+    go.open();
+    await ended;
+    expect(await open).toEqual(await listed);
+    expect(await open).toMatchObject([{ taskId: task.id, status: 'pending' }]);
   });
 
   it('holds up only those who read what is being written', async () => {

@@ -41,13 +41,20 @@ describe('kill -9', () => {
         known.set(verb, [...(known.get(verb) ?? []), what]);
       }
       const store = await openStore({ directory });
-      const states = new Map((await everyTask(store)).map(({ id, status }) => [id, status]));
+      const tasks = await everyTask(store);
+      const states = new Map(tasks.map(({ id, status }) => [id, status]));
       const lost = (known.get('made') ?? []).filter((id) => !states.has(id));
       expect(lost).toEqual([]);
       for (const state of ['completed', 'failed']) {
         expect((known.get(state) ?? []).filter((id) => states.get(id) !== state)).toEqual([]);
       }
       for (const hash of known.get('key') ?? []) expect(await store.findKey(hash)).toBeDefined();
+      for (const id of known.get('asset') ?? []) expect(await store.findAsset(id)).toBeDefined();
+      const delivered = new Set(known.get('delivered'));
+      for (const { id, accountId } of tasks.filter((task) => delivered.has(task.id))) {
+        const told = await store.listDeliveries(accountId, id);
+        expect(told).toMatchObject([{ status: 'delivered', attempts: [{ status: 204 }] }]);
+      }
       const { granted } = store.statistics().credits;
       expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
       expect(await audit(store)).toEqual([]);

@@ -1,4 +1,5 @@
 // Uses a store until it is killed, and prints each thing once it is acknowledged.
+import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { openStore } from '../../../dist/src/store/lowdb/open.js';
 
@@ -30,27 +31,48 @@ const task = {
   model: 'some-image-model',
   request: { prompt: 'a harbour at dawn' },
   deadline: 4_000_000_000_000,
-  callbackUrl: null,
-  assets: [],
   idempotency: null,
 };
 
+const newAsset = () => ({
+  id: `${randomBytes(32).toString('base64url')}.png`,
+  mediaType: 'image/png',
+  bytes: 5,
+});
+
 async function work(worker) {
   for (let turn = worker; ; turn += 1) {
-    const { id } = (await store.createTask({ ...task, reservation: turn % 5 })).task;
+    const assets = [newAsset()];
+    const callbackUrl = turn % 2 === 0 ? 'https://example.com/told' : null;
+    const reservation = turn % 5;
+    const { id } = (await store.createTask({ ...task, reservation, assets, callbackUrl })).task;
     say(`made ${id}`);
+    say(`asset ${assets[0].id}`);
     if (turn % 4 === 0) continue;
     await store.claimTask(id);
+    await store.noteTask(id, { turn });
     if (turn % 4 === 1) {
       await store.failTask(id, { type: 'timeout', message: 'x', code: null });
       say(`failed ${id}`);
     } else {
-      await store.completeTask(id, { result: { turn }, charge: turn % 3, counts: {}, assets: [] });
+      const results = [newAsset()];
+      const completion = { result: { turn }, charge: turn % 3, counts: {}, assets: results };
+      await store.completeTask(id, completion);
+      say(`asset ${results[0].id}`);
       say(`completed ${id}`);
+    }
+    const [delivery] = (await store.listDeliveries(account.id, id)) ?? [];
+    if (delivery) {
+      const attempt = { at: 1, status: 204, error: null, milliseconds: 1 };
+      await store.recordAttempt(delivery.id, attempt, { status: 'delivered' });
+      say(`delivered ${id}`);
     }
     const hold = await store.hold(account.id, key.id, 2);
     await store.settle(hold, { model: 'm', counts: { outputTokens: 1 }, charge: 1 });
     if (turn % 10 === 0) {
+      const upload = newAsset();
+      await store.addUpload(account.id, upload, Infinity);
+      say(`asset ${upload.id}`);
       await store.grant(account.id, 3);
       say('granted 3');
     }

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { audit, everyTask } from './audit.ts';
+import { code, freshStore } from './fresh.ts';
+import { completionOf, newAsset, owner, taskFor } from './records.ts';
+import type { OpenOptions, Subject } from './subject.ts';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+
+/** What every driver holds of assets and uploads. */
+export function keepsAssets(subject: Subject): void {
+  const fresh = (options?: OpenOptions) => freshStore(subject, options);
+
+  describe('assets', () => {
+    it('are recorded with their task, and found by anybody who knows their name', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { key } = await owner(store);
+      const [input, mask, output] = [newAsset(), newAsset({ bytes: 0 }), newAsset()];
+      const { task } = await store.createTask(taskFor(key, { assets: [input, mask] }));
+      now += 7;
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, completionOf({ assets: [output] }));
+      const own = { accountId: key.accountId, taskId: task.id };
+      for (const one of [store, await reopened()]) {
+        expect(await one.findAsset(input.id)).toEqual({ ...input, ...own, createdAt: NOON });
+        expect(await one.findAsset(mask.id)).toEqual({ ...mask, ...own, createdAt: NOON });
+        expect(await one.findAsset(output.id)).toEqual({ ...output, ...own, createdAt: NOON + 7 });
+        for (const name of ['', 'x.png', '__proto__']) {
+          expect(await one.findAsset(name)).toBeUndefined();
+        }
+      }
+    });
+
+    it('are recorded with what they belong to, or not at all', async () => {
+      const { store, reopened } = await fresh();
+      const { key } = await owner(store, 10);
+      const asset = newAsset();
+      const poor = taskFor(key, { reservation: 11, assets: [asset] });
+      await expect(store.createTask(poor)).rejects.toEqual(code('insufficient_credits', 402));
+      const idempotency = { key: 'k', fingerprint: 'f' };
+      const { task } = await store.createTask(taskFor(key, { reservation: 1, idempotency }));
+      const same = taskFor(key, { reservation: 1, idempotency, assets: [asset] });
+      expect((await store.createTask(same)).created).toBe(false);
+      const completion = completionOf({ assets: [asset] });
+      await expect(store.completeTask(task.id, completion)).rejects.toEqual(
+        code('task_state', 409),
+      );
+      expect(await store.findAsset(asset.id)).toBeUndefined();
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, completion);
+      // A name is given once.
+      const taken = code('asset_exists', 409);
+      const again = await reopened();
+      const twice = taskFor(key, { reservation: 1, assets: [newAsset(), asset] });
+      await expect(again.createTask(twice)).rejects.toEqual(taken);
+      await expect(again.addUpload(key.accountId, asset, 1000)).rejects.toEqual(taken);
+      expect(await again.findAsset(asset.id)).toMatchObject({ taskId: task.id });
+      expect(await again.findAsset(twice.assets[0]!.id)).toBeUndefined();
+      expect(await everyTask(again)).toHaveLength(1);
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('are forgotten with their task', async () => {
+      const { store, reopened } = await fresh({ now: () => NOON });
+      const { key } = await owner(store);
+      const make = async () => {
+        const assets = [newAsset(), newAsset(), newAsset()];
+        const { task } = await store.createTask(taskFor(key, { assets: assets.slice(0, 2) }));
+        await store.claimTask(task.id);
+        return { id: task.id, assets };
+      };
+      const [gone, open] = [await make(), await make()];
+      await store.completeTask(gone.id, completionOf({ assets: gone.assets.slice(2) }));
+      const upload = await store.addUpload(key.accountId, newAsset(), 1000);
+      const deleted = await store.deleteTasks(NOON + 1);
+      expect(deleted.tasks.map(({ id }) => id)).toEqual([gone.id]);
+      expect(deleted.assets.map(({ id }) => id)).toEqual(gone.assets.map(({ id }) => id));
+      for (const one of [store, await reopened()]) {
+        for (const { id } of gone.assets) expect(await one.findAsset(id)).toBeUndefined();
+        for (const { id } of open.assets.slice(0, 2)) {
+          expect(await one.findAsset(id)).toMatchObject({ taskId: open.id });
+        }
+        expect(await one.findAsset(upload.id)).toEqual(upload);
+      }
+    });
+
+    it('go by the thousand', async () => {
+      const { store, reopened } = await fresh({ now: () => NOON });
+      const { key } = await owner(store, 0);
+      const made: string[] = [];
+      await Promise.all(
+        Array.from({ length: 1500 }, async () => {
+          const assets = Array.from({ length: 10 }, () => newAsset());
+          const { task } = await store.createTask(taskFor(key, { reservation: 0, assets }));
+          await store.expireTask(task.id);
+          made.push(...assets.map(({ id }) => id));
+        }),
+      );
+      const { tasks, assets } = await store.deleteTasks(NOON + 1);
+      expect(tasks).toHaveLength(1500);
+      expect(new Set(assets.map(({ id }) => id))).toEqual(new Set(made));
+      expect(await everyTask(await reopened())).toEqual([]);
+    });
+  });
+
+  describe('uploads', () => {
+    it('have room up to a bound, each account its own', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const add = (one: Store, bytes: number, most = 100, id = account.id) =>
+        one.addUpload(id, newAsset({ bytes }), most);
+      const full = expect.objectContaining({ type: 'insufficient_quota', code: 'storage_full' });
+      const upload = await add(store, 60);
+      expect(upload).toMatchObject({ accountId: account.id, taskId: null, bytes: 60 });
+      await expect(add(store, 41)).rejects.toEqual(full);
+      const both = await Promise.allSettled([add(store, 30), add(store, 30)]);
+      expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+      // What belongs to tasks takes none of it.
+      await store.createTask(taskFor(key, { assets: [newAsset({ bytes: 1000 })] }));
+      await add(store, 100, 100, other.id);
+      const again = await reopened();
+      await expect(add(again, 11)).rejects.toEqual(full);
+      await add(again, 10);
+      await add(again, 0);
+      await expect(add(again, 1)).rejects.toEqual(full);
+      await add(again, 1, 101);
+      expect(await again.findAsset(upload.id)).toEqual(upload);
+      await expect(add(again, 1, 100, 'acct_x')).rejects.toEqual(code('account_not_found', 404));
+    });
+
+    it('made before a time are forgotten, and their room is free again', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const add = (bytes: number) => store.addUpload(account.id, newAsset({ bytes }), 100);
+      const early = await add(40);
+      now += 1;
+      const late = await add(50);
+      now -= 1;
+      const setBack = await add(10);
+      const input = newAsset();
+      await store.createTask(taskFor(key, { assets: [input] }));
+      expect(await store.deleteUploads(NOON)).toEqual([]);
+      expect(await store.deleteUploads(NOON + 1)).toEqual([early, setBack]);
+      expect(await store.deleteUploads(NOON + 1)).toEqual([]);
+      await add(50);
+      for (const one of [store, await reopened()]) {
+        expect(await one.findAsset(early.id)).toBeUndefined();
+        expect(await one.findAsset(late.id)).toEqual(late);
+        expect(await one.findAsset(input.id)).toBeDefined();
+      }
+    });
+  });
+}

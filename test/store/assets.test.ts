@@ -1,0 +1,397 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { AssetFiles } from '../../src/store/assets.ts';
+import { filesBelow } from '../cli/folder.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { code } from './fresh.ts';
+import { gate, type Hook, hookedFiles, systemError } from './lowdb/hooked-files.ts';
+
+const WRITER = fileURLToPath(new URL('asset-writer.mjs', import.meta.url));
+const KILLS = 6;
+
+const unavailable = code('storage_unavailable', 503);
+const unknown = code('asset_not_found', 404);
+
+/** Files on a disk that does as `disk.hook` says. */
+async function onDisk() {
+  const folder = join(temporaryFolder(), 'assets');
+  const disk: { hook: Hook } = { hook: () => {} };
+  const files = await AssetFiles.open(
+    folder,
+    hookedFiles((...args) => disk.hook(...args)),
+  );
+  return { folder, disk, files };
+}
+
+/** An iterable that tells whether it was closed. */
+function source(chunks: readonly Uint8Array[], last?: Error) {
+  const state = { isClosed: false };
+  async function* walk() {
+    try {
+      yield* chunks;
+      if (last) throw last;
+    } finally {
+      state.isClosed = true;
+    }
+  }
+  return { walk: walk(), state };
+}
+
+const known = async () => true;
+const nobody = async () => false;
+
+describe('files of assets', () => {
+  it('are read as they were written, by those who know their names', async () => {
+    const { folder, files } = await onDisk();
+    const bytes = Buffer.from('harbour'.repeat(1000));
+    const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 3), bytes.subarray(3)];
+    const [whole, walked, empty, copied] = [1, 2, 3, 4].map(() => files.newId('webp')) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    expect(await files.write(whole, bytes, bytes.length)).toBe(bytes.length);
+    expect(await files.write(walked, source(chunks).walk, bytes.length)).toBe(bytes.length);
+    expect(await files.write(empty, source([]).walk, 0)).toBe(0);
+    const other = join(folder, '..', 'other.webp');
+    const large = Buffer.alloc(2_500_000, 'oriel');
+    writeFileSync(other, large);
+    expect(await files.copy(copied, other, large.length)).toBe(large.length);
+    expect(readFileSync(other).equals(large)).toBe(true);
+    const again = await AssetFiles.open(folder);
+    for (const one of [files, again]) {
+      expect(await one.read(whole)).toEqual(bytes);
+      expect(await one.read(walked)).toEqual(bytes);
+      expect(await one.read(empty)).toHaveLength(0);
+      expect((await one.read(copied)).equals(large)).toBe(true);
+      expect(readFileSync(one.pathOf(whole))).toEqual(bytes);
+    }
+    expect(dirname(files.pathOf(whole))).toBe(join(folder, whole.slice(0, 2)));
+    await files.remove([whole, copied, files.newId('png')]);
+    await expect(again.read(whole)).rejects.toEqual(unknown);
+    expect(filesBelow(folder).sort()).toEqual(
+      [walked, empty].map((id) => join(id.slice(0, 2), id)).sort(),
+    );
+  });
+
+  it('have names that nobody guesses', async () => {
+    const { files } = await onDisk();
+    const ids = Array.from({ length: 1000 }, () => files.newId('png'));
+    expect(new Set(ids).size).toBe(1000);
+    for (const id of ids) {
+      expect(files.isId(id)).toBe(true);
+      expect(Buffer.from(id.slice(0, -4), 'base64url')).toHaveLength(32);
+    }
+    for (const extension of ['', '.png', 'a/b', '..', 'PNG', 'x'.repeat(9)]) {
+      expect(() => files.newId(extension)).toThrow(/expected an extension/);
+    }
+  });
+
+  it.each([
+    '',
+    '.',
+    '..',
+    '../x',
+    `../${'A'.repeat(40)}.png`,
+    `${'A'.repeat(43)}`,
+    `${'A'.repeat(43)}.`,
+    `${'A'.repeat(42)}.png`,
+    `${'A'.repeat(44)}.png`,
+    `${'A'.repeat(43)}.png\n`,
+    `${'A'.repeat(43)}.png/`,
+    `${'A'.repeat(43)}.p/g`,
+    `${'A'.repeat(43)}.png.new`,
+    `${'A'.repeat(20)}/${'A'.repeat(22)}.png`,
+    `${'A'.repeat(42)}\0.png`,
+    `${'A'.repeat(42)}ä.png`,
+    '/etc/passwd',
+    '__proto__',
+  ])('are never called %j', async (name) => {
+    const { folder, files } = await onDisk();
+    const kept = files.newId('png');
+    await files.write(kept, Buffer.from('x'), 1);
+    expect(files.isId(name)).toBe(false);
+    expect(() => files.pathOf(name)).toThrow(expect.objectContaining({ status: 404 }));
+    await expect(files.read(name)).rejects.toEqual(unknown);
+    await expect(files.write(name, Buffer.from('x'), 1)).rejects.toEqual(unknown);
+    await expect(files.copy(name, files.pathOf(kept), 1)).rejects.toEqual(unknown);
+    await expect(files.remove([kept, name])).rejects.toEqual(unknown);
+    expect(filesBelow(folder)).toEqual([join(kept.slice(0, 2), kept)]);
+    expect(filesBelow(join(folder, '..'))).toHaveLength(1);
+  });
+
+  it('are read by their owner alone', async () => {
+    const mask = process.umask(0);
+    try {
+      const { folder, files } = await onDisk();
+      const id = files.newId('png');
+      await files.write(id, Buffer.from('x'), 1);
+      const modes = [folder, dirname(files.pathOf(id)), files.pathOf(id)].map((path) =>
+        (statSync(path).mode & 0o777).toString(8),
+      );
+      expect(modes).toEqual(['700', '700', '600']);
+    } finally {
+      process.umask(mask);
+    }
+  });
+
+  it('are on disk with their names before they are told of', async () => {
+    const { folder, disk, files } = await onDisk();
+    const id = files.newId('png');
+    const steps: string[] = [];
+    disk.hook = (operation, path) => {
+      steps.push(
+        `${operation} ${path
+          .slice(folder.length)
+          .replace(id, 'ID')
+          .replace(/^\/..(?=\/|$)/, '/XX')}`,
+      );
+    };
+    await files.write(id, Buffer.from('x'), 1);
+    expect(steps).toEqual([
+      // The subfolder, durable in its folder; then the file; then its name in the subfolder.
+      'open ',
+      'sync ',
+      'open /XX/ID.new',
+      'writeFile /XX/ID.new',
+      'sync /XX/ID.new',
+      'rename /XX/ID',
+      'open /XX',
+      'sync /XX',
+    ]);
+  });
+
+  it('share a new subfolder only once that is on disk', async () => {
+    const { folder, disk, files } = await onDisk();
+    const [one, other] = ['A', 'B'].map((letter) => `AA${letter.repeat(41)}.png`) as [
+      string,
+      string,
+    ];
+    const go = gate();
+    const reached = gate();
+    disk.hook = async (operation, path) => {
+      if (operation !== 'sync' || path !== folder) return;
+      reached.open();
+      await go.passed;
+    };
+    const first = files.write(one, Buffer.from('x'), 1);
+    await reached.passed;
+    let isDone = false;
+    const second = files.write(other, Buffer.from('y'), 1).then(() => {
+      isDone = true;
+    });
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
+    expect(isDone).toBe(false);
+    go.open();
+    await Promise.all([first, second]);
+    expect((await files.read(other)).toString()).toBe('y');
+  });
+
+  it('that are too large are not kept', async () => {
+    const { folder, files } = await onDisk();
+    const large = code('file_too_large', 413);
+    const id = files.newId('png');
+    await expect(files.write(id, Buffer.alloc(11), 10)).rejects.toEqual(large);
+    const { walk, state } = source([Buffer.alloc(6), Buffer.alloc(5), Buffer.alloc(1)]);
+    await expect(files.write(id, walk, 10)).rejects.toEqual(large);
+    expect(state.isClosed).toBe(true);
+    const other = join(folder, '..', 'other');
+    writeFileSync(other, Buffer.alloc(11));
+    await expect(files.copy(id, other, 10)).rejects.toEqual(large);
+    await expect(files.copy(id, `${other}.none`, 10)).rejects.toEqual(unavailable);
+    expect(filesBelow(folder)).toEqual([]);
+  });
+
+  it('whose source breaks off are not kept', async () => {
+    const { folder, files } = await onDisk();
+    const broken = new Error('the sender left');
+    for (const chunks of [[], [Buffer.alloc(10)]]) {
+      const write = files.write(files.newId('png'), source(chunks, broken).walk, 100);
+      await expect(write).rejects.toBe(broken);
+    }
+    expect(filesBelow(folder)).toEqual([]);
+  });
+});
+
+describe('a disk that fails', () => {
+  it.each([
+    ['has no room for a name', 'open', /\.new$/],
+    ['has no room for bytes', 'writeFile', /\.new$/],
+    ['does not sync them', 'sync', /\.new$/],
+    ['does not take the name', 'rename', /png$/],
+    ['does not sync the name', 'sync', /assets\/..$/],
+    ['does not sync the subfolder', 'sync', /assets$/],
+  ])('and %s keeps nothing, and takes the next', async (_, operation, path) => {
+    const { folder, disk, files } = await onDisk();
+    const id = files.newId('png');
+    disk.hook = (name, at) => {
+      if (name === operation && path.test(at)) throw systemError('ENOSPC');
+    };
+    const { walk, state } = source([Buffer.alloc(6), Buffer.alloc(6)]);
+    const write = files.write(id, walk, 100);
+    await expect(write).rejects.toEqual(unavailable);
+    await expect(write).rejects.toMatchObject({ message: expect.not.stringContaining('/') });
+    expect(state.isClosed).toBe(true);
+    expect(filesBelow(folder)).toEqual([]);
+    disk.hook = () => {};
+    expect(await files.write(id, Buffer.alloc(6), 100)).toBe(6);
+    expect(await files.read(id)).toHaveLength(6);
+  });
+
+  it('and is full in the middle keeps nothing', async () => {
+    const { folder, disk, files } = await onDisk();
+    let writes = 0;
+    disk.hook = (operation) => {
+      if (operation !== 'writeFile') return;
+      writes += 1;
+      if (writes === 3) throw systemError('ENOSPC');
+    };
+    const chunks = Array.from({ length: 5 }, () => Buffer.alloc(100_000));
+    const { walk, state } = source(chunks);
+    await expect(files.write(files.newId('png'), walk, Infinity)).rejects.toEqual(unavailable);
+    expect(state.isClosed).toBe(true);
+    expect(writes).toBe(3);
+    expect(filesBelow(folder)).toEqual([]);
+  });
+
+  it('and does not let go of half a file is swept later', async () => {
+    const { folder, disk, files } = await onDisk();
+    disk.hook = (operation) => {
+      if (operation === 'sync' || operation === 'unlink') throw systemError('EIO');
+    };
+    const id = `AA${'A'.repeat(41)}.png`;
+    mkdirSync(join(folder, 'AA'));
+    await expect(files.remove([id])).rejects.toEqual(unavailable);
+    disk.hook = (operation, path) => {
+      if ((operation === 'sync' && path.endsWith('.new')) || operation === 'unlink') {
+        throw systemError('EIO');
+      }
+    };
+    await expect(files.write(id, Buffer.alloc(6), 100)).rejects.toEqual(unavailable);
+    expect(filesBelow(folder)).toEqual([`AA/${id}.new`]);
+    disk.hook = () => {};
+    const again = await AssetFiles.open(folder);
+    expect(await again.sweep(known)).toBe(1);
+    expect(filesBelow(folder)).toEqual([]);
+  });
+
+  it('is told of at the start, and when files are swept or read', async () => {
+    const fails = (wanted: string) =>
+      hookedFiles((operation) => {
+        if (operation === wanted) throw systemError('EIO');
+      });
+    const folder = temporaryFolder();
+    await expect(AssetFiles.open(folder, fails('open'))).rejects.toEqual(unavailable);
+    const id = `AA${'A'.repeat(41)}.png`;
+    mkdirSync(join(folder, 'AA', id), { recursive: true });
+    const files = await AssetFiles.open(folder, fails('unlink'));
+    await expect(files.read(id)).rejects.toEqual(unavailable);
+    await expect(files.sweep(nobody)).rejects.toEqual(unavailable);
+  });
+});
+
+describe('sweeping', () => {
+  it('removes what earlier processes left and nobody knows', async () => {
+    const { folder, files } = await onDisk();
+    const ids = ['png', 'webp', 'mp4', 'wav'].map((extension) => files.newId(extension));
+    for (const id of ids) await files.write(id, Buffer.from('x'), 1);
+    const half = `${files.pathOf(files.newId('png'))}.new`;
+    mkdirSync(dirname(half), { recursive: true });
+    writeFileSync(half, 'half');
+    // Of a file that is known as well: its name came with another's bytes.
+    writeFileSync(`${files.pathOf(ids[0]!)}.new`, 'half');
+    const strangers = ['notes.txt', 'AA/notes.png', 'lost+found/x', `BB/${ids[0]}`];
+    for (const name of strangers) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), 'mine');
+    }
+    const asked: string[] = [];
+    const again = await AssetFiles.open(folder);
+    const removed = await again.sweep(async (id) => {
+      asked.push(id);
+      return ids.indexOf(id) < 2;
+    });
+    expect(removed).toBe(4);
+    expect(asked.sort()).toEqual([...ids].sort());
+    const left = ids.slice(0, 2).map((id) => join(id.slice(0, 2), id));
+    expect(filesBelow(folder).sort()).toEqual([...strangers, ...left].sort());
+    expect(await again.sweep(nobody)).toBe(0);
+    expect(filesBelow(folder)).toHaveLength(6);
+  });
+
+  it('leaves alone what was written since, and what is being written', async () => {
+    const { folder, disk, files } = await onDisk();
+    const done = files.newId('png');
+    await files.write(done, Buffer.from('x'), 1);
+    const go = gate();
+    const reached = gate();
+    disk.hook = async (operation, path) => {
+      if (operation !== 'sync' || !path.endsWith('.new')) return;
+      reached.open();
+      await go.passed;
+    };
+    const half = files.newId('png');
+    const writing = files.write(half, Buffer.from('y'), 1);
+    await reached.passed;
+    expect(await files.sweep(nobody)).toBe(0);
+    go.open();
+    await writing;
+    expect(await files.sweep(nobody)).toBe(0);
+    expect((await files.read(done)).toString()).toBe('x');
+    expect((await files.read(half)).toString()).toBe('y');
+    expect(filesBelow(folder)).toHaveLength(2);
+  });
+
+  it('that fails can be done again', async () => {
+    const { folder, files } = await onDisk();
+    for (let n = 0; n < 3; n += 1) await files.write(files.newId('png'), Buffer.from('x'), 1);
+    const again = await AssetFiles.open(folder);
+    const failure = new Error('the store is closed');
+    await expect(again.sweep(() => Promise.reject(failure))).rejects.toBe(failure);
+    expect(filesBelow(folder)).toHaveLength(3);
+    expect(await again.sweep(nobody)).toBe(3);
+  });
+});
+
+describe('kill -9', () => {
+  it('leaves whole files, and halves that are swept', { timeout: KILLS * 10_000 }, async () => {
+    const folder = join(temporaryFolder(), 'assets');
+    const acknowledged = new Map<string, number>();
+    let halves = 0;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const child = spawn(process.execPath, [WRITER, folder], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(child, 'exit');
+      const after = 1 + Math.floor(Math.random() * 150);
+      let lines = 0;
+      for await (const line of createInterface({ input: child.stdout })) {
+        const [id, bytes] = line.split(' ') as [string, string];
+        acknowledged.set(id, Number(bytes));
+        lines += 1;
+        if (lines === after) child.kill('SIGKILL');
+      }
+      expect(await exited).toEqual([null, 'SIGKILL']);
+      halves += filesBelow(folder).filter((name) => name.endsWith('.new')).length;
+      const files = await AssetFiles.open(folder);
+      // One that is whole but was not acknowledged may be there, or not.
+      await files.sweep(async (id) => acknowledged.has(id));
+      const left = filesBelow(folder).map((name) => name.slice(3));
+      expect(left.sort()).toEqual([...acknowledged.keys()].sort());
+      for (const [id, bytes] of acknowledged) {
+        const content = await files.read(id);
+        expect(content.length).toBe(bytes);
+        expect(content.every((byte) => byte === (bytes / 8) % 251)).toBe(true);
+        expect(existsSync(`${files.pathOf(id)}.new`)).toBe(false);
+      }
+    }
+    // With eight writers at work, some are always in the middle.
+    expect(halves).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { audit } from './audit.ts';
+import { code, freshStore } from './fresh.ts';
+import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
+import type { OpenOptions, Subject } from './subject.ts';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+
+/** What every driver holds of deliveries. */
+export function delivers(subject: Subject): void {
+  const fresh = (options?: OpenOptions) => freshStore(subject, options);
+
+  describe('deliveries', () => {
+    const callbackUrl = 'https://example.com/told?who=ada';
+    const attempt = { at: NOON, status: 500, error: 'no', milliseconds: 12 };
+
+    it('are recorded with every end of a task that wants one', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const make = async (change: object = {}) => {
+        const { id } = (await store.createTask(taskFor(key, { callbackUrl, ...change }))).task;
+        await store.claimTask(id);
+        return id;
+      };
+      const ends = [await make(), await make(), await make()];
+      const silent = await make({ callbackUrl: null });
+      expect(await store.listDeliveries(account.id, ends[0]!)).toEqual([]);
+      expect(await store.openDeliveries()).toEqual([]);
+      now += 3;
+      await store.completeTask(ends[0]!, completionOf());
+      await store.failTask(ends[1]!, BROKEN);
+      await store.expireTask(ends[2]!);
+      await store.completeTask(silent, completionOf());
+      const again = await reopened();
+      for (const taskId of ends) {
+        expect(await again.listDeliveries(account.id, taskId)).toEqual([
+          {
+            id: expect.stringMatching(/^msg_[0-9A-Za-z]{17,}$/),
+            accountId: account.id,
+            taskId,
+            url: callbackUrl,
+            status: 'pending',
+            attempts: [],
+            nextAt: NOON + 3,
+            createdAt: NOON + 3,
+          },
+        ]);
+      }
+      expect(await again.listDeliveries(account.id, silent)).toEqual([]);
+      const open = await again.openDeliveries();
+      expect(open.map(({ taskId }) => taskId)).toEqual(ends);
+      expect(new Set(open.map(({ id }) => id)).size).toBe(3);
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('come once with an end that comes once', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.claimTask(task.id);
+      await Promise.allSettled([
+        store.completeTask(task.id, completionOf()),
+        store.failTask(task.id, BROKEN),
+        store.expireTask(task.id),
+      ]);
+      await expect(store.expireTask(task.id)).rejects.toEqual(code('task_state', 409));
+      expect(await store.listDeliveries(account.id, task.id)).toHaveLength(1);
+      expect(await store.openDeliveries()).toHaveLength(1);
+    });
+
+    it('are told to their own account alone', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.expireTask(task.id);
+      expect(await store.listDeliveries(other.id, task.id)).toBeUndefined();
+      expect(await store.listDeliveries(key.accountId, 'task_x')).toBeUndefined();
+    });
+
+    it('are tried until they are delivered or given up, and then no more', async () => {
+      const { store, reopened } = await fresh({ now: () => NOON });
+      const { account, key } = await owner(store);
+      const end = async () => {
+        const { id } = (await store.createTask(taskFor(key, { callbackUrl }))).task;
+        await store.expireTask(id);
+        return (await store.listDeliveries(account.id, id))![0]!;
+      };
+      const [told, given, waiting] = [await end(), await end(), await end()];
+      const later = { status: 'pending', nextAt: NOON + 60_000 } as const;
+      expect(await store.recordAttempt(told.id, attempt, later)).toEqual({
+        ...told,
+        attempts: [attempt],
+        nextAt: NOON + 60_000,
+      });
+      const soon = { status: 'pending', nextAt: NOON + 5 } as const;
+      await store.recordAttempt(given.id, attempt, soon);
+      const open = async (one: Store) => (await one.openDeliveries()).map(({ id }) => id);
+      expect(await open(store)).toEqual([waiting.id, given.id, told.id]);
+      const success = { at: NOON + 1, status: 204, error: null, milliseconds: 3 };
+      const delivered = await store.recordAttempt(told.id, success, { status: 'delivered' });
+      await store.recordAttempt(given.id, { ...attempt, status: null }, { status: 'failed' });
+      const again = await reopened();
+      expect(await again.listDeliveries(account.id, told.taskId)).toEqual([delivered]);
+      expect(delivered).toMatchObject({
+        status: 'delivered',
+        attempts: [attempt, success],
+        nextAt: null,
+      });
+      expect(await again.listDeliveries(account.id, given.taskId)).toMatchObject([
+        { status: 'failed', nextAt: null, attempts: [attempt, { status: null }] },
+      ]);
+      expect(await open(again)).toEqual([waiting.id]);
+      const ended = code('delivery_state', 409);
+      await expect(again.recordAttempt(told.id, attempt, later)).rejects.toEqual(ended);
+      await expect(again.recordAttempt(given.id, attempt, later)).rejects.toEqual(ended);
+      const unknown = again.recordAttempt('msg_x', attempt, later);
+      await expect(unknown).rejects.toEqual(code('delivery_not_found', 404));
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('remember the last tries of many', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.expireTask(task.id);
+      const [delivery] = await store.openDeliveries();
+      for (let at = 1; at <= 53; at += 1) {
+        const outcome = { status: 'pending', nextAt: at } as const;
+        await store.recordAttempt(delivery!.id, { ...attempt, at }, outcome);
+      }
+      const [told] = (await (await reopened()).listDeliveries(account.id, task.id))!;
+      expect(told!.attempts.map(({ at }) => at)).toEqual(
+        Array.from({ length: 50 }, (_, n) => n + 4),
+      );
+    });
+
+    it('keep their task until they end', async () => {
+      const { store, reopened } = await fresh({ now: () => NOON });
+      const { account, key } = await owner(store);
+      const asset = newAsset();
+      const { task } = await store.createTask(taskFor(key, { callbackUrl, assets: [asset] }));
+      await store.expireTask(task.id);
+      const [delivery] = await store.openDeliveries();
+      expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
+      const again = await reopened();
+      expect(await again.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
+      expect(await again.findAsset(asset.id)).toBeDefined();
+      await again.recordAttempt(delivery!.id, attempt, { status: 'failed' });
+      expect(await again.deleteTasks(Infinity)).toMatchObject({
+        tasks: [{ id: task.id }],
+        assets: [{ id: asset.id }],
+      });
+      const gone = { status: 'pending', nextAt: 1 } as const;
+      for (const one of [again, await reopened()]) {
+        expect(await one.listDeliveries(account.id, task.id)).toBeUndefined();
+        await expect(one.recordAttempt(delivery!.id, attempt, gone)).rejects.toEqual(
+          code('delivery_not_found', 404),
+        );
+        expect(await audit(one)).toEqual([]);
+      }
+    });
+  });
+}

@@ -1,0 +1,21 @@
+import { expect, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../oriel.ts';
+import type { OpenOptions, Subject } from './subject.ts';
+
+/** A fresh store, closed after the test, and a way to close and open it again. */
+export async function freshStore(subject: Subject, options: OpenOptions = {}) {
+  const place = temporaryFolder();
+  let store = await subject.open(place, options);
+  onTestFinished(() => store.close());
+  const reopened = async () => {
+    await store.close();
+    store = await subject.open(place, options);
+    return store;
+  };
+  return { store, reopened, place };
+}
+
+/** A Failure as a matcher. */
+export function code(wanted: string, status: number) {
+  return expect.objectContaining({ name: 'Failure', code: wanted, status });
+}
