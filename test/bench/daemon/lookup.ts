@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Trial } from '../cases.ts';
 import { measure } from '../measure.ts';
 import { median } from '../race.ts';
 import { Server } from './server.ts';
@@ -12,7 +13,6 @@ import {
   notMeasured,
   seed,
   spread,
-  type Trial,
   withDaemon,
   wrk,
 } from './trial.ts';
