@@ -1,10 +1,13 @@
-import { readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench, Trial } from '../cases.ts';
 import { Server } from '../daemon/server.ts';
 import { fixed, goalOf, spread } from '../daemon/trial.ts';
 import { loader, putLoad } from '../gateway/load.ts';
+import { measure } from '../measure.ts';
 import { median } from '../race.ts';
+import type { StoreFigures } from '../store/contenders/work.ts';
+import { appendCommand } from '../store/suite.ts';
 import { configOf, postOf, queueTasks, script, startOriel, withProvider } from './field.ts';
 
 const CONNECTIONS = [1, 64];
@@ -25,37 +28,47 @@ interface Standing {
   readonly settings: string;
   /** By connections, then by round. */
   readonly rounds: Map<number, Figures[]>;
-  /** A server that has done nothing yet, and so no memory of what was put on it before. */
-  start(round: number, connections: number): Promise<Server>;
+  measure(connections: number): Promise<Figures>;
 }
 
 /** Taking tasks on durably, against routes that do less and less about it. */
 export async function create(bench: Bench): Promise<Trial> {
+  const { settings, folder, log } = bench;
   return withProvider(bench, async (provider) => {
     const config = configOf(provider, 1);
     const bytes = await bytesOfCreation(bench, config);
-    bench.log(`  ${fixed(bytes, 0)} bytes written for each`);
-    const limit = standing(
-      'limit',
-      'Fastify, the body parsed, append + fdatasync in groups, 202',
-      (round, connections) =>
-        Server.start(
-          join(bench.folder, 'limit'),
-          [script('accept'), join(bench.folder, `log-${round}-${connections}`), `${bytes}`],
-          '/',
-        ),
+    log(`  ${fixed(bytes, 0)} bytes written for each`);
+    const append = standing('append', 'append + fdatasync in groups, no HTTP', (connections) =>
+      appended(bench, connections, bytes),
     );
-    const nullRoute = standing('null route', 'Fastify, the body parsed, 202', () =>
-      Server.start(join(bench.folder, 'null'), [script('accept')], '/'),
+    const nullRoute = standing('null route', 'Fastify, the body parsed, 202', (connections) =>
+      put(bench, connections, () => Server.start(join(folder, 'null'), [script('accept')], '/')),
+    );
+    const limit = standing('limit', 'the null route, 202 after the append', (connections) =>
+      put(bench, connections, () => {
+        const file = join(folder, 'appended');
+        return Server.start(join(folder, 'limit'), [script('accept'), file, `${bytes}`], '/');
+      }),
     );
     const own = standing(
       'oriel',
       'key, limit, log, metrics, safety, credits; one task at its provider',
-      async (round, connections) =>
-        (await startOriel(bench, `oriel-${round}-${connections}`, config)).daemon,
+      (connections) =>
+        put(bench, connections, async () => {
+          rmSync(join(folder, 'oriel'), { recursive: true, force: true });
+          return (await startOriel(bench, 'oriel', config)).daemon;
+        }),
     );
-    const standings = [nullRoute, limit, own];
-    await race(bench, standings);
+    const standings = [append, nullRoute, limit, own];
+    for (let round = 0; round < settings.rounds; round += 1) {
+      for (const connections of CONNECTIONS) {
+        for (const { name, rounds, measure } of standings) {
+          const figures = await measure(connections);
+          rounds.get(connections)!.push(figures);
+          log(`  ${connections} at once, ${name}: ${fixed(figures.perSecond, 0)} a second`);
+        }
+      }
+    }
     return {
       section: {
         title: 'create: POST /v1/images/generations',
@@ -66,7 +79,7 @@ export async function create(bench: Bench): Promise<Trial> {
         table: {
           headings: [
             'contender',
-            'connections',
+            'at once',
             'per second',
             '÷ limit',
             'ms, median',
@@ -85,33 +98,44 @@ export async function create(bench: Bench): Promise<Trial> {
   });
 }
 
-function standing(name: string, settings: string, start: Standing['start']): Standing {
-  return { name, settings, start, rounds: new Map(CONNECTIONS.map((count) => [count, []])) };
+function standing(name: string, settings: string, measure: Standing['measure']): Standing {
+  return { name, settings, measure, rounds: new Map(CONNECTIONS.map((count) => [count, []])) };
 }
 
-async function race(bench: Bench, standings: readonly Standing[]): Promise<void> {
-  const { settings, log } = bench;
-  const seconds = settings.quick ? 2 : 5;
-  for (let round = 0; round < settings.rounds; round += 1) {
-    for (const connections of CONNECTIONS) {
-      for (const { name, rounds, start } of standings) {
-        const server = await start(round, connections);
-        try {
-          const post = postOf(server);
-          // What has not been compiled yet is not what a server is like.
-          await putLoad(bench, post, connections, 1);
-          const before = server.cpu();
-          const load = await putLoad(bench, post, connections, seconds);
-          const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
-          const perSecond = load.requestsPerSecond;
-          rounds.get(connections)!.push({ perSecond, cpuPerThousand, latency: load.latency });
-          log(`  ${connections} connections, ${name}: ${fixed(perSecond, 0)} a second`);
-        } finally {
-          await server.kill();
-        }
-      }
-    }
+/** Has the loader put its requests on a new server, which knows nothing of those put before. */
+async function put(
+  bench: Bench,
+  connections: number,
+  start: () => Promise<Server>,
+): Promise<Figures> {
+  const server = await start();
+  try {
+    const post = postOf(server);
+    // What has not been compiled yet is not what a server is like.
+    await putLoad(bench, post, connections, 1);
+    const before = server.cpu();
+    const load = await putLoad(bench, post, connections, bench.settings.quick ? 2 : 5);
+    const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
+    return { perSecond: load.requestsPerSecond, cpuPerThousand, latency: load.latency };
+  } finally {
+    await server.kill();
   }
+}
+
+/** What a file takes from a script that does nothing else. */
+async function appended(
+  { folder, settings }: Bench,
+  width: number,
+  bytes: number,
+): Promise<Figures> {
+  const place = join(folder, 'append');
+  mkdirSync(place, { recursive: true });
+  const count = (settings.quick ? 1000 : 3000) * (width > 1 ? 10 : 1);
+  const { file, args } = appendCommand(width, join(place, 'file'), bytes, count);
+  const { cpu } = await measure({ file, args }, place);
+  const said = JSON.parse(readFileSync(join(place, 'stdout'), 'utf8')) as StoreFigures;
+  const perSecond = count / said.seconds;
+  return { perSecond, cpuPerThousand: (cpu * 1e6) / count, latency: (1000 * width) / perSecond };
 }
 
 /** What one creation writes, where many are made at once. */
