@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 import { decode } from '../pixels.ts';
-import { startWebhookReceiver } from './webhook-receiver.ts';
+import { WebhookReceiver } from './webhook-receiver.ts';
 
 const PROMPT = 'a lighthouse at dusk';
 
@@ -25,9 +25,8 @@ it('makes a picture over HTTP, and signs what it says of it', async () => {
   const daemon = await startDaemon({ config: { network: { allowPrivateAddresses: true } } });
   const told = await daemon.request('/v1/account/callback-secret');
   const { secret } = (await told.json()) as { secret: string };
-  const receiver = await startWebhookReceiver(() => secret);
+  const receiver = await WebhookReceiver.open();
   onTestFinished(() => receiver.close());
-  const called = receiver.callbacks(1);
   const submitted = await daemon.request('/v1/images/generations', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -35,19 +34,20 @@ it('makes a picture over HTTP, and signs what it says of it', async () => {
       model: 'sandbox-image',
       prompt: PROMPT,
       size: '16:9',
-      callback_url: `${receiver.url}/done`,
+      callback_url: receiver.url,
     }),
   });
   expect(submitted.status).toBe(202);
   const { task_id, poll_url } = (await submitted.json()) as Record<string, string>;
-  await called;
+  const callback = await receiver.nth(1);
   const record = (await (await daemon.request(poll_url!)).json()) as {
     result: { data: { url: string }[] };
   };
   expect(record).toMatchObject({ task_id, status: 'completed', type: 'image', error: null });
-  const [callback] = receiver.received;
-  expect(callback).toMatchObject({ path: '/done', fault: null });
-  expect(callback!.body).toMatchObject({ type: 'task.completed', data: record });
+  expect(WebhookReceiver.verified(secret, callback)).toMatchObject({
+    type: 'task.completed',
+    data: record,
+  });
   const image = await fetch(record.result.data[0]!.url);
   expect(image.headers.get('content-type')).toBe('image/png');
   const picture = await decode(new Uint8Array(await image.arrayBuffer()));

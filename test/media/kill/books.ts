@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { audit } from '../../store/audit.ts';
-import type { Received } from '../webhook-receiver.ts';
+import { type Received, WebhookReceiver } from '../webhook-receiver.ts';
 import { ACCOUNTS, deliveredOf, mostOf, type Order, PRICES } from './orders.ts';
 import { jsonOf, type Victim } from './victim.ts';
 
@@ -108,16 +108,29 @@ export async function imageFaults(url: string, size: string): Promise<string[]> 
   return is === `png ${size}` && type === 'image/png' ? [] : [`${url} is ${type}, ${is}`];
 }
 
-/** A task's callbacks are all one, and tell what looking it up tells. */
-export function callbackFaults(received: readonly Received[], record: TaskRecord): string[] {
-  const ids = new Set(received.map(({ id }) => id));
+/** What receivers tell repeated callbacks by. */
+export function webhookId({ headers }: Received): string {
+  return String(headers['webhook-id']);
+}
+
+/** A task's callbacks are signed, are all one, and tell what looking it up tells. */
+export function callbackFaults(
+  received: readonly Received[],
+  secret: string,
+  record: TaskRecord,
+): string[] {
+  const ids = new Set(received.map(webhookId));
   const told = record.task_id;
   if (ids.size !== 1) return [`${told}: ${received.length} callbacks with ${ids.size} ids`];
-  return received.flatMap(({ body, fault }) => {
-    if (fault !== null) return [fault];
-    const is = JSON.stringify([body.type, body.data]);
-    const expected = JSON.stringify([`task.${record.status}`, record]);
-    return is === expected ? [] : [`${told}: ${is}, expected ${expected}`];
+  return received.flatMap((callback) => {
+    try {
+      const body = WebhookReceiver.verified(secret, callback) as { type: string; data: unknown };
+      const is = JSON.stringify([body.type, body.data]);
+      const expected = JSON.stringify([`task.${record.status}`, record]);
+      return is === expected ? [] : [`${told}: ${is}, expected ${expected}`];
+    } catch (error) {
+      return [`${told}: ${String(error)}`];
+    }
   });
 }
 
