@@ -12,13 +12,15 @@ import { configOf, postOf, queueTasks, script, startOriel, withProvider } from '
 
 const CONNECTIONS = [1, 64];
 const GOAL = 'creations per second at 64 connections ≥ 0.50 × limit';
+/** As many as in the suite of the store. */
+const WARM_UP = 3000;
 /** Creations from which it is seen how much one of them writes. */
 const SAMPLE = 3200;
 
 interface Figures {
   readonly perSecond: number;
-  /** Of the server, in milliseconds for a thousand requests. */
-  readonly cpuPerThousand: number;
+  /** Of the server, in milliseconds for a thousand requests; not where there is none. */
+  readonly cpuPerThousand: number | undefined;
   /** The median in milliseconds, where the loader tells. */
   readonly latency: number | undefined;
 }
@@ -84,6 +86,7 @@ export async function create(bench: Bench): Promise<Trial> {
             '÷ limit',
             'ms, median',
             'CPU ms per 1000',
+            'CPU ÷ limit',
             'ran with',
           ],
           rows: CONNECTIONS.flatMap((connections) =>
@@ -110,11 +113,10 @@ async function put(
 ): Promise<Figures> {
   const server = await start();
   try {
-    const post = postOf(server);
     // What has not been compiled yet is not what a server is like.
-    await putLoad(bench, post, connections, 1);
+    await queueTasks(server, WARM_UP);
     const before = server.cpu();
-    const load = await putLoad(bench, post, connections, bench.settings.quick ? 2 : 5);
+    const load = await putLoad(bench, postOf(server), connections, bench.settings.quick ? 2 : 5);
     const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
     return { perSecond: load.requestsPerSecond, cpuPerThousand, latency: load.latency };
   } finally {
@@ -132,10 +134,10 @@ async function appended(
   mkdirSync(place, { recursive: true });
   const count = (settings.quick ? 1000 : 3000) * (width > 1 ? 10 : 1);
   const { file, args } = appendCommand(width, join(place, 'file'), bytes, count);
-  const { cpu } = await measure({ file, args }, place);
+  await measure({ file, args }, place);
   const said = JSON.parse(readFileSync(join(place, 'stdout'), 'utf8')) as StoreFigures;
   const perSecond = count / said.seconds;
-  return { perSecond, cpuPerThousand: (cpu * 1e6) / count, latency: (1000 * width) / perSecond };
+  return { perSecond, cpuPerThousand: undefined, latency: (1000 * width) / perSecond };
 }
 
 /** What one creation writes, where many are made at once. */
@@ -166,15 +168,22 @@ function rowOf(own: Standing, limit: Standing, connections: number): string[] {
     fixed(median(rounds.map(({ perSecond }) => perSecond)), 0),
     spread(ratios(own, limit, connections)),
     fixed(median(rounds.flatMap(({ latency }) => latency ?? []))),
-    fixed(median(rounds.map(({ cpuPerThousand }) => cpuPerThousand)), 1),
+    fixed(median(rounds.flatMap(({ cpuPerThousand }) => cpuPerThousand ?? [])), 1),
+    spread(ratios(own, limit, connections, 'cpuPerThousand')),
     own.settings,
   ];
 }
 
-/** Of one's rates over another's, by round. */
-function ratios(own: Standing, to: Standing, connections: number): number[] {
+/** Of one's figures over another's, by round. */
+function ratios(
+  own: Standing,
+  to: Standing,
+  connections: number,
+  figure: 'perSecond' | 'cpuPerThousand' = 'perSecond',
+): number[] {
   const others = to.rounds.get(connections)!;
-  return own.rounds
-    .get(connections)!
-    .map(({ perSecond }, round) => perSecond / others[round]!.perSecond);
+  return own.rounds.get(connections)!.flatMap((figures, round) => {
+    const [one, other] = [figures[figure], others[round]![figure]];
+    return one === undefined || other === undefined ? [] : [one / other];
+  });
 }
