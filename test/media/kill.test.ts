@@ -59,7 +59,7 @@ function imageModel(provider: string, model: string, price: number): object {
 }
 
 it(`gives each order one task, one charge and one callback through ${KILLS} kills, seed ${SEED}`, {
-  timeout: 120_000 + KILLS * 5000,
+  timeout: 180_000 + KILLS * 10_000,
 }, async () => {
   console.info(`ORIEL_SEED=${SEED} ORIEL_KILLS=${KILLS}: ${ORDERS} orders`);
   const random = new Random(SEED);
