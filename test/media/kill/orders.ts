@@ -24,6 +24,8 @@ export interface Order {
   readonly manner: Manner;
   readonly n: number;
   readonly size: string;
+  /** Whether it comes with an image to be looked at. */
+  readonly input: boolean;
   /** Whether its end is to be told. */
   readonly callback: boolean;
   /** Whether it is sent once more when it has been answered. */
@@ -49,6 +51,7 @@ export function makeOrders(random: Random, count: number): Order[] {
       manner,
       n,
       size: random.pick(['1024x1024', '1024x1024', '1536x1024', '1024x1536']),
+      input: model === 'drawn' && random.chance(0.3),
       callback: random.chance(0.7),
       twice: random.chance(0.15),
       prompt: `a harbour at dawn, number ${index}, ${directive}`.trim(),

@@ -65,13 +65,13 @@ export async function startUpstream(random: Random): Promise<Upstream> {
     response.on('error', () => {});
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
-      const { prompt, size, n = 1 } = JSON.parse(Buffer.concat(pieces).toString()) as Wanted;
+      const wanted = wantedOf(request.url!, Buffer.concat(pieces));
       for (const watcher of watchers) {
         watcher.left -= 1;
         if (watcher.left === 0) watcher.resolve();
       }
       watchers = watchers.filter(({ left }) => left > 0);
-      void fill(response, { prompt, size, n });
+      void fill(response, wanted);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -87,6 +87,16 @@ export async function startUpstream(random: Random): Promise<Upstream> {
   };
 }
 
+function wantedOf(path: string, body: Buffer): Wanted {
+  if (!path.endsWith('/edits')) {
+    const { prompt, size, n = 1 } = JSON.parse(body.toString()) as Wanted;
+    return { prompt, size, n };
+  }
+  const text = body.toString('latin1');
+  const field = (name: string) => text.split(`name="${name}"\r\n`)[1]?.split('\r\n')[1];
+  return { prompt: field('prompt')!, size: field('size')!, n: Number(field('n') ?? 1) };
+}
+
 function mannerOf(prompt: string): Manner {
   const manner = MANNERS.find((name) => prompt.endsWith(`do it ${name}`));
   if (manner === undefined) throw new Error(`an order that nobody gave: ${prompt}`);
@@ -98,13 +108,14 @@ const pictures = new Map<string, Promise<string>>();
 /** A PNG of a size, as base64. */
 function picture(size: string): Promise<string> {
   const [width, height] = size.split('x').map(Number) as [number, number];
-  const background = { r: 40, g: 90, b: 160 };
-  const known =
-    pictures.get(size) ??
-    sharp({ create: { width, height, channels: 3, background } })
-      .png()
-      .toBuffer()
-      .then((bytes) => bytes.toString('base64'));
+  const known = pictures.get(size) ?? draw(width, height).then((bytes) => bytes.toString('base64'));
   pictures.set(size, known);
   return known;
+}
+
+export function draw(width: number, height: number): Promise<Buffer> {
+  const background = { r: 40, g: 90, b: 160 };
+  return sharp({ create: { width, height, channels: 3, background } })
+    .png()
+    .toBuffer();
 }
