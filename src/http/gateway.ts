@@ -8,6 +8,9 @@ import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './spool.ts';
 
+/** What the endpoints ask of media. */
+export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate'>;
+
 /** What the endpoints work with. */
 export interface Gateway {
   /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
@@ -16,7 +19,7 @@ export interface Gateway {
   readonly version: string;
   readonly store: Store;
   readonly text: TextGateway;
-  readonly media: MediaGateway;
+  readonly media: Media;
   readonly assets: AssetFiles;
   readonly pool: SharedPool;
   readonly spool: Spool;

@@ -204,7 +204,7 @@ export class Runner {
         note: async (way, progress) => {
           const noted = { way: way.name, progress };
           open.task = await this.#persist(() => store.noteTask(id, noted));
-          open.resumable = true;
+          open.resumable = progress !== null;
           if (this.draining) signal.abort(new Interrupted());
         },
       });

@@ -8,11 +8,10 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { type Config, configSchema } from '../../../src/config/schema.ts';
-import type { Gateway } from '../../../src/http/gateway.ts';
+import type { Gateway, Media } from '../../../src/http/gateway.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { buildServer } from '../../../src/http/server.ts';
 import { Spool } from '../../../src/http/spool.ts';
-import type { MediaGateway } from '../../../src/media/gateway.ts';
 import { type SharedPool, startPool } from '../../../src/operations/pool.ts';
 import type { Plan } from '../../../src/store/account.ts';
 import { AssetFiles } from '../../../src/store/assets.ts';
@@ -57,7 +56,7 @@ export interface ServerSettings {
   /** What the configuration says otherwise than usual. */
   readonly config?: Readonly<Record<string, object>>;
   readonly pool?: SharedPool;
-  readonly media?: (store: Store, config: Config) => MediaGateway;
+  readonly media?: (store: Store, config: Config) => Media;
   readonly draining?: AbortSignal;
 }
 

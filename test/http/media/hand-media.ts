@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { findModel } from '../../../src/config/catalog.ts';
 import type { Config, Model } from '../../../src/config/schema.ts';
-import type { MediaCall, MediaGateway, MediaKind } from '../../../src/media/gateway.ts';
+import type { Media } from '../../../src/http/gateway.ts';
+import type { MediaCall, MediaKind } from '../../../src/media/call.ts';
 import type { ModerationAnswer } from '../../../src/media/providers/provider.ts';
 import type { MediaRequest } from '../../../src/media/request.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';
@@ -30,7 +31,7 @@ export interface Asked {
 }
 
 /** Media whose tasks are recorded as they are in earnest, and end as the test says. */
-export class HandMedia implements MediaGateway {
+export class HandMedia implements Media {
   readonly asked: Asked[] = [];
   readonly waits: { readonly milliseconds: number; readonly left: AbortSignal }[] = [];
   /** What becomes of a task while somebody waits for it. */

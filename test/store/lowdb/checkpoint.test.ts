@@ -160,7 +160,7 @@ describe('a checkpoint', () => {
         'writeFile shards/X-N.N.json.new',
       ].sort(),
     );
-    console.log('COPIES', copies.length, copies.map(c=>c.after.split(' ')[0]).join(' '));
+    console.log('COPIES', copies.length, copies.map((c) => c.after.split(' ')[0]).join(' '));
     for (const [at, { copy, known: then }] of copies.entries()) {
       const crashed = await openStore({ directory: copy, journalLimit });
       await expectKnown(crashed, then);
