@@ -51,7 +51,7 @@ interface RunnerOptions {
 }
 
 /** How often a task may be taken up, where each time the process died before it ended. */
-const MOST_ATTEMPTS = 5;
+const MOST_ATTEMPTS = 10;
 
 /** Milliseconds between two looks for tasks that nobody answers for. */
 const LOOK = 30_000;

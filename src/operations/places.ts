@@ -6,8 +6,8 @@ export type Leave = () => void;
 interface Line {
   /** Places that the client has. */
   taken: number;
-  /** What lets each of its waiters in, in the order of their coming. */
-  readonly waiters: (() => void)[];
+  /** What lets each of its waiters in, in the order of their coming. A set: each may give up. */
+  readonly waiters: Set<() => void>;
 }
 
 /**
@@ -52,10 +52,10 @@ export class Places {
         reject(signal.reason);
         return;
       }
-      const line = this.#lines.get(client) ?? { taken: 0, waiters: [] };
+      const line = this.#lines.get(client) ?? { taken: 0, waiters: new Set() };
       this.#lines.set(client, line);
       const giveUp = () => {
-        line.waiters.splice(line.waiters.indexOf(admit), 1);
+        line.waiters.delete(admit);
         this.#waiting -= 1;
         this.#forget(client, line);
         reject(signal?.reason);
@@ -65,7 +65,7 @@ export class Places {
         resolve(this.#placeOf(client, line));
       };
       signal?.addEventListener('abort', giveUp);
-      line.waiters.push(admit);
+      line.waiters.add(admit);
       this.#waiting += 1;
       this.#admit();
     });
@@ -93,7 +93,9 @@ export class Places {
       this.#taken += 1;
       this.#waiting -= 1;
       this.#putLast(client, line);
-      line.waiters.shift()!();
+      const [admit] = line.waiters;
+      line.waiters.delete(admit!);
+      admit!();
     }
   }
 
@@ -101,7 +103,7 @@ export class Places {
     let chosen: readonly [string, Line] | undefined;
     for (const entry of this.#lines) {
       const [, { taken, waiters }] = entry;
-      if (waiters.length > 0 && (!chosen || taken < chosen[1].taken)) chosen = entry;
+      if (waiters.size > 0 && (!chosen || taken < chosen[1].taken)) chosen = entry;
     }
     return chosen!;
   }
@@ -112,6 +114,6 @@ export class Places {
   }
 
   #forget(client: string, { taken, waiters }: Line): void {
-    if (taken === 0 && waiters.length === 0) this.#lines.delete(client);
+    if (taken === 0 && waiters.size === 0) this.#lines.delete(client);
   }
 }

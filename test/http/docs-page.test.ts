@@ -25,7 +25,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM}
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
     await page.goto(`${daemon().url}/docs`);
     await page.getByText('/api/free/batch-convert-images').waitFor();
-    await page.getByText('/v1/tasks/{task_id}').waitFor();
+    await page.getByText('/v1/tasks/{task_id}', { exact: true }).waitFor();
 
     await page.getByRole('button', { name: 'Authorize', exact: true }).first().click();
     await page.getByLabel('Value').fill(OWNER_KEY);

@@ -71,7 +71,10 @@ async function keeping(home: string, more: Partial<Keeping> = {}) {
     signal: new Cancellation(),
     ...more,
   };
-  const kept = () => readdirSync(folder);
+  const kept = () =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name);
   const keep = (products: readonly Product[], work: Work = IMAGE) =>
     keepResults({ work }, { products, usage: null }, options);
   return { keep, kept, files };
