@@ -1,5 +1,5 @@
 import { LANGUAGES } from './languages.ts';
-import { squeeze } from './spellings.ts';
+import { SQUEEZED, squeeze } from './spellings.ts';
 import { TERM_CLASSES, type TermClass } from './terms.ts';
 import { type Word, wordsOf } from './words.ts';
 
@@ -31,6 +31,10 @@ interface Node {
 interface Found extends Hit {
   readonly needsEvidence: boolean;
 }
+
+/** Letters with digits or signs for some of them. */
+const MASKED = /\p{L}.*[*@$€!|0-9]|[*@$€!|0-9].*\p{L}/u;
+const KATAKANA = /^[\u30a1-\u30fa\u30fc]$/;
 
 /** Letters that one term may be spread over when it is written in pieces. */
 const LONGEST_PIECED = 24;
@@ -71,7 +75,7 @@ function insert(root: Node, spelled: string, termClass: TermClass, language: str
     words.forEach((word, index) => {
       const open = isBeginning && index === words.length - 1;
       const spellings = [word.text];
-      if (!open && word.text.length >= 6) spellings.push(squeeze(word.text));
+      if (!open && word.text.length >= 4) spellings.push(SQUEEZED + squeeze(word.text));
       nodes = nodes.flatMap((node) =>
         [...new Set(spellings)].map((text) => child(node, text, open)),
       );
@@ -118,11 +122,29 @@ function follow(
   found: Found[],
 ): void {
   for (const [next, end] of steps(node, words, at, found)) {
-    for (const term of next.terms) found.push({ ...term, start, end });
+    if (next.terms.length > 0 && !isInsideKatakana(words, start)) {
+      for (const term of next.terms) {
+        // What is written in disguise is not meant harmlessly.
+        const isFeigned = term.termClass === 'neutral' && isDisguised(words, start, end);
+        if (!isFeigned) found.push({ ...term, start, end });
+      }
+    }
     if (next.next.size > 0 || next.beginnings.size > 0) {
       if (end < words.length) follow(next, words, start, end, found);
     }
   }
+}
+
+function isDisguised(words: readonly Word[], start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (MASKED.test(words[at]!.text)) return true;
+  return false;
+}
+
+/** Words in katakana are foreign ones, and many hold another one's sounds: フロリダ. */
+function isInsideKatakana(words: readonly Word[], start: number): boolean {
+  const before = words[start - 1];
+  if (before === undefined || !words[start]!.glued) return false;
+  return KATAKANA.test(words[start]!.text) && KATAKANA.test(before.text);
 }
 
 function steps(node: Node, words: readonly Word[], at: number, found: Found[]): [Node, number][] {
@@ -151,14 +173,16 @@ function addPieced(words: readonly Word[], at: number, reached: [Node, number][]
   let asWritten = words[at]!.text;
   let asLetters = letters(words[at]!);
   let allSmall = asWritten.length <= 3;
+  let allSingle = asWritten.length === 1;
   for (let end = at + 1; end < words.length && asWritten.length < LONGEST_PIECED; end++) {
     const word = words[end]!;
     if (word.sentence !== words[at]!.sentence) return;
     allSmall &&= word.text.length <= 3;
+    allSingle &&= word.text.length === 1;
     if (!word.glued && !allSmall && end > at + 1) return;
     asWritten += word.text;
     asLetters += letters(word);
-    if (asWritten.length < (word.glued ? 3 : 5)) continue;
+    if (asWritten.length < (allSingle || word.glued ? 3 : 4)) continue;
     for (const joined of new Set([asWritten, asLetters])) {
       const whole = ROOT.next.get(joined);
       const isMeant = whole?.terms.some(({ termClass }) => DISGUISED.has(termClass)) ?? false;

@@ -53,9 +53,13 @@ export function readingsOf(text: string): readonly string[] {
     // One double letter in a short word is how that word is written: `barre`.
     const isPlayed = drawn !== reading || reading.length - squeezed.length > 1;
     if (isPlayed || squeezed.length >= 5) readings.add(squeezed);
+    if (isPlayed) readings.add(SQUEEZED + squeezed);
   }
   return [...readings];
 }
+
+/** Stands before a reading that has lost double letters, to match what has lost its own. */
+export const SQUEEZED = '=';
 
 /** Makes every run of one letter a single one. */
 export function squeeze(word: string): string {

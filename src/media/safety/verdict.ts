@@ -56,7 +56,10 @@ function isOfMinorBody(
 ): boolean {
   const { sentence } = words[start]!;
   const next = nearby(people, end, OWNER_REACH).filter(
-    (person) => person.start >= start && words[person.start]!.sentence === sentence,
+    (person) =>
+      person.start >= start &&
+      words[person.start]!.sentence === sentence &&
+      !scenes.areApart(end, person.start),
   );
   if (next.some(({ isMinor }) => isMinor)) return true;
   const owners = scenes.lastBefore(start);
@@ -71,10 +74,14 @@ class Scenes {
   readonly #minorSentences: Set<number>;
   readonly #peopleSentences: Set<number>;
   readonly #pronounSentences: Set<number>;
+  readonly #apart: Set<number>;
 
   constructor(words: readonly Word[], hits: readonly Hit[], people: readonly Person[]) {
     const sentencesOf = (found: readonly { start: number }[]) =>
       new Set(found.map(({ start }) => words[start]!.sentence));
+    this.#apart = new Set(
+      hits.filter(({ termClass }) => termClass === 'apart').map(({ start }) => start),
+    );
     this.#words = words;
     this.#people = people;
     this.#minorSentences = sentencesOf(people.filter(({ isMinor }) => isMinor));
@@ -93,6 +100,12 @@ class Scenes {
       if (isNew && (back < sentence || isOfBody)) return false;
       if (this.#minorSentences.has(back - 1)) return true;
     }
+    return false;
+  }
+
+  /** Whether another clause or person begins between two places. */
+  areApart(from: number, to: number): boolean {
+    for (let at = from; at < to; at++) if (this.#apart.has(at)) return true;
     return false;
   }
 

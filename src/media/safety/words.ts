@@ -21,7 +21,7 @@ const STOPS = new Set('.!?;\n\r。！？｡；।॥؟۔…‼⁉');
 const INNER_STOPS = new Set('.!?;');
 const BORDERS = new Set(',:()[]{}"“”«»„、，：（）「」『』【】،؛–—•·');
 /** Signs that are taken for letters inside a word. */
-const SIGNS = new Set('@$*€!|+£');
+const SIGNS = new Set('@$*€|+£');
 /** Those that are letters at either end, too; the others are marks there: `*emphasis*`. */
 const OUTER_SIGNS = new Set('@$€£');
 const SPACE = /\s/u;
@@ -101,8 +101,10 @@ function wordEnd(characters: readonly string[], start: number): number {
   for (; ; at++) {
     const kind = kindOf(characters[at]);
     if (kind === 'letter') continue;
-    if (kind !== 'sign') return at;
     const next = kindOf(characters[at + 1]);
+    // Between letters it is one: `l!ke`.
+    if (characters[at] === '!' && next === 'letter') continue;
+    if (kind !== 'sign') return at;
     // `18+` is an age.
     const isLast = OUTER_SIGNS.has(characters[at]!) || characters[at] === '+';
     if (next !== 'letter' && !(next === 'sign' && characters[at] === '*') && !isLast) return at;

@@ -4,6 +4,8 @@ export const ENGLISH: Language = {
   code: 'en',
   terms: {
     neutral:
+      'shot a, shot as, an us, an al, pen is, pub is, ' +
+      'with their young, and their young, its young, naked chrome, naked metal, naked iron, naked brick*, naked concrete, naked bike*, naked motorcycle*, naked motorbike*, naked engine*, naked floor*, naked wall*, naked stone*, naked hairless cat*, hairless and naked, naked sphynx, naked cat*, naked chicken*, ' +
       'naked mole rat*, naked mole*, naked eye*, naked flame*, naked light*, naked bulb*, ' +
       'naked tree*, naked branch*, naked truth, naked wire*, naked cake*, naked soil, ' +
       'naked rock*, naked wood, naked oat*, naked barley, naked lunch, naked juice, ' +
@@ -140,7 +142,7 @@ export const ENGLISH: Language = {
       'rear end, derriere, rump',
     soft:
       'chest, chests, bottom, bottoms, bum, bums, midriff, hips, torso, bra, bras, ' +
-      'underwear, underpants, thong, thongs, g string, skin, knickers, briefs, navel, ' +
+      'underwear, underpants, thong, thongs, g string, knickers, briefs, navel, ' +
       'upper body, lower body',
     exposure:
       'bare, bared, baring, exposed, exposing, exposes, expose, uncovered, uncovering, ' +
@@ -169,6 +171,7 @@ export const ENGLISH: Language = {
       'stripped naked, nip slip, bare skin only, clothed in nothing, birthday suits, ' +
       'takes off all, taking off all, removes all, removing all clothes',
     suggestive:
+      'exposed skin, skin exposed, lots of skin, much skin, showing skin, more skin, ' +
       'sexy, sexily, seductive*, seducing, seduce*, sensual*, erotic*, provocative*, lewd*, ' +
       'lascivious*, lusty, lustful*, fetish*, bdsm, bondage, kinky, kink, striptease*, ' +
       'stripper*, stripping, upskirt*, up skirt, downblouse, lingerie, g string, ' +

@@ -39,7 +39,7 @@ export const INDONESIAN: Language = {
       'periksa, memeriksa',
     care: 'menyusui, popok, ruam, ~asi',
     newborn: 'bayi',
-    birth: 'kelahiran, persalinan, bidan, lahir',
+    birth: 'kelahiran, persalinan, bidan',
     art: 'patung*, lukisan*, marmer, perunggu, museum, relief',
     lesson: 'diagram, buku pelajaran, biologi, poster',
     water: 'renang, berenang, kolam, pantai, laut, danau, sungai, senam, balet, silat',
