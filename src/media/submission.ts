@@ -19,7 +19,7 @@ import { readEditRequest } from './requests/edit.ts';
 import { readImageRequest } from './requests/image.ts';
 import { namedModel } from './requests/model.ts';
 import { readVideoRequest } from './requests/video.ts';
-import { checkPrompt } from './safety/safety.ts';
+import { checkPrompt } from './safety/check-prompt.ts';
 import type { Reference, Work } from './work.ts';
 
 interface SubmissionOptions {

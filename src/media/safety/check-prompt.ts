@@ -1,0 +1,15 @@
+import { Failure } from '../../failure.ts';
+import { verdictOf } from './verdict.ts';
+
+/**
+ * Refuses a prompt that shows a minor with nudity, sexual content, or sensitive areas of the body
+ * bared or dwelt on. The message does not repeat the prompt.
+ */
+export function checkPrompt(prompt: string, param: string): void {
+  if (!verdictOf(prompt).isOfMinor) return;
+  throw new Failure(
+    'content_policy',
+    `${param} was refused: content that shows minors in a sexual or exposing way cannot be made.`,
+    { status: 400, code: 'content_policy', param },
+  );
+}

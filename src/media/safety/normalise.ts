@@ -1,0 +1,109 @@
+/** Letters of other scripts that look like Latin ones, after folding to lower case. */
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  // Cyrillic
+  ...pairs(
+    'а в е к м н о р с т у х і ѕ ј ԁ ԛ ԝ һ ӏ ь г п',
+    'a b e k m h o p c t y x i s j d q w h l b r n',
+  ),
+  // Greek
+  ...pairs('α β ε η ι κ ν ο ρ τ υ χ γ ω σ', 'a b e n i k v o p t u x y w o'),
+  // Armenian and Cherokee letters that have been seen in such tricks
+  ...pairs('օ ո ս հ ց', 'o n u h g'),
+};
+
+/** Latin letters that have no decomposition, and look-alikes that are letters of no living word. */
+const FOLDED: Readonly<Record<string, string>> = {
+  ...pairs('ß ẞ æ œ ø đ ð ł ı ħ ŧ þ ſ ς ɑ ɡ ɩ ɪ ʏ', 'ss ss ae oe o d d l i h t th s σ a g i i y'),
+  ...pairs(
+    'ᴀ ʙ ᴄ ᴅ ᴇ ꜰ ɢ ʜ ᴊ ᴋ ʟ ᴍ ɴ ᴏ ᴘ ʀ ꜱ ᴛ ᴜ ᴠ ᴡ ᴢ',
+    'a b c d e f g h j k l m n o p r s t u v w z',
+  ),
+  // One letter written in several ways
+  ...pairs('أ إ آ ٱ ى ة ک ی', 'ا ا ا ا ي ه ك ي'),
+};
+
+/**
+ * Joiners, bidirectional controls, tags, variation selectors, skin tones, blank letters, marks
+ * around a letter, Arabic vowel marks and what stretches its words, and controls that end no line.
+ */
+const INVISIBLE = new RegExp(
+  [
+    String.raw`\p{Cf}`,
+    String.raw`\p{Variation_Selector}`,
+    String.raw`\p{Emoji_Modifier}`,
+    String.raw`[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]`,
+    String.raw`[\u20d0-\u20ff]`,
+    String.raw`[\u0640\u064b-\u065f\u0670]`,
+    String.raw`(?![\t\n\r])\p{Cc}`,
+  ].join('|'),
+  'gu',
+);
+
+/** Accents of Latin, Greek and Cyrillic. Vowel signs of other scripts are letters and stay. */
+const ACCENTS = /[\u0300-\u036f]/g;
+
+const FOLDABLE = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'gu');
+const ENCLOSED = /[\u{1f1e6}-\u{1f1ff}\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]/gu;
+const LATIN = /[a-z]/;
+const WORD = /[\p{L}\p{N}]+/gu;
+const DIGIT = /(?![0-9])\p{Nd}/gu;
+const ASCII = /^[\t\n\r\x20-\x7e]*$/;
+const LINE_END = /[\v\f\u2028\u2029\u0085]/g;
+
+/**
+ * One spelling for all that reads alike: compatible forms, case, accents, invisible characters,
+ * digits of all scripts, and foreign letters inside a Latin word. Applied twice, it changes nothing
+ * more. Time and memory grow with the length.
+ */
+export function normalise(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  const folded = text
+    .replace(LINE_END, '\n')
+    .normalize('NFKD')
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(INVISIBLE, '')
+    .replace(ACCENTS, '')
+    .replace(ENCLOSED, unenclosed)
+    .replace(FOLDABLE, (letter) => FOLDED[letter]!)
+    .replace(DIGIT, asciiDigit)
+    .normalize('NFC');
+  return folded.replace(WORD, (word) => (LATIN.test(word) ? latinised(word) : word));
+}
+
+/** The word in Latin letters where every one of its letters looks like one; otherwise null. */
+export function latinReading(word: string): string | null {
+  let reading = '';
+  for (const letter of word) {
+    const latin = LOOK_ALIKES[letter];
+    if (latin === undefined) return null;
+    reading += latin;
+  }
+  return reading;
+}
+
+function latinised(word: string): string {
+  let latin = '';
+  for (const letter of word) latin += LOOK_ALIKES[letter] ?? letter;
+  return latin;
+}
+
+/** Letters in circles and squares, and those of which flags are made. */
+function unenclosed(letter: string): string {
+  const code = letter.codePointAt(0)!;
+  const first = [0x1f1e6, 0x1f170, 0x1f150, 0x1f130].find((start) => code >= start)!;
+  return String.fromCharCode(0x61 + code - first);
+}
+
+/** Digits of a script stand in rows of ten; the row's zero is the first one not preceded by a digit. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0)!;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value++;
+  return String(value);
+}
+
+function pairs(from: string, to: string): Record<string, string> {
+  const targets = to.split(' ');
+  return Object.fromEntries(from.split(' ').map((letter, index) => [letter, targets[index]!]));
+}

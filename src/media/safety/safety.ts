@@ -1,1 +1,0 @@
-export function checkPrompt(_prompt: string, _param: string): void {}

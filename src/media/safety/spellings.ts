@@ -1,0 +1,88 @@
+import { latinReading } from './normalise.ts';
+
+/** Digits and signs that are read as letters; some as either of two. */
+const READ_AS: Readonly<Record<string, string>> = {
+  ...{ '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g' },
+  ...{ '@': 'a', $: 's', '€': 'e', '!': 'i', '|': 'i', '+': 't', '£': 'l' },
+};
+
+const SIGN = /[0-9@$€!|+£]/;
+const SIGNS = /[0-9@$€!|+£]/g;
+const LETTER = /\p{L}/u;
+const NON_ASCII = /[^\x20-\x7e]/;
+const REPEATED = /(.)\1/u;
+const THRICE = /(.)\1{2,}/gu;
+const COUNTED = /^[0-9]{1,2}(?=[a-z]{3})/;
+const ARABIC = /^[\u0620-\u064a]+$/;
+const ARABIC_PARTICLE = /^(?:وال|بال|فال|كال|لل|ال|[وبلفك])(?=[\u0620-\u064a]{2})/;
+const HANGUL = /^[\uac00-\ud7a3]+$/;
+const HANGUL_PARTICLE =
+  /(?:에게서|으로서|에서는|이라는|에게|에서|으로|까지|부터|처럼|보다|이랑|들은|들이|들을|들의|들과|들|은|는|이|가|을|를|의|에|와|과|도|로|만|랑)$/;
+const VOWELS = ['a', 'e', 'i', 'o', 'u'];
+
+/** More letters than any term has: longer words are read as they are. */
+const LONGEST = 40;
+
+/**
+ * What a word may be meant to say, its own text first. Never more than a dozen readings, of a word
+ * that has been normalised.
+ */
+export function readingsOf(text: string): readonly string[] {
+  if (text.length > LONGEST && !REPEATED.test(text)) return [text];
+  const readings = new Set([text]);
+  const hasLetter = LETTER.test(text);
+  if (hasLetter && SIGN.test(text)) {
+    const counted = text.replace(COUNTED, '');
+    for (const word of new Set([text, counted])) {
+      readings.add(word);
+      readings.add(word.replace(SIGNS, (sign) => READ_AS[sign]!));
+      if (/[1!|]/.test(word)) {
+        readings.add(word.replace(/[1!|]/g, 'l').replace(SIGNS, (sign) => READ_AS[sign]!));
+      }
+    }
+  } else if (!hasLetter && text.length === 1 && SIGN.test(text)) {
+    readings.add(READ_AS[text] ?? text);
+  }
+  if (text.includes('*')) for (const guess of unmasked(text)) readings.add(guess);
+  if (NON_ASCII.test(text)) addForeign(text, readings);
+  for (const reading of [...readings]) {
+    if (!REPEATED.test(reading)) continue;
+    const drawn = reading.replace(THRICE, '$1$1');
+    const squeezed = squeeze(reading);
+    readings.add(drawn);
+    // One double letter in a short word is how that word is written: `barre`.
+    const isPlayed = drawn !== reading || reading.length - squeezed.length > 1;
+    if (isPlayed || squeezed.length >= 5) readings.add(squeezed);
+    if (isPlayed) readings.add(SQUEEZED + squeezed);
+  }
+  return [...readings];
+}
+
+/** Stands before a reading that has lost double letters, to match what has lost its own. */
+export const SQUEEZED = '=';
+
+/** Makes every run of one letter a single one. */
+export function squeeze(word: string): string {
+  return word.replace(/(.)\1+/gu, '$1');
+}
+
+/** A masked letter is nearly always the first vowel, so that all masks are given the same one. */
+function unmasked(text: string): string[] {
+  const bare = text.replace(/\*/g, '');
+  return [bare, ...VOWELS.map((vowel) => text.replace(/\*+/g, vowel))];
+}
+
+function addForeign(text: string, readings: Set<string>): void {
+  const latin = latinReading(text);
+  if (latin !== null) readings.add(latin);
+  if (ARABIC.test(text)) {
+    const bare = text.replace(ARABIC_PARTICLE, '');
+    readings.add(bare);
+    readings.add(bare.replace(ARABIC_PARTICLE, ''));
+  } else if (HANGUL.test(text)) {
+    const bare = text.replace(HANGUL_PARTICLE, '');
+    if (bare.length > 0) readings.add(bare);
+    const barer = bare.replace(HANGUL_PARTICLE, '');
+    if (barer.length > 1) readings.add(barer);
+  }
+}

@@ -1,0 +1,82 @@
+/** Ways to write a word so that people still read it and plain searches miss it. */
+export interface Disguise {
+  readonly name: string;
+  /** Whether words in letters of other scripts than Latin can be written so. */
+  readonly isForAll: boolean;
+  readonly write: (word: string) => string;
+}
+
+const TWINS: Readonly<Record<string, string>> = {
+  a: 'а',
+  e: 'е',
+  o: 'о',
+  c: 'с',
+  p: 'р',
+  x: 'х',
+  i: 'і',
+};
+const GREEK: Readonly<Record<string, string>> = { a: 'α', e: 'ε', o: 'ο', i: 'ι', n: 'η', u: 'υ' };
+const DIGITS: Readonly<Record<string, string>> = { a: '4', e: '3', i: '1', o: '0', s: '5' };
+const SIGNS: Readonly<Record<string, string>> = { a: '@', s: '$' };
+
+function swap(table: Readonly<Record<string, string>>): (word: string) => string {
+  return (word) => Array.from(word, (letter) => table[letter] ?? letter).join('');
+}
+
+/** Puts something between the letters of each word of a term. */
+function between(text: string): (term: string) => string {
+  return (term) =>
+    term
+      .split(' ')
+      .map((word) => Array.from(word).join(text))
+      .join('  ');
+}
+
+/** Writes the Latin letters by another alphabet of 26 that Unicode has. */
+function alphabet(start: number): (word: string) => string {
+  return (word) =>
+    word.replace(/[a-z]/g, (letter) => String.fromCodePoint(start + letter.charCodeAt(0) - 97));
+}
+
+export const DISGUISES: readonly Disguise[] = [
+  { name: 'capitals', isForAll: true, write: (word) => word.toUpperCase() },
+  { name: 'zero-width spaces', isForAll: true, write: between('\u200b') },
+  { name: 'zero-width joiners', isForAll: true, write: between('\u200d') },
+  { name: 'soft hyphens', isForAll: true, write: between('\u00ad') },
+  { name: 'bidirectional controls', isForAll: true, write: (word) => `\u202d${word}\u202c` },
+  { name: 'tag characters', isForAll: true, write: between('\u{e0061}') },
+  { name: 'variation selectors', isForAll: true, write: between('\ufe0f') },
+  { name: 'spaces', isForAll: false, write: between(' ') },
+  { name: 'dots', isForAll: false, write: between('.') },
+  { name: 'hyphens', isForAll: false, write: between('-') },
+  { name: 'underscores', isForAll: false, write: between('_') },
+  { name: 'stars', isForAll: false, write: between('*') },
+  { name: 'slashes', isForAll: false, write: between('/') },
+  {
+    name: 'pulled apart',
+    isForAll: false,
+    write: (word) => `${word.slice(0, 2)} ${word.slice(2)}`,
+  },
+  { name: 'hyphenated', isForAll: false, write: (word) => `${word.slice(0, 2)}-${word.slice(2)}` },
+  { name: 'Cyrillic letters', isForAll: false, write: swap(TWINS) },
+  { name: 'Greek letters', isForAll: false, write: swap(GREEK) },
+  { name: 'digits', isForAll: false, write: swap(DIGITS) },
+  { name: 'signs', isForAll: false, write: swap(SIGNS) },
+  { name: 'inner marks', isForAll: false, write: (word) => word.replace(/(?<=.)i(?=.)/g, '!') },
+  {
+    name: 'masked vowel',
+    isForAll: false,
+    write: (word) => word.replace(/(?<=.)[aeiou](?=.)/, '*'),
+  },
+  { name: 'long vowels', isForAll: false, write: (word) => word.replace(/[aeiou]/g, '$&$&$&$&') },
+  { name: 'doubled letters', isForAll: false, write: (word) => word.replace(/[a-z]/g, '$&$&') },
+  { name: 'full width', isForAll: false, write: alphabet(0xff41) },
+  { name: 'mathematical bold', isForAll: false, write: alphabet(0x1d41a) },
+  { name: 'mathematical script', isForAll: false, write: alphabet(0x1d4ea) },
+  { name: 'circles', isForAll: false, write: alphabet(0x24d0) },
+  { name: 'squares', isForAll: false, write: alphabet(0x1f130) },
+  { name: 'dark circles', isForAll: false, write: alphabet(0x1f150) },
+  { name: 'flags', isForAll: false, write: alphabet(0x1f1e6) },
+  { name: 'accents', isForAll: false, write: (word) => word.replace(/[a-z]/g, '$&\u0301\u0323') },
+  { name: 'markdown', isForAll: false, write: (word) => `**${word}**` },
+];

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
+import { checkPrompt } from '../../../src/media/safety/check-prompt.ts';
+import { judge } from '../../../src/media/safety/judge.ts';
+import { LANGUAGES } from '../../../src/media/safety/languages.ts';
+import { normalise } from '../../../src/media/safety/normalise.ts';
+import { wordsOf } from '../../../src/media/safety/words.ts';
+import { BENIGN } from './benign.ts';
+import { termsOf } from './refusals.ts';
+
+const TERMS = LANGUAGES.flatMap((language) => [
+  ...termsOf(language, 'minor').slice(0, 6),
+  ...termsOf(language, 'neutral').slice(0, 6),
+  ...termsOf(language, 'nudity').slice(0, 6),
+  ...termsOf(language, 'negation').slice(0, 3),
+]);
+
+/** Any text, lone surrogates included, and texts made of terms, marks and ages. */
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 200 })
+    .map((codes) => String.fromCharCode(...codes)),
+  fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(...TERMS),
+        fc.constantFrom(' ', '. ', ', ', '-', '*', '12', '十', 'years old'),
+      ),
+      {
+        maxLength: 60,
+      },
+    )
+    .map((parts) => parts.join(' ')),
+);
+
+test('nothing but the refusal is ever thrown', () => {
+  fc.assert(
+    fc.property(text, (prompt) => {
+      try {
+        checkPrompt(prompt, 'prompt');
+      } catch (error) {
+        expect(error).toBeInstanceOf(Failure);
+      }
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('a text that was normalised is normalised', () => {
+  fc.assert(
+    fc.property(text, (prompt) => {
+      const once = normalise(prompt);
+      expect(normalise(once)).toBe(once);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('the gate and the moderation model agree', () => {
+  fc.assert(
+    fc.property(text, (prompt) => {
+      const { categories, flagged, scores } = judge(prompt);
+      let isRefused = false;
+      try {
+        checkPrompt(prompt, 'prompt');
+      } catch {
+        isRefused = true;
+      }
+      expect(categories['sexual/minors']).toBe(isRefused);
+      if (isRefused) expect(flagged).toBe(true);
+      for (const score of Object.values(scores)) expect(score >= 0 && score <= 1).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('long prompts are read', () => {
+  const LENGTH = 100_000;
+  const fill = (part: string) => part.repeat(Math.ceil(LENGTH / part.length)).slice(0, LENGTH);
+  it.each(
+    Object.entries({
+      'one letter': 'a',
+      'spaced letters': 'a ',
+      'dotted letters': 'n.u.',
+      stars: '*a',
+      marks: '.,',
+      signs: '@$!|',
+      digits: '12',
+      ages: '12 years old ',
+      'a minor over and over': 'child ',
+      'a negation over and over': 'no ',
+      'an exposure over and over': 'bare ',
+      'both, negated': 'child, no nude or ',
+      art: 'nude statue ',
+      'areas and exposures': 'chest bare. ',
+      'ligatures that unfold': '\ufdfa',
+      'combining marks': 'a\u0301\u0323',
+      Han: '裸足の子供と',
+      Katakana: 'ヌ',
+      Hangul: '아이들의',
+      Devanagari: 'बच्चे ',
+      Arabic: 'والأطفال ',
+      emoji: '👧🏽‍👦',
+      'lone surrogates': '\ud800',
+      'mixed scripts': 'aа',
+    }),
+  )('%s', (_, part) => {
+    const prompt = fill(part);
+    expect(wordsOf(prompt).length).toBeLessThanOrEqual(LENGTH * 18);
+    expect(judge(prompt).categories).toHaveProperty(['sexual/minors']);
+  });
+});
+
+test('the moderation model tells adults from minors and knows its categories', () => {
+  const adult = judge('A woman, nude');
+  expect(adult.flagged).toBe(true);
+  expect(adult.categories).toMatchObject({ sexual: true, 'sexual/minors': false });
+  expect(judge(BENIGN['family']![0]!)).toMatchObject({ flagged: false });
+  expect(judge('a massacre').categories).toMatchObject({ violence: true, sexual: false });
+  expect(Object.keys(adult.categories)).toEqual(Object.keys(adult.scores));
+  expect(Object.keys(adult.categories)).toHaveLength(13);
+});

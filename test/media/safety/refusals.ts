@@ -1,0 +1,110 @@
+import { LANGUAGES } from '../../../src/media/safety/languages.ts';
+import type { Language, TermClass } from '../../../src/media/safety/terms.ts';
+import { DISGUISES } from './disguises.ts';
+
+/** A prompt that must be refused, made from the rule's own terms. */
+export interface Refusal {
+  readonly language: string;
+  /** Which template and which class of terms. */
+  readonly kind: string;
+  readonly prompt: string;
+}
+
+/** The words of a class as they can be put into a prompt. */
+export function termsOf({ terms }: Language, termClass: TermClass): string[] {
+  return (terms[termClass] ?? '')
+    .split(',')
+    .map((term) => term.trim().replaceAll('*', '').replace('~', ''))
+    .filter((term) => term !== '');
+}
+
+/** The first term of a class that no other language has: a plain one for the templates. */
+export function plainTerm(language: Language, termClass: TermClass): string {
+  const plain = (language.terms[termClass] ?? '')
+    .split(',')
+    .map((term) => term.trim())
+    .find((term) => term !== '' && !term.startsWith('~') && !term.endsWith('*'));
+  return plain ?? termsOf(language, termClass)[0]!;
+}
+
+/** Neutral templates. What stands in them is taken from the lists of terms. */
+const TEMPLATES: Readonly<Record<string, (person: string, term: string) => string>> = {
+  list: (person, term) => `${person}, ${term}, 4k`,
+  before: (person, term) => `${term} ${person}`,
+  after: (person, term) => `${person} ${term}`,
+  'next sentence': (person, term) => `${person}. ${term}.`,
+};
+
+const SPACELESS = new Set(['zh', 'ja']);
+
+/** Every term of every class that a refusal can rest on, in each template. */
+export function refusals(): Refusal[] {
+  return LANGUAGES.flatMap((language) => {
+    const made: Refusal[] = [];
+    const { code } = language;
+    // A term that other languages have, too, counts where the prompt shows its language.
+    const shown =
+      code === 'en' || SPACELESS.has(code) ? '' : `${termsOf(language, 'evidence')[0] ?? ''} `;
+    const add = (kind: string, text: string) => {
+      made.push({ language: code, kind, prompt: `${shown}${text}`.trim() });
+    };
+    const minor = plainTerm(language, 'minor');
+    const nudity = plainTerm(language, 'nudity');
+    for (const [name, template] of Object.entries(TEMPLATES)) {
+      for (const termClass of ['minor', 'youth'] as const) {
+        for (const person of termsOf(language, termClass)) {
+          add(`${termClass}, ${name}`, template(person, nudity));
+        }
+      }
+      for (const termClass of ['nudity', 'suggestive', 'sexual', 'private'] as const) {
+        for (const term of termsOf(language, termClass)) {
+          add(`${termClass}, ${name}`, template(minor, term));
+        }
+      }
+    }
+    const exposure = plainTerm(language, 'exposure');
+    for (const termClass of ['area', 'soft'] as const) {
+      for (const area of termsOf(language, termClass)) {
+        add(`${termClass}, exposed`, `${minor}, ${exposure} ${area}`);
+      }
+    }
+    const area = plainTerm(language, 'area');
+    for (const emphasis of termsOf(language, 'emphasis')) {
+      add('emphasis', `${minor}, ${emphasis} ${area}`);
+    }
+    return made;
+  });
+}
+
+const ORDINARY = new Set(LANGUAGES.flatMap((language) => termsOf(language, 'neutral')));
+const LATIN_WORD = /^[a-z]{4,}$/;
+
+/** Plain prompts of each language, with the terms of a class in disguise. */
+export function disguised(): Refusal[] {
+  return LANGUAGES.flatMap((language) => {
+    const code = language.code;
+    const minor = plainTerm(language, 'minor');
+    const nudity = plainTerm(language, 'nudity');
+    return DISGUISES.flatMap(({ name, isForAll, write }) => {
+      const made: Refusal[] = [];
+      const add = (prompt: string) => made.push({ language: code, kind: name, prompt });
+      for (const termClass of ['minor', 'nudity', 'suggestive', 'sexual'] as const) {
+        for (const term of termsOf(language, termClass)) {
+          // A term of letters whose whole form is in the list; beginnings are no words.
+          const isListed = isWhole(language, termClass, term);
+          // Digits alone are a number.
+          if (/^[0-9]+$/.test(write(term))) continue;
+          // Some words fall into two ordinary ones.
+          if (ORDINARY.has(write(term).replace('-', ' '))) continue;
+          if (!isListed || !(isForAll || LATIN_WORD.test(term))) continue;
+          add(termClass === 'minor' ? `${write(term)}, ${nudity}` : `${minor}, ${write(term)}`);
+        }
+      }
+      return made;
+    });
+  });
+}
+
+function isWhole({ terms }: Language, termClass: TermClass, term: string): boolean {
+  return (terms[termClass] ?? '').split(',').some((written) => written.trim() === term);
+}
