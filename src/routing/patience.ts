@@ -21,6 +21,12 @@ export async function pauseBefore(
   const backoff = Math.min(LONGEST, FIRST * 2 ** (tries - 1)) * (1 - Math.random() / 2);
   const wait = retryAfter === null ? backoff : Math.max(retryAfter * 1000, backoff);
   if (wait > LONGEST || performance.now() + wait >= deadline) return false;
+  await pause(wait, signal);
+  return true;
+}
+
+/** Waits. @throws the signal's reason once it is aborted */
+export async function pause(milliseconds: number, signal: Cancelled): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const leave = () => {
       clearTimeout(timer);
@@ -29,9 +35,8 @@ export async function pauseBefore(
     const timer = setTimeout(() => {
       signal.removeEventListener('abort', leave);
       resolve();
-    }, wait);
+    }, milliseconds);
     if (signal.aborted) leave();
     else signal.addEventListener('abort', leave);
   });
-  return true;
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
+import { pause } from '../../routing/patience.ts';
 import { isRetriable } from '../../routing/upstream-failure.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
 import type { Timeouts } from '../../upstream/exchange.ts';
 import type { Workshop } from './provider.ts';
 import type { Json, Remote } from './remote.ts';
@@ -58,7 +58,7 @@ export async function watch<Done>(options: Watch<Done>): Promise<Done> {
   const { workshop, look } = options;
   let asked: number | null = null;
   for (let looks = 0; ; looks += 1) {
-    await wait(options.pace(looks, asked), workshop.signal);
+    await pause(options.pace(looks, asked), workshop.signal);
     try {
       const seen = await see(options);
       const done = seen.body && look(seen.body);
@@ -104,21 +104,6 @@ function impatient(timeouts: Timeouts): Timeouts {
 
 function secondsOf(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : null;
-}
-
-async function wait(milliseconds: number, signal: Cancelled): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const leave = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', leave);
-      resolve();
-    }, milliseconds);
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave);
-  });
 }
 
 /** The name of a job, as it may stand in a path; null where it is none. */
