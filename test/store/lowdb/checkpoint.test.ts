@@ -160,17 +160,17 @@ describe('a checkpoint', () => {
         'writeFile shards/X-N.N.json.new',
       ].sort(),
     );
-    console.log('COPIES', copies.length, copies.map(c=>c.after.split(' ')[0]).join(' '));
     for (const [at, { copy, known: then }] of copies.entries()) {
       const crashed = await openStore({ directory: copy, journalLimit });
       await expectKnown(crashed, then);
       // And it goes on from there, through further checkpoints.
-      const more = structuredClone(then);
-      if (at % 4 === 0) await use(crashed, more, 4);
+      if (at % 4 === 0) await use(crashed, then, 4);
       await crashed.close();
-      const again = await openStore({ directory: copy, journalLimit });
-      await expectKnown(again, more);
-      await again.close();
+      if (at % 4 === 0) {
+        const again = await openStore({ directory: copy, journalLimit });
+        await expectKnown(again, then);
+        await again.close();
+      }
       rmSync(copy, { recursive: true });
     }
   });
