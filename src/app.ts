@@ -10,7 +10,12 @@ import { openLog } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
+import { Callbacks } from './media/callbacks/callbacks.ts';
+import { MediaGateway } from './media/gateway.ts';
+import { taskRecord } from './media/record.ts';
+import { Upkeep } from './media/upkeep.ts';
 import { startPool } from './operations/pool.ts';
+import { AssetFiles } from './store/assets.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
 import { patience } from './store/lowdb/patience.ts';
 import type { Store } from './store/store.ts';
@@ -42,6 +47,9 @@ export async function startDaemon(
   { version, bootstrapKey }: DaemonOptions,
 ): Promise<Daemon> {
   let config = initial;
+  let url = '';
+  /** How clients reach this server. */
+  const publicUrl = () => (config.server.publicUrl ?? url).replace(/\/+$/, '');
   const log = await openLog(config.log);
   const metrics = new Metrics();
   const draining = new AbortController();
@@ -54,6 +62,9 @@ export async function startDaemon(
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) await close();
+  };
+  const background = (work: Promise<void>, complaint: string) => {
+    work.catch((error: unknown) => log.error({ err: error }, complaint));
   };
   try {
     const { credits } = config.owner;
@@ -77,6 +88,40 @@ export async function startDaemon(
         used: (model, usage) => metrics.observeTokens(model, usage),
       },
     });
+    const files = await AssetFiles.open(join(config.dataDir, 'assets'));
+    const callbacks = new Callbacks({
+      store,
+      upstream,
+      config: () => config,
+      record: (task) => taskRecord(task, publicUrl()),
+      onAttempt: ({ status }) => metrics.observeCallback(status),
+      onFault: (error) => log.error({ err: error }, 'a callback could not be recorded'),
+    });
+    closers.push(() => callbacks.close());
+    const media = new MediaGateway({
+      config: () => config,
+      store,
+      files,
+      upstream,
+      pool,
+      observer: {
+        tried: (provider, outcome) => metrics.observeTry(provider, outcome),
+        ended: (task) => {
+          metrics.observeTask(task);
+          callbacks.added(task);
+        },
+        fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
+      },
+    });
+    closers.push(() => media.runner.close());
+    metrics.gauge('oriel_tasks_open', 'Tasks that have not ended', () => media.runner.size);
+    const upkeep = new Upkeep({
+      config: () => config,
+      store,
+      files,
+      onFault: (error) => log.error({ err: error }, 'what is over could not be tidied up'),
+    });
+    closers.push(() => upkeep.close());
     const gateway: Gateway = {
       get config() {
         return config;
@@ -84,18 +129,27 @@ export async function startDaemon(
       version,
       store,
       text,
+      media,
+      assets: files,
       pool,
       spool,
       log,
       metrics,
+      get publicUrl() {
+        return publicUrl();
+      },
       draining: draining.signal,
     };
     const server = await buildServer(gateway);
     closers.push(() => server.close());
     const { host, port } = config.server;
-    const url = await server.listen({ host, port }).catch((error: unknown) => {
+    url = await server.listen({ host, port }).catch((error: unknown) => {
       throw listenFailure(error, host, port);
     });
+    // Behind the first requests: nobody waits for what an earlier process left open.
+    background(media.runner.start(), 'open tasks could not be taken up');
+    background(callbacks.start(), 'open callbacks could not be taken up');
+    upkeep.start();
     // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
     const owner = await firstRun(store, { credits });
 
@@ -108,10 +162,12 @@ export async function startDaemon(
       },
       async close() {
         draining.abort();
+        media.runner.drain();
         // Connections that outlast the grace are cut; what they asked for is aborted with them.
         const cut = setTimeout(() => {
           // Streams that are cut say so, before their connections go.
           text.close(shuttingDown());
+          media.runner.cut();
           setImmediate(() => server.server.closeAllConnections());
         }, config.server.grace);
         await closeAll();

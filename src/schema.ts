@@ -17,6 +17,8 @@ export interface Field {
   readonly short: string | undefined;
   /** Whether the text is the path of a file or a folder, which a shell completes. */
   readonly path: boolean;
+  /** Whether it may be given several times: a list of texts. */
+  readonly repeatable: boolean;
   /** One phrase, used by help and by every error alike: "an integer from 1 to 100". */
   readonly expects: string;
 }
@@ -117,6 +119,7 @@ function describe(name: string, schema: v.GenericSchema): Field {
     description: String(description ?? ''),
     short: notes.short,
     path: notes.path ?? false,
+    repeatable: root.type === 'array',
     expects: notes.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
   };
 }

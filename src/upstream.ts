@@ -4,6 +4,7 @@ import { Answer } from './upstream/answer.ts';
 import { inClear } from './upstream/decoded.ts';
 import type { Exchange, ExchangeOptions } from './upstream/exchange.ts';
 import { abortedFailure } from './upstream/failures.ts';
+import { guardedConnector, type Resolve, resolveByDns } from './upstream/guarded-connector.ts';
 
 /**
  * Milliseconds that a connection is kept for the next request, where its server does not say. Longer
@@ -20,13 +21,25 @@ interface Address {
   readonly path: string;
 }
 
+interface UpstreamOptions {
+  /** How guarded connections learn the addresses of a name; DNS unless said. */
+  readonly resolve?: Resolve;
+}
+
 /** The connections to other servers, kept open between requests. */
 export class Upstream {
   /** By the milliseconds that a connection may take, which undici asks for once for all requests. */
   readonly #dispatchers = new Map<number, Dispatcher>();
+  /** The same for requests that reach public addresses only: their connections are never shared. */
+  readonly #guarded = new Map<number, Dispatcher>();
+  readonly #resolve: Resolve;
   /** Parsing an address takes as long as reading a small answer. */
   readonly #addresses = new Map<string, Address>();
   #closed = false;
+
+  constructor({ resolve = resolveByDns }: UpstreamOptions = {}) {
+    this.#resolve = resolve;
+  }
 
   /**
    * Sends a request once, and gives the answer as soon as its headers are here. Follows no redirect.
@@ -34,14 +47,16 @@ export class Upstream {
    * @throws Failure `network_error` with code `unreachable` where nothing can have been received,
    *   `connection_lost` where the request may have been, and `aborted` where the signal said so (the
    *   signal's reason, where that is a Failure); `timeout` with code `connect_timeout`,
-   *   `first_byte_timeout`, `idle_timeout` or `total_timeout`
+   *   `first_byte_timeout`, `idle_timeout` or `total_timeout`;
+   *   `invalid_request` with code `private_address` where a request that reaches public addresses
+   *   only would go to another
    */
   async open(url: string, options: ExchangeOptions): Promise<Exchange> {
     const { origin, host, path } = this.#addressOf(url);
-    const { signal, timeouts } = options;
+    const { signal } = options;
     if (signal.aborted || this.#closed) throw abortedFailure(host, signal.reason);
     const answer = await new Promise<Answer>((resolve, reject) => {
-      this.#dispatcher(timeouts.connect).dispatch(
+      this.#dispatcher(options).dispatch(
         {
           origin,
           path,
@@ -58,7 +73,8 @@ export class Upstream {
   /** Ends what is under way, and closes all connections. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(Array.from(this.#dispatchers.values(), (each) => each.destroy()));
+    const all = [...this.#dispatchers.values(), ...this.#guarded.values()];
+    await Promise.all(all.map((each) => each.destroy()));
   }
 
   #addressOf(url: string): Address {
@@ -72,26 +88,32 @@ export class Upstream {
     return address;
   }
 
-  #dispatcher(connect: number): Dispatcher {
-    let dispatcher = this.#dispatchers.get(connect);
+  #dispatcher({ reach, timeouts: { connect } }: ExchangeOptions): Dispatcher {
+    const dispatchers = reach === 'public' ? this.#guarded : this.#dispatchers;
+    let dispatcher = dispatchers.get(connect);
     if (dispatcher === undefined) {
-      dispatcher = newDispatcher(connect);
-      this.#dispatchers.set(connect, dispatcher);
+      dispatcher =
+        reach === 'public'
+          ? // A proxy would look up the name again, and reach what only it reaches.
+            new Agent({ ...KEEPING, connect: guardedConnector(connect, this.#resolve) })
+          : newDispatcher(connect);
+      dispatchers.set(connect, dispatcher);
     }
     return dispatcher;
   }
 }
 
+const KEEPING: Agent.Options = {
+  keepAliveTimeout: KEPT,
+  pipelining: 1,
+  allowH2: false,
+  // An answer watches its own time.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
 function newDispatcher(connect: number): Dispatcher {
-  const options: Agent.Options = {
-    connect: { timeout: connect },
-    keepAliveTimeout: KEPT,
-    pipelining: 1,
-    allowH2: false,
-    // An answer watches its own time.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
+  const options: Agent.Options = { ...KEEPING, connect: { timeout: connect } };
   // Plain HTTP goes straight: it is spoken to servers of one's own.
   return process.env['HTTPS_PROXY'] || process.env['https_proxy']
     ? new EnvHttpProxyAgent({ ...options, httpProxy: '' })

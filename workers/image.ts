@@ -9,12 +9,19 @@ import { diagnose } from '../src/images/diagnosis.ts';
 import type { FileErrorCode } from '../src/images/file-error.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
+import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
 import { type OpenSource, openSource } from './source.ts';
 
 /** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);
+
+/** Loaded at its first use: the command line never asks for any. */
+async function findInternal(name: string): Promise<ThreadOperation<never> | undefined> {
+  const { INTERNAL_OPERATIONS } = await import('../src/operations/internal.ts');
+  return INTERNAL_OPERATIONS.find((operation) => operation.name === name);
+}
 
 /** Runs one job in this thread, whichever thread that is. Never rejects. */
 export async function perform(job: Job): Promise<JobResult> {
@@ -28,7 +35,7 @@ export async function perform(job: Job): Promise<JobResult> {
   };
   let source: OpenSource | undefined;
   try {
-    const operation = findOperation(job.operation);
+    const operation = findOperation(job.operation) ?? (await findInternal(job.operation));
     if (!operation) throw new Failure('unknown', `no operation is called ${job.operation}`);
     source = openSource(job.source);
     checkFileSize(source.size, limits);

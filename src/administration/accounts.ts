@@ -90,4 +90,25 @@ const setPlan = defineVerb({
   show: ({ name, plan: its }) => ({ said: [`account ${name} is on the plan ${its}`] }),
 });
 
-export const ACCOUNT_VERBS = [createAccount, listAccounts, showAccount, grantCredits, setPlan];
+const showCallbackSecret = defineVerb({
+  group: 'accounts',
+  name: 'callback-secret',
+  summary: "Print the secret that an account's callbacks are signed with",
+  places: ['name'],
+  options: v.strictObject({ name: accountReference('the account') }),
+  examples: ['accounts callback-secret ci'],
+  run: async (store, options) => {
+    const { id, name, callbackSecret } = await accountNamed(store, options.name);
+    return { id, name, secret: callbackSecret };
+  },
+  show: ({ secret }) => ({ value: secret }),
+});
+
+export const ACCOUNT_VERBS = [
+  createAccount,
+  listAccounts,
+  showAccount,
+  grantCredits,
+  setPlan,
+  showCallbackSecret,
+];

@@ -33,7 +33,7 @@ export interface Verb<Schema extends ObjectSchema = ObjectSchema, Result extends
   readonly founds?: boolean;
   /** Command lines without the leading `oriel`, which a test runs in the order of the registry. */
   readonly examples: readonly string[];
-  /** The result is plain JSON and holds no secret, but for a key that is made right now. */
+  /** The result is plain JSON and holds no secret, but for one that the verb is there to tell. */
   run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
   show(result: Result): Shown;
 }

@@ -35,9 +35,10 @@ function readFlag(option: Option): Flag {
   return {
     names: [option.short, option.long].filter((name) => name !== undefined),
     summary: field?.description ?? option.description,
-    value: option.isBoolean()
-      ? undefined
-      : { name: option.attributeName(), choices, files: field?.path ?? choices.length === 0 },
+    value:
+      option.required || option.optional
+        ? { name: option.attributeName(), choices, files: field?.path ?? choices.length === 0 }
+        : undefined,
   };
 }
 

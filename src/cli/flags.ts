@@ -6,12 +6,17 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
+/** How a property is set on the command line: what is on by itself is switched off. */
+function switchOf({ name, default: preset }: Field): string {
+  return preset === true ? `--no-${flagOf(name).slice(2)}` : flagOf(name);
+}
+
 /** What the help says of a flag or of what is given by place. */
 export function describeField(field: Field): string {
   const notes = [];
   if (field.kind !== 'boolean')
     notes.push(field.choices.length > 0 ? field.choices.join(', ') : field.expects);
-  if (field.default !== undefined && field.default !== false)
+  if (field.default !== undefined && typeof field.default !== 'boolean')
     notes.push(`default ${field.default}`);
   return notes.length > 0 ? `${field.description} (${notes.join('; ')})` : field.description;
 }
@@ -42,7 +47,7 @@ export function addFlags(
 ): void {
   for (const field of fieldsOf(schema)) {
     if (except.includes(field.name)) continue;
-    const flag = field.short ? `-${field.short}, ${flagOf(field.name)}` : flagOf(field.name);
+    const flag = field.short ? `-${field.short}, ${switchOf(field)}` : switchOf(field);
     const value =
       field.kind === 'integer' || field.kind === 'number' ? '<number>' : `<${field.name}>`;
     const option = new Option(
@@ -51,7 +56,11 @@ export function addFlags(
     );
     option.helpGroup(heading);
     fields.set(option, field);
-    if (field.kind !== 'boolean') option.argParser((text: string) => fromText(field, text));
+    if (field.repeatable) {
+      option.argParser((text: string, given: readonly string[] = []) => [...given, text]);
+    } else if (field.kind !== 'boolean') {
+      option.argParser((text: string) => fromText(field, text));
+    }
     command.addOption(option);
   }
 }

@@ -145,8 +145,12 @@ const limits = v.strictObject({
     '15m',
   ),
   retention: v.optional(
-    field(duration('1m', '3650d'), 'How long finished tasks and their files are kept.'),
+    field(duration('1m', '3650d'), 'How long finished tasks, their files, and uploads are kept.'),
     '7d',
+  ),
+  ledger: v.optional(
+    field(duration('1d', '3650d'), 'How long the lines of a ledger are kept one by one.'),
+    '365d',
   ),
 });
 

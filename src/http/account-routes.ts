@@ -155,6 +155,20 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
       },
     });
 
+    server.get('/v1/account/callback-secret', {
+      schema: {
+        summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
+        tags: ['Account'],
+        response: {
+          200: v.object({ object: v.literal('callback_secret'), secret: v.string() }),
+        },
+      },
+      handler: async ({ holder }, reply) => {
+        reply.header('cache-control', 'no-store');
+        return { object: 'callback_secret', secret: holder.account.callbackSecret };
+      },
+    });
+
     server.get<{ Querystring: v.InferOutput<typeof ledgerQuery> }>('/v1/account/credits', {
       schema: {
         summary: "The account's ledger, newest first",

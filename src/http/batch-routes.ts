@@ -14,8 +14,8 @@ import { checkFormHeaders, type Form, type FormShape, readForm } from './form.ts
 import type { Gateway } from './gateway.ts';
 
 /** Interface parts 4.10 and 8. */
+const FILES = { name: 'files', least: 1, most: 20 } as const;
 const BOUNDS = {
-  mostFiles: 20,
   fileBytes: DEFAULT_LIMITS.fileBytes,
   requestBytes: 100 * 1024 * 1024,
 } as const;
@@ -36,9 +36,9 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
       const { endpoint } = operation;
       if (endpoint === undefined) continue;
       const fields = fieldsOf(operation.options).map(({ name }) => name);
-      const shape: FormShape = { files: 'files', ...BOUNDS, fields };
+      const shape: FormShape = { files: [FILES], ...BOUNDS, fields };
       server.post(`/api/free/${endpoint}`, {
-        schema: batchSchema(operation, shape),
+        schema: batchSchema(operation, FILES, fields),
         onRequest: async (request) => {
           requirePaid(request);
           checkFormHeaders(request, shape);
@@ -55,7 +55,8 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
             const leave = await admit(places, request, gateway, left);
             begun = true;
             try {
-              const batch = { operation, endpoint, options, files: form.files };
+              const files = form.files.get(FILES.name)!;
+              const batch = { operation, endpoint, options, files };
               return await answerBatch(batch, gateway, request, reply, left);
             } finally {
               leave();

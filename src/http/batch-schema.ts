@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Operation } from '../operations/operation.ts';
-import type { FormShape } from './form.ts';
+import type { FileField } from './form.ts';
 import { jsonSchemaOf } from './openapi.ts';
 
 const record = {
@@ -34,19 +34,19 @@ const batchResult = v.object({
 });
 
 /** The documentation of one batch endpoint. */
-export function batchSchema(operation: Operation, { files, mostFiles, fields }: FormShape) {
+export function batchSchema(operation: Operation, files: FileField, fields: readonly string[]) {
   const options = jsonSchemaOf(operation.options, 'input');
   const properties = {
-    [files]: {
+    [files.name]: {
       type: 'array',
       items: { type: 'string', format: 'binary' },
       minItems: 1,
-      maxItems: mostFiles,
+      maxItems: files.most,
       description: 'The images, 30 MB each and 100 MB together at the most.',
     },
     ...(options['properties'] as object),
   };
-  const required = [files, ...((options['required'] as string[] | undefined) ?? [])];
+  const required = [files.name, ...((options['required'] as string[] | undefined) ?? [])];
   const description =
     operation.gives === 'image'
       ? 'Answers with a ZIP of the images and `manifest.json`, which tells what became of each file.'

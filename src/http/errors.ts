@@ -80,3 +80,12 @@ export function overloaded(message: string): Failure {
     retryAfter: RETRY_AFTER,
   });
 }
+
+/** For what is not begun any more once the daemon is about to end. */
+export function draining(): Failure {
+  return new Failure('service_error', 'the server is shutting down', {
+    code: 'draining',
+    status: 503,
+    retryAfter: RETRY_AFTER,
+  });
+}

@@ -4,17 +4,25 @@ import { Failure } from '../failure.ts';
 import { unless } from './departure.ts';
 import type { Upload, Uploads } from './spool.ts';
 
+/** A field of files, which may be repeated; its name followed by `[]` is taken too. */
+export interface FileField {
+  readonly name: string;
+  /** How many files it may have. */
+  readonly least: 0 | 1;
+  readonly most: number;
+}
+
 /** What a multipart form may hold. */
 export interface FormShape {
-  /** The name of the field of files, which may be repeated; `name[]` is taken too. */
-  readonly files: string;
-  readonly mostFiles: number;
+  readonly files: readonly FileField[];
   /** Bytes of one file. A larger one is reported with its size and not kept. */
   readonly fileBytes: number;
   /** Bytes of the whole request body. */
   readonly requestBytes: number;
   /** The names of the other fields, each at most once. */
   readonly fields: readonly string[];
+  /** Bytes of one such field; by default 8192. */
+  readonly valueBytes?: number;
 }
 
 export interface FormFile extends Upload {
@@ -23,14 +31,15 @@ export interface FormFile extends Upload {
 }
 
 export interface Form {
-  readonly files: readonly FormFile[];
+  /** By the names of their fields: each field is there, if only as an empty list. */
+  readonly files: ReadonlyMap<string, readonly FormFile[]>;
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** Characters of a file's name, and bytes of a field's value and of a part's headers. */
+/** Characters of a file's name, and bytes of a part's headers and of a field's value. */
 const LONGEST_FILENAME = 1024;
-const LONGEST_VALUE = 8192;
 const LONGEST_HEADERS = 16 * 1024;
+const LONGEST_VALUE = 8192;
 /** Parts that a form may have beside those that mean something: browsers send files not chosen. */
 const SPARE_PARTS = 20;
 
@@ -50,23 +59,29 @@ export async function readForm(
   left: AbortSignal,
 ): Promise<Form> {
   const guard = guardBody(request, shape, left);
-  const files: FormFile[] = [];
+  const files = new Map(shape.files.map(({ name }) => [name, [] as FormFile[]]));
   const fields = new Map<string, string>();
   try {
     for (;;) {
       const part = await guard.next();
       if (part === undefined) break;
-      if (part.fieldname === shape.files || part.fieldname === `${shape.files}[]`) {
-        const file = await readFile(part, files.length, shape, uploads, guard);
-        if (file) files.push(file);
+      const { fieldname } = part;
+      const place = shape.files.find(({ name }) => fieldname === name || fieldname === `${name}[]`);
+      if (place) {
+        const received = files.get(place.name)!;
+        const file = await readFile(part, received.length, place, shape, uploads, guard);
+        if (file) received.push(file);
       } else {
         const name = fieldName(part, shape);
         if (fields.has(name)) throw fault(name, 'expected once, received twice');
-        fields.set(name, fieldText(part, name));
+        fields.set(name, fieldText(part, name, shape));
       }
     }
-    if (files.length > 0) return { files, fields };
-    throw fault(shape.files, `expected 1 to ${shape.mostFiles} files, received none`);
+    for (const place of shape.files) {
+      if (files.get(place.name)!.length >= place.least) continue;
+      throw fault(place.name, `expected ${howMany(place)}, received none`);
+    }
+    return { files, fields };
   } finally {
     guard.end();
   }
@@ -125,10 +140,10 @@ function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal)
     isPartAFile: (name, type, filename) =>
       filename !== undefined || type === 'application/octet-stream' || name === undefined,
     limits: {
-      parts: shape.mostFiles + 1 + shape.fields.length + SPARE_PARTS,
+      parts: mostParts(shape),
       // Counted by ourselves: a file that is too large is only its own error.
       fileSize: Number.MAX_SAFE_INTEGER,
-      fieldSize: LONGEST_VALUE,
+      fieldSize: valueBytesOf(shape),
       headerSize: LONGEST_HEADERS,
     },
   }) as AsyncGenerator<Part>;
@@ -177,28 +192,38 @@ function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal)
   };
 }
 
+/** One part more than may be is read, so that it is told of as what it is. */
+function mostParts({ files, fields }: FormShape): number {
+  const most = files.reduce((sum, field) => sum + field.most, 0);
+  return most + 1 + fields.length + SPARE_PARTS;
+}
+
 async function readFile(
   part: Part,
   already: number,
-  { files: name, mostFiles, fileBytes }: FormShape,
+  place: FileField,
+  { fileBytes }: FormShape,
   uploads: Uploads,
   guard: Guard,
 ): Promise<FormFile | undefined> {
+  const { name, most } = place;
   if (part.type === 'field') throw fault(name, 'expected a file, received a text without filename');
   const filename = filenameOf(part.filename ?? '');
   if (filename.length > LONGEST_FILENAME) {
     throw fault(name, `expected file names of at most ${LONGEST_FILENAME} characters`);
   }
-  if (already === mostFiles && filename !== '') throw tooMany(name, mostFiles);
+  const tooMany = () => fault(name, `expected ${howMany(place)}, received more`);
+  if (already === most && filename !== '') throw tooMany();
   const upload = await uploads.receive(guard.bytesOf(part), fileBytes);
   // What a browser sends for a field in which no file was chosen.
   if (filename === '' && upload.size === 0) return undefined;
-  if (already === mostFiles) throw tooMany(name, mostFiles);
+  if (already === most) throw tooMany();
   return { filename, ...upload };
 }
 
-function tooMany(name: string, most: number): Failure {
-  return fault(name, `expected 1 to ${most} files, received more`);
+function howMany({ least, most }: FileField): string {
+  if (most === 1) return least === 1 ? 'one file' : 'one file at the most';
+  return `${least} to ${most} files`;
 }
 
 /** Browsers write three characters of a file's name as escapes (WHATWG HTML, multipart/form-data). */
@@ -212,16 +237,20 @@ function fieldName({ fieldname }: Part, { files, fields }: FormShape): string {
   if (fields.includes(fieldname)) return fieldname;
   const name = String(fieldname ?? '');
   const shown = name.length > 60 ? `${name.slice(0, 57)}...` : name;
-  const known = [files, ...fields].join(', ');
+  const known = [...files.map((file) => file.name), ...fields].join(', ');
   if (shown === '') {
     throw new Failure('invalid_request', `a field has no name; expected one of ${known}`);
   }
   throw fault(shown, `unknown; expected one of ${known}`);
 }
 
-function fieldText(part: Part, name: string): string {
+function valueBytesOf({ valueBytes = LONGEST_VALUE }: FormShape): number {
+  return valueBytes;
+}
+
+function fieldText(part: Part, name: string, shape: FormShape): string {
   if (part.type === 'file') throw fault(name, 'expected a text, received a file');
-  if (part.valueTruncated) throw fault(name, `expected at most ${LONGEST_VALUE} bytes`);
+  if (part.valueTruncated) throw fault(name, `expected at most ${valueBytesOf(shape)} bytes`);
   // A value that says to be JSON arrives parsed.
   return typeof part.value === 'string' ? part.value : JSON.stringify(part.value);
 }

@@ -1,10 +1,15 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
+import type { MediaGateway } from '../media/gateway.ts';
 import type { SharedPool } from '../operations/pool.ts';
+import type { AssetFiles } from '../store/assets.ts';
 import type { Store } from '../store/store.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './spool.ts';
+
+/** What the endpoints ask of media. */
+export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate'>;
 
 /** What the endpoints work with. */
 export interface Gateway {
@@ -14,10 +19,14 @@ export interface Gateway {
   readonly version: string;
   readonly store: Store;
   readonly text: TextGateway;
+  readonly media: Media;
+  readonly assets: AssetFiles;
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** How clients reach this server: `https://oriel.example.com`. */
+  readonly publicUrl: string;
   /** Aborted when the daemon begins to end: nothing new is taken up. */
   readonly draining: AbortSignal;
 }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { bearsToken, identify, requirePaid } from './auth.ts';
+import { draining } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 
 declare module 'fastify' {
@@ -37,11 +38,7 @@ export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
       },
       handler: async () => {
         if (!gateway.draining.aborted) return { status: 'ok' };
-        throw new Failure('service_error', 'the server is shutting down', {
-          code: 'draining',
-          status: 503,
-          retryAfter: 5,
-        });
+        throw draining();
       },
     });
 

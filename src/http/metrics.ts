@@ -9,6 +9,7 @@ import {
 import type { SharedPool } from '../operations/pool.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
+import type { Task } from '../store/task.ts';
 import { Durations } from './durations.ts';
 
 /** What one commit of the store took. */
@@ -38,6 +39,8 @@ export class Metrics {
   readonly #commits: Histogram;
   readonly #committed: Counter;
   readonly #batches: Counter<'endpoint' | 'outcome'>;
+  readonly #tasks: Histogram<'type' | 'status'>;
+  readonly #callbacks: Counter<'outcome'>;
   /** Counted here and told when somebody asks: the library would make a text of labels each time. */
   readonly #tries = new Map<string, Map<string, number>>();
   readonly #tokens = new Map<string, { input: number; cachedInput: number; output: number }>();
@@ -64,6 +67,19 @@ export class Metrics {
       labelNames: ['endpoint', 'outcome'],
       registers,
     });
+    this.#tasks = new Histogram({
+      name: 'oriel_task_duration_seconds',
+      help: 'Time from the creation of a media task to its end, by how it ended',
+      labelNames: ['type', 'status'],
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
+      registers,
+    });
+    this.#callbacks = new Counter({
+      name: 'oriel_callback_attempts_total',
+      help: 'Tries to deliver a callback, by what became of it; pending: there will be another',
+      labelNames: ['outcome'],
+      registers,
+    });
     this.#tellText(registers);
   }
 
@@ -71,7 +87,7 @@ export class Metrics {
     const tries = this.#tries;
     new Counter({
       name: 'oriel_upstream_requests_total',
-      help: 'Requests for text that went to a provider, by what became of them',
+      help: 'Requests that went to a provider, by what became of them',
       labelNames: ['provider', 'outcome'],
       registers,
       collect() {
@@ -99,6 +115,14 @@ export class Metrics {
   }
 
   /** One try of one route of a text model. @param outcome `ok`, or the type of the failure */
+  observeTask({ type, status, createdAt, updatedAt }: Task): void {
+    this.#tasks.observe({ type, status }, Math.max(0, updatedAt - createdAt) / 1000);
+  }
+
+  observeCallback(outcome: string): void {
+    this.#callbacks.inc({ outcome });
+  }
+
   observeTry(provider: string, outcome: string): void {
     const outcomes = this.#tries.get(provider) ?? new Map<string, number>();
     if (outcomes.size === 0) this.#tries.set(provider, outcomes);

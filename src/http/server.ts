@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
+import { assetRoutes } from './asset-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
@@ -10,6 +11,8 @@ import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
 import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
+import { mediaFormRoutes } from './media-form-routes.ts';
+import { mediaRoutes } from './media-routes.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
@@ -67,11 +70,14 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   await documentRoutes(server, gateway.version);
   await shedLoad(server, gateway);
   server.register(healthRoutes(gateway));
+  server.register(assetRoutes(gateway));
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(gateway));
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
     api.register(textRoutes(gateway));
+    api.register(mediaRoutes(gateway));
+    api.register(mediaFormRoutes(gateway));
     api.register(taskRoutes(gateway));
     api.register(batchRoutes(gateway));
   });

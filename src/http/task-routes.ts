@@ -1,33 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { taskRecord } from '../media/record.ts';
 import { field } from '../schema.ts';
-import { TASK_STATES, TASK_TYPES, type Task } from '../store/task.ts';
+import type { Delivery } from '../store/delivery.ts';
+import { TASK_STATES, TASK_TYPES } from '../store/task.ts';
 import type { Gateway } from './gateway.ts';
-import { pageLimit, pageOf } from './query.ts';
-
-/** The task record of interface part 2.4. */
-const taskShape = v.object({
-  task_id: v.string(),
-  status: v.picklist(TASK_STATES),
-  model: v.string(),
-  type: v.picklist(TASK_TYPES),
-  result: v.nullable(v.record(v.string(), v.unknown())),
-  error: v.nullable(
-    v.object({ type: v.string(), message: v.string(), code: v.nullable(v.string()) }),
-  ),
-});
-
-function taskOf(task: Task): v.InferOutput<typeof taskShape> {
-  return {
-    task_id: task.id,
-    status: task.status,
-    model: task.model,
-    type: task.type,
-    result: task.result as Record<string, unknown> | null,
-    error: task.error,
-  };
-}
+import { callbacksShape, taskShape } from './media-schema.ts';
+import { pageLimit, pageOf, seconds } from './query.ts';
 
 const listQuery = v.strictObject({
   status: v.optional(field(v.picklist(TASK_STATES), 'only tasks in this state')),
@@ -47,12 +27,21 @@ export function taskRoutes(gateway: Gateway): FastifyPluginAsync {
       },
       handler: async ({ holder, params }) => {
         const task = await gateway.store.findTask(holder.account.id, params.task_id);
-        if (task) return taskOf(task);
-        throw new Failure('invalid_request', 'there is no such task', {
-          code: 'task_not_found',
-          param: 'task_id',
-          status: 404,
-        });
+        if (task) return taskRecord(task, gateway.publicUrl);
+        throw notFound();
+      },
+    });
+
+    server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id/callbacks', {
+      schema: {
+        summary: 'Who was told of the end of a task, and how that went',
+        tags: ['Tasks'],
+        response: { 200: callbacksShape },
+      },
+      handler: async ({ holder, params }) => {
+        const deliveries = await gateway.store.listDeliveries(holder.account.id, params.task_id);
+        if (deliveries) return { object: 'list', data: deliveries.map(callbackOf) };
+        throw notFound();
       },
     });
 
@@ -77,8 +66,27 @@ export function taskRoutes(gateway: Gateway): FastifyPluginAsync {
           ...(type && { type }),
         };
         const page = { limit: limit + 1, ...(after !== undefined && { after }) };
-        return pageOf(await gateway.store.listTasks(filter, page), limit, taskOf);
+        const tasks = await gateway.store.listTasks(filter, page);
+        return pageOf(tasks, limit, (task) => taskRecord(task, gateway.publicUrl));
       },
     });
   };
+}
+
+function callbackOf({ id, url, status, attempts, nextAt }: Delivery) {
+  return {
+    id,
+    url,
+    status,
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: seconds(at), ...attempt })),
+    next_attempt_at: nextAt === null ? null : seconds(nextAt),
+  };
+}
+
+function notFound(): Failure {
+  return new Failure('invalid_request', 'there is no such task', {
+    code: 'task_not_found',
+    param: 'task_id',
+    status: 404,
+  });
 }

@@ -146,7 +146,7 @@ function sizeOfRatio(across: number, down: number, resolution: Resolution): Size
 function unexpected(param: string, expected: string, received: string): Failure {
   // The text comes from outside: quoted, so that it shows its ends, and never a page long.
   const shown = JSON.stringify(received.length > 40 ? `${received.slice(0, 40)}…` : received);
-  return new Failure('invalid_request', `Expected ${param} to be ${expected}, received ${shown}`, {
+  return new Failure('invalid_request', `${param}: expected ${expected}, received ${shown}`, {
     param,
   });
 }

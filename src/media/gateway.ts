@@ -1,54 +1,109 @@
-import type { KeyHolder } from '../store/store.ts';
+import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
+import type { ImagePool } from '../operations/pool.ts';
+import { Routing, type Tried } from '../routing/routing.ts';
+import type { AssetFiles } from '../store/assets.ts';
+import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
+import type { Upstream } from '../upstream.ts';
+import type { MediaCall, SentFile } from './call.ts';
+import { keepImage, LARGEST_IMAGE } from './kept-image.ts';
+import { Moderator } from './moderation.ts';
+import { pictureLimits } from './pictures.ts';
 import type { ModerationAnswer } from './providers/provider.ts';
+import { Runner, type RunnerObserver } from './runner.ts';
+import { submitTask } from './submission.ts';
+import { MediaWorker } from './worker.ts';
 
-/** The four ways to ask for a task, each with the fields of its endpoint. */
-export type MediaKind = 'image' | 'edit' | 'video' | 'audio';
-
-/** A file that a client sent, on disk; whoever hands it over deletes it afterwards. */
-export interface SentFile {
-  readonly path: string;
-  readonly size: number;
+export interface MediaObserver extends RunnerObserver {
+  readonly tried: Tried;
 }
 
-/** One request for a task. */
-export interface MediaCall {
-  readonly kind: MediaKind;
-  readonly holder: KeyHolder;
-  /** The body's fields; of a form, in the types that JSON would have. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** Of an edit: what is to be edited, and where. */
-  readonly images?: readonly SentFile[];
-  readonly mask?: SentFile | null;
-  readonly idempotencyKey: string | null;
-  /** What addresses of assets begin with: `https://oriel.example.com`. */
-  readonly publicUrl: string;
+export interface MediaGatewayOptions {
+  /** As it is now. */
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly files: AssetFiles;
+  readonly upstream: Upstream;
+  readonly pool: ImagePool;
+  readonly observer: MediaObserver;
 }
 
-export interface MediaGateway {
+/** Seconds after which an account with too many open tasks may ask again. */
+const RETRY_AFTER = 5;
+
+/** Takes requests for media, and sees to it that they are done. */
+export class MediaGateway {
+  readonly #options: MediaGatewayOptions;
+  readonly #moderator: Moderator;
+  readonly runner: Runner;
+
+  constructor(options: MediaGatewayOptions) {
+    this.#options = options;
+    const { config, observer } = options;
+    const routing = new Routing(config, observer.tried);
+    this.#moderator = new Moderator({ ...options, routing });
+    const worker = new MediaWorker({ ...options, routing });
+    this.runner = new Runner({ ...options, routing, worker });
+  }
+
   /**
    * Records a task, and sees to it that it is done. Resolves when the record and its reservation are
    * on disk. The same idempotency key with the same request gives the same task again.
    *
    * @throws Failure
    */
-  submit(call: MediaCall): Promise<Task>;
+  async submit(call: MediaCall): Promise<Task> {
+    this.#checkRoom(call.holder);
+    const task = await submitTask(call, { ...this.#options, config: this.#options.config() });
+    if (task.status === 'pending') this.runner.add(task);
+    return task;
+  }
+
   /**
    * Waits until a task has ended, but not for longer than given, nor after `left` is aborted or while
    * the daemon drains. Gives the task as it then is.
    */
-  waitFor(task: Task, milliseconds: number, left: AbortSignal): Promise<Task>;
+  waitFor(task: Task, milliseconds: number, left: AbortSignal): Promise<Task> {
+    return this.runner.waitFor(task, milliseconds, left);
+  }
+
   /**
    * Keeps an image.
    *
    * @returns the name of the asset
    * @throws Failure where it is no image that is taken, named by the param `file`
    */
-  upload(holder: KeyHolder, file: SentFile): Promise<string>;
+  async upload({ account }: KeyHolder, { path }: SentFile): Promise<string> {
+    const { config, files, pool, store } = this.#options;
+    const { batch, limits } = config();
+    const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
+    const { asset } = await keepImage(path, 'file', keeping);
+    try {
+      await store.addUpload(account.id, asset, limits[account.plan].uploads);
+    } catch (error) {
+      await files.remove([asset.id]);
+      throw error;
+    }
+    return asset.id;
+  }
+
   /** @param left aborted when the client leaves */
   moderate(
     holder: KeyHolder,
     fields: Readonly<Record<string, unknown>>,
     left: AbortSignal,
-  ): Promise<ModerationAnswer>;
+  ): Promise<ModerationAnswer> {
+    return this.#moderator.moderate(holder, fields, left);
+  }
+
+  /** @throws Failure rate_limit where the account has as many open tasks as it may */
+  #checkRoom({ account }: KeyHolder): void {
+    const most = this.#options.config().limits[account.plan].tasks;
+    if (this.runner.sizeOf(account.id) < most) return;
+    throw new Failure('rate_limit', `the account has ${most} tasks that have not ended`, {
+      code: 'too_many_tasks',
+      retryAfter: RETRY_AFTER,
+    });
+  }
 }

@@ -9,9 +9,15 @@ export interface OperationResult {
   readonly warnings?: readonly Warning[];
 }
 
-/** One image tool. Its flags, form fields, help and documentation all derive from this record. */
-export interface Operation<Schema extends ObjectSchema = ObjectSchema> {
+/** What a thread can be asked to do. */
+export interface ThreadOperation<Options> {
   readonly name: string;
+  run(input: ImageInput, options: Options): Promise<OperationResult>;
+}
+
+/** One image tool. Its flags, form fields, help and documentation all derive from this record. */
+export interface Operation<Schema extends ObjectSchema = ObjectSchema>
+  extends ThreadOperation<v.InferOutput<Schema>> {
   readonly summary: string;
   /** `image`: each file gives a file. `data`: each file gives the `data` of the interface's part 2.8. */
   readonly gives: 'image' | 'data';
@@ -29,7 +35,6 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema> {
   answer?(argument: string, options: v.InferOutput<Schema>): object | undefined;
   /** Command lines that a test runs in a folder of photographs, without the leading `oriel`. */
   readonly examples: readonly string[];
-  run(input: ImageInput, options: v.InferOutput<Schema>): Promise<OperationResult>;
 }
 
 /** Keeps the options' type between the schema and `run`; the registry holds what comes out. */

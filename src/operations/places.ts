@@ -1,3 +1,5 @@
+import type { Cancelled } from '../upstream/cancellation.ts';
+
 /** Gives a place back. Further calls do nothing. */
 export type Leave = () => void;
 
@@ -14,7 +16,7 @@ interface Line {
  * who wants one place waits for somebody to finish, never for somebody's queue.
  */
 export class Places {
-  readonly #count: number;
+  #count: number;
   /** Clients that have or want a place; who had one the longest ago, or came first, is first. */
   readonly #lines = new Map<string, Line>();
   #taken = 0;
@@ -33,12 +35,18 @@ export class Places {
     return this.#waiting;
   }
 
+  /** Changes how many there are; who has one keeps it. */
+  resize(count: number): void {
+    this.#count = count;
+    this.#admit();
+  }
+
   /**
    * Waits for a place.
    *
    * @param signal aborted while it waits: its reason is thrown, and no place is taken
    */
-  take(client: string, signal?: AbortSignal): Promise<Leave> {
+  take(client: string, signal?: Cancelled): Promise<Leave> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(signal.reason);
@@ -56,7 +64,7 @@ export class Places {
         signal?.removeEventListener('abort', giveUp);
         resolve(this.#placeOf(client, line));
       };
-      signal?.addEventListener('abort', giveUp, { once: true });
+      signal?.addEventListener('abort', giveUp);
       line.waiters.push(admit);
       this.#waiting += 1;
       this.#admit();

@@ -82,7 +82,8 @@ export function mismatch(expects: string, came: unknown, path: Path, show: Show)
   return `expected ${expects}, received ${what}`;
 }
 
-function unknown(name: string, known: readonly string[]): string {
+/** That a name is none of those that are known. */
+export function unknown(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   if (near !== undefined) return `unknown; did you mean ${near}?`;
   return `unknown; expected one of ${known.join(', ')}`;

@@ -1,9 +1,7 @@
 import { findModel, routesOf, type TextModel, type TextRoute } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { RouteHealth } from '../routing/health.ts';
-import { pauseBefore } from '../routing/patience.ts';
-import { isRetriable, isRoutable } from '../routing/upstream-failure.ts';
+import { Routing, type Way } from '../routing/routing.ts';
 import { formatPath } from '../schema/faults.ts';
 import { DEEPEST, isTooDeep } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
@@ -35,35 +33,17 @@ export interface TextGatewayOptions {
   readonly observer: TextObserver;
 }
 
-/** No number of failures makes a route rest. */
-const NEVER = { after: 0, for: 0 };
-
-/** What stays the same for a request, whatever route it takes. */
-interface Job {
-  readonly id: string;
-  readonly model: TextModel;
-  readonly attempt: Attempt;
-  readonly tally: Tally;
-  readonly signal: Cancelled;
-  /** When it must be over, on the clock of `performance`. */
-  readonly deadline: number;
-}
-
-interface Way {
-  readonly route: TextRoute;
-  /** Tells it from others. */
-  readonly name: string;
-}
-
 /** Answers requests for text, by whichever route of their model is well. */
 export class TextGateway {
   readonly #options: TextGatewayOptions;
-  readonly #health = new RouteHealth();
+  readonly #routing: Routing;
   readonly #open = new Set<Cancellation>();
-  readonly #ways = new WeakMap<TextModel, readonly Way[]>();
+  readonly #ways = new WeakMap<TextModel, readonly Way<TextRoute>[]>();
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
+    const { config, observer } = options;
+    this.#routing = new Routing(config, (provider, outcome) => observer.tried(provider, outcome));
   }
 
   /**
@@ -102,7 +82,15 @@ export class TextGateway {
     );
     const deadline = performance.now() + config.routing.timeouts.total;
     try {
-      const outcome = await this.#route({ id, model, attempt, tally, signal, deadline }, config);
+      const outcome = await this.#routing.run({
+        model: id,
+        ways: this.#waysOf(model),
+        signal,
+        deadline,
+        attempt: ({ route }) => attempt.run(route, deadline - performance.now()),
+        failureOf: ({ failure }: Outcome) => failure,
+        forget: () => tally.forget(),
+      });
       await this.#settle(meter, tally, id);
       return outcome.body;
     } catch (error) {
@@ -132,72 +120,13 @@ export class TextGateway {
   }
 
   /** A model's routes, found once for each model of each configuration. */
-  #waysOf(model: TextModel): readonly Way[] {
+  #waysOf(model: TextModel): readonly Way<TextRoute>[] {
     let ways = this.#ways.get(model);
     if (!ways) {
       ways = routesOf(model).map((route) => ({ route, name: nameOf(route) }));
       this.#ways.set(model, ways);
     }
     return ways;
-  }
-
-  /** Tries the model's routes, one after another. */
-  async #route(job: Job, config: Config): Promise<Outcome> {
-    let last: Failure | null = null;
-    let rest = Infinity;
-    for (const { name, route } of this.#waysOf(job.model)) {
-      const resting = this.#health.restOf(name);
-      if (resting > 0) {
-        rest = Math.min(rest, resting);
-        continue;
-      }
-      const outcome = await this.#retry(job, route, name, config);
-      if (!(outcome instanceof Failure)) return outcome;
-      // A refusal to translate tells less than what went wrong where it could be tried.
-      if (last === null || !isUntold(outcome)) last = outcome;
-    }
-    if (last) throw last;
-    throw new Failure('service_error', `all upstreams of the model ${job.id} are failing`, {
-      code: 'upstreams_resting',
-      status: 503,
-      retryAfter: rest / 1000,
-    });
-  }
-
-  /** Tries one route, again where that may help. A failure that is returned is worth another route. */
-  async #retry(
-    job: Job,
-    route: TextRoute,
-    name: string,
-    { routing, providers }: Config,
-  ): Promise<Outcome | Failure> {
-    const { tried } = this.#options.observer;
-    // What fails there was asked to fail.
-    const isSandbox = providers[route.provider]?.kind === 'sandbox';
-    const cooldown = isSandbox ? NEVER : routing.cooldown;
-    const retries = isSandbox ? 0 : routing.retries;
-    for (let tries = 0; ; tries += 1) {
-      const tell = this.#health.begin(name, cooldown);
-      let failure: Failure;
-      try {
-        const outcome = await job.attempt.run(route, job.deadline - performance.now());
-        tell(healthOf(outcome.failure, job.signal));
-        tried(route.provider, outcome.failure?.type ?? 'ok');
-        return outcome;
-      } catch (error) {
-        const fault = job.signal.aborted ? job.signal.reason : error;
-        tell(fault instanceof Failure ? healthOf(fault, job.signal) : null);
-        if (!(fault instanceof Failure) || job.signal.aborted) throw fault;
-        failure = fault;
-      }
-      if (isUntold(failure)) return failure;
-      tried(route.provider, failure.type);
-      if (!isRoutable(failure)) throw failure;
-      job.tally.forget();
-      const again = isRetriable(failure) && tries < retries;
-      if (!again || this.#health.restOf(name) > 0) return failure;
-      if (!(await pauseBefore(tries + 1, failure, job))) return failure;
-    }
   }
 }
 
@@ -208,17 +137,6 @@ function refuseTooDeep(body: unknown): void {
     if (!isTooDeep(body[name], DEEPEST - 1)) continue;
     throw invalid(formatPath([name]), `nested over ${DEEPEST} levels deep`, 'nested_too_deep');
   }
-}
-
-/** What a try says of its route; null for nothing. */
-function healthOf(failure: Failure | null, signal: Cancelled): boolean | null {
-  if (failure === null) return true;
-  return isRoutable(failure) && !signal.aborted ? false : null;
-}
-
-/** Whether a route was not asked at all, because it could not have understood. */
-function isUntold({ code }: Failure): boolean {
-  return code === 'not_supported_by_model';
 }
 
 function nameOf({ provider, model, dialect }: TextRoute): string {

@@ -16,6 +16,11 @@ export interface ExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly timeouts: Timeouts;
+  /**
+   * `public` for addresses that come from outside: only where everybody on the internet may reach is
+   * connected to, straight and never through a proxy. Otherwise anywhere.
+   */
+  readonly reach?: 'public';
   /** Lets go of the request, whatever its state. */
   readonly signal: Cancelled;
 }

@@ -27,6 +27,8 @@ export function abortedFailure(host: string, why?: unknown): Failure {
 
 /** Why a request came to nothing, by what the library threw and how far it had come. */
 export function networkFailure(error: unknown, host: string, progress: Progress): Failure {
+  // The guard of connections has said what is wrong.
+  if (error instanceof Failure) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return lateFailure('connect', host, error);
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return abortedFailure(host, error);

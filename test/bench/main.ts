@@ -10,8 +10,9 @@ import { Interruption } from './measure.ts';
 import { reportText } from './report.ts';
 import { store } from './store/suite.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
+import { tasks } from './tasks/suite.ts';
 
-const suites: Record<string, Suite> = { images, daemon, store, gateway };
+const suites: Record<string, Suite> = { images, daemon, store, gateway, tasks };
 
 const usage = `npm run bench -- SUITE [options]
 

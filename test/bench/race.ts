@@ -138,6 +138,12 @@ export function median(values: readonly number[]): number | undefined {
   return (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** What a share of the values is not above: 0.99 for all but the slowest hundredth. */
+export function quantile(values: readonly number[], share: number): number | undefined {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+}
+
 /** The share of the machine that other processes had while these ran: how far to trust the walls. */
 export function disturbance(standings: readonly Standing[]): number {
   const figures = standings.flatMap(({ rounds }) => rounds.flatMap((round) => round ?? []));

@@ -180,6 +180,20 @@ describe.each([
     expect(await json('keys', 'list', '--account', 'ci')).toEqual({ keys: [kept] });
   });
 
+  it('the secret of callbacks is printed alone', async () => {
+    const { json, run, look, log } = await begin();
+    await json('accounts', 'create', 'ci');
+    const { callbackSecret } = (await look((store) => store.findAccount('ci')))!;
+    const { status, out, stderr } = await run('accounts', 'callback-secret', 'ci');
+    expect({ status, out, stderr }).toEqual({ status: 0, out: `${callbackSecret}\n`, stderr: '' });
+    expect(await json('accounts', 'callback-secret', 'ci')).toMatchObject({
+      name: 'ci',
+      secret: callbackSecret,
+    });
+    expect(log()).not.toContain(callbackSecret);
+    expect((await run('accounts', 'callback-secret', 'none')).status).toBe(1);
+  });
+
   it('keys are listed by account', async () => {
     const { json } = await begin();
     for (const name of ['one', 'two']) {

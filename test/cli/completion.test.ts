@@ -142,6 +142,9 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel cha', ['chat']],
   ['oriel chat --effort x', ['xhigh']],
   ['oriel models --', ['--help', '--json', '--key', '--url']],
+  ['oriel generate --no-', ['--no-show', '--no-wait']],
+  ['oriel generate --no-wait --quality h', ['high']],
+  ['oriel tasks --status p', ['pending', 'processing']],
   ['oriel accounts s', ['set-plan', 'show']],
   ['oriel accounts create ci --plan ', ['free', 'paid']],
   ['oriel keys create --ac', ['--account']],
@@ -229,6 +232,8 @@ describe('completion in bash', () => {
       'oriel convert --format webp fol',
       'oriel convert -- --fo',
       'oriel keys list --data fol',
+      'oriel edit fol',
+      'oriel generate --input fol',
     ];
     const nothing = [
       'oriel fol',
@@ -237,6 +242,8 @@ describe('completion in bash', () => {
       'oriel accounts show fol',
       'oriel keys create --account fol',
       'oriel chat fol',
+      'oriel generate fol',
+      'oriel task fol',
       'oriel chat --system fol',
     ];
     expect(callBash(scripts.bash, files)).toEqual(files.map(() => ['files']));

@@ -177,7 +177,7 @@ describe('a command line', () => {
     [[...CONVERT, '--zip', '-', '--json', 'a.jpg'], 'an output on - and --json exclude each other'],
     [
       ['size-map', '0x0'],
-      'Expected size to be auto, WIDTHxHEIGHT or a ratio such as 16:9, received "0x0"',
+      'size: expected auto, WIDTHxHEIGHT or a ratio such as 16:9, received "0x0"',
     ],
     [['size-map', '16:'], 'received "16:"'],
     [['convert', '--formt', 'webp', 'a.jpg'], "unknown option '--formt'\n(Did you mean --format?)"],

@@ -35,21 +35,35 @@ async function endpoints(): Promise<(readonly [method: string, path: string, End
 /** What fills the parameters of a path so that something is found there. */
 const PARAMETERS: Readonly<Record<string, string>> = { '{id}': 'sandbox-chat' };
 /** Paths for which nothing can be found on a new daemon. */
-const NOT_FOUND = ['/v1/tasks/{task_id}'];
-/** Fields beside the files that a batch cannot do without. */
+const NOT_FOUND = ['/v1/tasks/{task_id}', '/v1/tasks/{task_id}/callbacks', '/assets/{name}'];
+/** Where work is only begun. */
+const ACCEPTED = ['/v1/images/generations', '/v1/videos/generations', '/v1/audio/generations'];
+/** Fields beside the files that a form cannot do without. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/api/free/batch-convert-images': { format: 'webp' },
   '/api/free/batch-resize-images': { width: '8' },
   '/api/free/batch-crop-images': { left: '0', top: '0', width: '4', height: '4' },
   '/api/free/batch-rotate-images': { angle: '90' },
+  '/v1/images/edits': { model: 'sandbox-image', prompt: 'Paint it red' },
+};
+/** What the field of files is called where it is not `files`. */
+const FILES: Readonly<Record<string, string>> = {
+  '/v1/images/edits': 'image',
+  '/v1/images/upload': 'file',
 };
 
+const prompt = 'A lighthouse';
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 /** What endpoints that take JSON cannot do without. */
 const BODIES: Readonly<Record<string, object>> = {
   '/v1/chat/completions': { model: 'sandbox-chat', messages: MESSAGES },
   '/v1/responses': { model: 'sandbox-chat', input: 'Hello' },
   '/v1/messages': { model: 'sandbox-chat', max_tokens: 100, messages: MESSAGES },
+  '/v1/images/generations': { model: 'sandbox-image', prompt },
+  '/v1/images/generations/sync': { model: 'sandbox-image', prompt },
+  '/v1/videos/generations': { model: 'sandbox-video', prompt },
+  '/v1/audio/generations': { model: 'sandbox-audio', prompt },
+  '/v1/moderations': { model: 'sandbox-moderation', input: prompt },
 };
 
 async function bodyFor(path: string): Promise<RequestInit> {
@@ -60,7 +74,7 @@ async function bodyFor(path: string): Promise<RequestInit> {
   const form = new FormData();
   for (const [name, value] of Object.entries(FIELDS[path] ?? {})) form.append(name, value);
   form.append(
-    'files',
+    FILES[path] ?? 'files',
     new Blob([await quadrants({ width: 16, height: 16 }).png().toBuffer()]),
     'a.png',
   );
@@ -118,6 +132,16 @@ describe('the document', () => {
         '/v1/models/{id}',
         '/v1/tasks',
         '/v1/tasks/{task_id}',
+        '/v1/tasks/{task_id}/callbacks',
+        '/v1/images/generations',
+        '/v1/images/generations/sync',
+        '/v1/images/edits',
+        '/v1/images/upload',
+        '/v1/videos/generations',
+        '/v1/audio/generations',
+        '/v1/moderations',
+        '/v1/account/callback-secret',
+        '/assets/{name}',
       ]),
     );
   });
@@ -128,7 +152,8 @@ describe('every endpoint answers as the document says', () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const response = await fetch(daemon().url + path, { method });
       const open = endpoint.security?.length === 0;
-      expect(response.status, `${method} ${path}`).toBe(open ? 200 : 401);
+      const found = NOT_FOUND.includes(path) ? 404 : 200;
+      expect(response.status, `${method} ${path}`).toBe(open ? found : 401);
       await hold(endpoint, response);
     }
   });
@@ -140,7 +165,7 @@ describe('every endpoint answers as the document says', () => {
         method,
         ...(method === 'post' && (await bodyFor(path))),
       });
-      const status = NOT_FOUND.includes(path) ? 404 : 200;
+      const status = NOT_FOUND.includes(path) ? 404 : ACCEPTED.includes(path) ? 202 : 200;
       expect(response.status, `${method} ${path}`).toBe(status);
       await hold(endpoint, response);
     }

@@ -142,7 +142,7 @@ describe('parseTarget', () => {
     const failure = failureOf(() => parseTarget(text));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param: 'size' });
     expect(failure.message).toBe(
-      `Expected size to be auto, WIDTHxHEIGHT or a ratio such as 16:9, received ${JSON.stringify(text)}`,
+      `size: expected auto, WIDTHxHEIGHT or a ratio such as 16:9, received ${JSON.stringify(text)}`,
     );
   });
 
@@ -239,7 +239,7 @@ describe('targetOf', () => {
   ])('%j fails, naming %s', (fields, param, expected) => {
     const failure = failureOf(() => targetOf(fields));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
-    expect(failure.message).toContain(`Expected ${param} to be ${expected}, received "`);
+    expect(failure.message).toContain(`${param}: expected ${expected}, received "`);
   });
 });
 

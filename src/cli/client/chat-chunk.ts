@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { messageOf } from './daemon-client.ts';
+import { messageOf } from './refusal.ts';
 
 /** A piece of what the model says. */
 export interface Delta {

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { addFlags, attachField } from '../flags.ts';
 import { chatFlags, clientFlags, listFlags, promptField } from './client-flags.ts';
+import { mediaCommands } from './media-commands.ts';
 
 const ENVIRONMENT = `
 Environment:
@@ -38,5 +39,5 @@ Examples:
     const { runModels } = await import('./models-run.ts');
     await runModels(flags);
   });
-  return [chat, models];
+  return [chat, models, ...mediaCommands(finish)];
 }

@@ -4,12 +4,28 @@ import { Upstream } from '../../upstream.ts';
 import { readFlags } from '../flags.ts';
 import { usageFailure } from '../usage.ts';
 import { clientFlags, DEFAULT_URL } from './client-flags.ts';
+import { refusalOf, secondsToWait } from './refusal.ts';
 
 /** The largest answer that is read at once. */
 const LARGEST = 64 * 1024 * 1024;
 
+/** The largest result that is fetched: a long video has a few hundred megabytes. */
+const LARGEST_ASSET = 1024 * 1024 * 1024;
+
 /** A model may think for long before it says anything; how long, the daemon decides. */
 const TIMEOUTS = { connect: 10_000, firstByte: 0, idle: 0, total: 0 };
+
+/** A file comes at once, or something between here and there is broken. */
+const ASSET_TIMEOUTS = { connect: 10_000, firstByte: 60_000, idle: 60_000, total: 0 };
+
+type Headers = Readonly<Record<string, string>>;
+
+/** JSON that a daemon answered with. */
+export interface Document {
+  readonly document: unknown;
+  /** Seconds after which it wants to be asked again; null where it does not say. */
+  readonly retryAfter: number | null;
+}
 
 /** A daemon somewhere, asked over HTTP as any client would. */
 export class DaemonClient {
@@ -39,37 +55,90 @@ export class DaemonClient {
    *
    * @throws Failure that says what is wrong and what may help
    */
-  async open(path: string, body?: object): Promise<Exchange> {
+  open(path: string, body?: object, headers: Headers = {}): Promise<Exchange> {
+    if (!body) return this.#send(path, headers);
+    const json = { 'content-type': 'application/json', ...headers };
+    return this.#send(path, json, JSON.stringify(body));
+  }
+
+  /** The JSON that a path answers with. */
+  async json(path: string, body?: object, headers?: Headers): Promise<unknown> {
+    const { document } = await this.#read(path, await this.open(path, body, headers));
+    return document;
+  }
+
+  /** The JSON that a path which is asked again and again answers with. */
+  async poll(path: string): Promise<Document> {
+    return this.#read(path, await this.open(path));
+  }
+
+  /** The JSON that a path answers a form with. */
+  async form(path: string, form: FormData, headers: Headers = {}): Promise<unknown> {
+    const packed = new Response(form);
+    const type = { 'content-type': packed.headers.get('content-type')!, ...headers };
+    const body = Buffer.from(await packed.arrayBuffer());
+    const { document } = await this.#read(path, await this.#send(path, type, body));
+    return document;
+  }
+
+  /**
+   * Fetches a result. Whoever else it comes from is not told the key.
+   *
+   * @param address absolute, or a path of the daemon
+   * @throws Failure
+   */
+  async asset(address: string): Promise<Buffer> {
+    const url = URL.canParse(address, `${this.url}/`) ? new URL(address, `${this.url}/`) : null;
+    if (!url || !/^https?:$/.test(url.protocol)) {
+      throw new Failure('service_error', `a result is at no http or https URL: ${address}`);
+    }
+    const own = url.origin === new URL(this.url).origin;
+    const exchange = await this.#upstream.open(url.href, {
+      method: 'GET',
+      headers: own ? this.#authorization() : {},
+      timeouts: ASSET_TIMEOUTS,
+      signal: this.#signal,
+    });
+    if (exchange.status !== 200) {
+      exchange.abort();
+      throw new Failure('service_error', `${url.href} answered with status ${exchange.status}`, {
+        status: exchange.status,
+      });
+    }
+    return exchange.bytes(LARGEST_ASSET);
+  }
+
+  async close(): Promise<void> {
+    await this.#upstream.close();
+  }
+
+  #authorization(): Headers {
+    return this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` };
+  }
+
+  async #send(path: string, headers: Headers, body?: string | Buffer): Promise<Exchange> {
     const exchange = await this.#upstream
       .open(`${this.url}${path}`, {
-        method: body ? 'POST' : 'GET',
-        headers: {
-          ...(body && { 'content-type': 'application/json' }),
-          ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
-        },
-        ...(body && { body: JSON.stringify(body) }),
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { ...headers, ...this.#authorization() },
+        ...(body !== undefined && { body }),
         timeouts: TIMEOUTS,
         signal: this.#signal,
       })
       .catch((error: unknown) => {
         throw this.#explained(error);
       });
-    if (exchange.status === 200) return exchange;
-    throw await this.#refusal(exchange);
+    if (exchange.status >= 200 && exchange.status < 300) return exchange;
+    throw await refusalOf(exchange, { url: this.url, hasKey: this.#key !== undefined });
   }
 
-  /** The JSON that a path answers with. */
-  async json(path: string, body?: object): Promise<unknown> {
-    const bytes = await (await this.open(path, body)).bytes(LARGEST);
+  async #read(path: string, exchange: Exchange): Promise<Document> {
+    const bytes = await exchange.bytes(LARGEST);
     try {
-      return JSON.parse(bytes.toString());
+      return { document: JSON.parse(bytes.toString()), retryAfter: secondsToWait(exchange) };
     } catch {
       throw new Failure('service_error', `${this.url}${path} answered with what is no JSON`);
     }
-  }
-
-  async close(): Promise<void> {
-    await this.#upstream.close();
   }
 
   #explained(error: unknown): unknown {
@@ -79,34 +148,6 @@ export class DaemonClient {
       `no daemon answers at ${this.url}: \`oriel serve\` starts one, --url names another (${error.message})`,
       { code: 'unreachable', cause: error },
     );
-  }
-
-  async #refusal(exchange: Exchange): Promise<Failure> {
-    const text = (await exchange.bytes(1024 * 1024).catch(() => '')).toString();
-    const told = messageOf(text);
-    const { status } = exchange;
-    if (status === 401) {
-      const lack = this.#key === undefined ? 'the daemon asks for a key' : 'the key is refused';
-      return new Failure(
-        'auth_error',
-        `${lack}${told === null ? '' : ` (${told})`}; \`oriel keys create --account NAME\` makes one, for --key or ORIEL_API_KEY`,
-      );
-    }
-    return new Failure(
-      'service_error',
-      told ?? `${this.url} answered with status ${status}, and not as a gateway to models does`,
-    );
-  }
-}
-
-/** What an error body of interface part 2.1 says; null where it is none. */
-export function messageOf(text: string): string | null {
-  try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } | string };
-    const message = typeof error === 'string' ? error : error?.message;
-    return typeof message === 'string' && message !== '' ? message : null;
-  } catch {
-    return null;
   }
 }
 

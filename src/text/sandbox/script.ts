@@ -1,9 +1,10 @@
-import { Failure, type FailureType } from '../../failure.ts';
+import { Failure } from '../../failure.ts';
+import { failureOf } from '../../routing/directives.ts';
 import type { FinishReason, NativePart, TextEvent, TextRequest, Usage } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { pathOf } from '../knobs.ts';
 import { invalid, untranslatable } from '../refusals.ts';
-import { type Directives, readDirectives } from './directives.ts';
+import { type Directives, directivesOf } from './directives.ts';
 import { countInput } from './input-tokens.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { StopSequences } from './stop-sequences.ts';
@@ -29,7 +30,7 @@ export function* scriptFor(request: TextRequest, target: Target): Generator<Step
   const model = modelOf(target);
   refuseForeign(request, target);
   const prompt = readPrompt(request);
-  const directives = readDirectives(prompt.texts);
+  const directives = directivesOf(prompt.texts);
   const { delay, fail, refuse } = directives;
   if (delay > 0) yield { type: 'pause', milliseconds: delay };
   if (fail === 'midstream' || fail === 'hang' || fail === 'truncate') {
@@ -89,14 +90,6 @@ function* accident(accident: 'midstream' | 'hang' | 'truncate', answer: Answer):
   }
   throw new Failure('network_error', 'the sandbox was asked to end without an end', {
     code: 'stream_truncated',
-  });
-}
-
-function failureOf(type: FailureType): Failure {
-  const code = type === 'content_policy' ? type : 'sandbox_failure';
-  return new Failure(type, `the sandbox was asked to fail: ${type}`, {
-    code,
-    ...(type === 'rate_limit' && { retryAfter: 1 }),
   });
 }
 

@@ -1,21 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Trial } from '../cases.ts';
 import { median } from '../race.ts';
 import { photographs } from './batch.ts';
 import { type BatchRequest, convert, dawdle } from './batch-client.ts';
 import type { Server } from './server.ts';
-import {
-  type Bench,
-  curl,
-  fixed,
-  goalOf,
-  KEYS,
-  notMeasured,
-  seed,
-  type Trial,
-  withDaemon,
-} from './trial.ts';
+import { type Bench, curl, fixed, goalOf, KEYS, notMeasured, seed, withDaemon } from './trial.ts';
 
 const MEGABYTE = 1024 * 1024;
 const THREADS = availableParallelism();

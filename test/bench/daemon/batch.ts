@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Trial } from '../cases.ts';
 import type { Inputs } from '../images/corpus.ts';
 import { measure } from '../measure.ts';
 import { median } from '../race.ts';
@@ -14,7 +15,6 @@ import {
   notMeasured,
   seed,
   spread,
-  type Trial,
   withDaemon,
 } from './trial.ts';
 

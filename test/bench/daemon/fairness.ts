@@ -2,6 +2,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Trial } from '../cases.ts';
 import { photographs } from './batch.ts';
 import { convert } from './batch-client.ts';
 import {
@@ -13,7 +14,6 @@ import {
   notMeasured,
   seed,
   spread,
-  type Trial,
   withDaemon,
 } from './trial.ts';
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Trial } from '../cases.ts';
 import { measure } from '../measure.ts';
 import { median } from '../race.ts';
 import { Server } from './server.ts';
@@ -12,7 +13,6 @@ import {
   notMeasured,
   seed,
   spread,
-  type Trial,
   withDaemon,
   wrk,
 } from './trial.ts';
@@ -33,48 +33,70 @@ type Loads = Map<number, Load[]>;
 
 /** Looking a task up, against a route that has nothing to look up and asks nobody who he is. */
 export async function lookup(bench: Bench): Promise<Trial> {
-  if (wrk.file === undefined) return notMeasured('lookup', TITLE, wrk, GOAL);
-  const { settings, folder, log } = bench;
-  const tasks = settings.quick ? 1000 : 10_000;
+  const tasks = bench.settings.quick ? 1000 : 10_000;
   const { data, task } = await seed(bench, 'lookup', tasks);
+  return withDaemon(bench, data, (daemon) =>
+    raceLookups(bench, daemon, task, {
+      id: 'lookup',
+      title: TITLE,
+      text: `One of ${tasks} stored tasks that have ended`,
+    }),
+  );
+}
+
+/** How a case that looks tasks up is told. */
+interface Telling {
+  readonly id: string;
+  readonly title: string;
+  /** What is looked up, as the beginning of a sentence. */
+  readonly text: string;
+}
+
+/** Looks one task of a daemon up as often as it can be, beside the null route. */
+export async function raceLookups(
+  bench: Pick<Bench, 'settings' | 'folder' | 'log'>,
+  daemon: Server,
+  task: string,
+  { id, title, text }: Telling,
+): Promise<Trial> {
+  if (wrk.file === undefined) return notMeasured(id, title, wrk, GOAL);
+  const { settings, folder, log } = bench;
   const seconds = settings.quick ? 2 : 5;
   const own: Loads = new Map(CONNECTIONS.map((connections) => [connections, []]));
   const limit: Loads = new Map(CONNECTIONS.map((connections) => [connections, []]));
-  const bytes = await withDaemon(bench, data, async (daemon) => {
-    const url = `${daemon.url}/v1/tasks/${task}`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${KEYS[0]}` } });
-    const body = await answer.text();
-    if (answer.status !== 200) throw new Error(`GET /v1/tasks/{id} answered ${body}`);
-    const file = join(folder, 'body.json');
-    writeFileSync(file, body);
-    const path = `/v1/tasks/${task}`;
-    const nullRoute = await Server.start(
-      join(folder, 'null-route'),
-      [contender('null-route'), file],
-      path,
-    );
-    try {
-      const pairs = [
-        [nullRoute, limit],
-        [daemon, own],
-      ] as const;
-      // The first round warms up and is not counted.
-      for (let round = 0; round <= settings.rounds; round++) {
-        for (const connections of CONNECTIONS) {
-          for (const [server, loads] of pairs) {
-            const load = await put(bench, server, path, connections, round === 0 ? 2 : seconds);
-            if (round > 0) loads.get(connections)!.push(load);
-          }
-          if (round === 0) continue;
-          const ratio = median(ratios(own, limit, connections).slice(-1));
-          log(`  ${connections} connections: ${fixed(ratio)} × null route`);
-        }
-      }
-    } finally {
-      await nullRoute.stop();
-    }
-    return Buffer.byteLength(body);
+  const path = `/v1/tasks/${task}`;
+  const answer = await fetch(daemon.url + path, {
+    headers: { authorization: `Bearer ${KEYS[0]}` },
   });
+  const body = await answer.text();
+  if (answer.status !== 200) throw new Error(`GET /v1/tasks/{id} answered ${body}`);
+  const file = join(folder, 'body.json');
+  writeFileSync(file, body);
+  const nullRoute = await Server.start(
+    join(folder, 'null-route'),
+    [contender('null-route'), file],
+    path,
+  );
+  try {
+    const pairs = [
+      [nullRoute, limit],
+      [daemon, own],
+    ] as const;
+    // The first round warms up and is not counted.
+    for (let round = 0; round <= settings.rounds; round++) {
+      for (const connections of CONNECTIONS) {
+        for (const [server, loads] of pairs) {
+          const load = await put(bench, server, path, connections, round === 0 ? 2 : seconds);
+          if (round > 0) loads.get(connections)!.push(load);
+        }
+        if (round === 0) continue;
+        const ratio = median(ratios(own, limit, connections).slice(-1));
+        log(`  ${connections} connections: ${fixed(ratio)} × null route`);
+      }
+    }
+  } finally {
+    await nullRoute.stop();
+  }
 
   const row = (name: string, loads: Loads, connections: number) => {
     const all = loads.get(connections)!;
@@ -89,10 +111,11 @@ export async function lookup(bench: Bench): Promise<Trial> {
   };
   return {
     section: {
-      title: TITLE,
+      title,
       text:
-        `One of ${tasks} stored tasks, with authentication, rate limit, log and metrics, for ${seconds} s ` +
-        `by wrk; the null route is Fastify's with nothing about it and the same body of ${bytes} bytes.`,
+        `${text}, with authentication, rate limit, log and metrics, for ${seconds} s by wrk; the ` +
+        `null route is Fastify's with nothing about it and the same body of ` +
+        `${Buffer.byteLength(body)} bytes.`,
       table: {
         headings: [
           'contender',
@@ -108,7 +131,7 @@ export async function lookup(bench: Bench): Promise<Trial> {
         ]),
       },
     },
-    goals: [goalOf('lookup', GOAL, ratios(own, limit, 64), 0.8, 'higher')],
+    goals: [goalOf(id, GOAL, ratios(own, limit, 64), 0.8, 'higher')],
     faults: [],
     raw: { own: [...own], limit: [...limit] },
   };
@@ -116,7 +139,7 @@ export async function lookup(bench: Bench): Promise<Trial> {
 
 /** Has wrk ask one server for one path as often as it can. */
 async function put(
-  { folder }: Bench,
+  { folder }: Pick<Bench, 'folder'>,
   server: Server,
   path: string,
   connections: number,

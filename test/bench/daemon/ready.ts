@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Trial } from '../cases.ts';
 import { median } from '../race.ts';
 import { Server } from './server.ts';
-import { type Bench, fixed, goalOf, seed, spread, type Trial } from './trial.ts';
+import { type Bench, fixed, goalOf, seed, spread } from './trial.ts';
 
 interface Start {
   /** From its spawning to its answer at /readyz. */

@@ -111,16 +111,31 @@ export class Server {
     return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) * 1024;
   }
 
+  /** The resident set now, in bytes. */
+  resident(): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+  }
+
   /** Lets the peak begin anew with what is resident now. */
   forgetPeak(): void {
     writeFileSync(`/proc/${this.#child.pid}/clear_refs`, '5');
   }
 
   /** Asks it to end, and waits. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  /** Ends it as a crash would. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
+    this.#child.kill(signal);
     await exit;
   }
 }

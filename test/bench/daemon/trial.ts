@@ -1,32 +1,20 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Bench as CaseBench, Trial } from '../cases.ts';
 import type { Corpus } from '../images/corpus.ts';
 import { measure } from '../measure.ts';
 import { findProgram } from '../peers.ts';
 import { median } from '../race.ts';
-import type { GoalResult, Section, Settings } from '../suite.ts';
+import type { GoalResult } from '../suite.ts';
 import { Server } from './server.ts';
 
 /** The keys of two accounts; the first has the tasks. */
 export const KEYS = ['oriel_bench_key_of_the_first_account', 'oriel_bench_key_of_the_second_one'];
 
-/** What a case is put together from. */
-export interface Bench {
-  readonly settings: Settings;
+/** What a case of this suite is put together from. */
+export interface Bench extends CaseBench {
   readonly corpus: Corpus;
-  /** An empty folder of this run. */
-  readonly folder: string;
-  readonly log: (line: string) => void;
-}
-
-/** What came out of a case. */
-export interface Trial {
-  readonly section: Section;
-  readonly goals: readonly GoalResult[];
-  /** What makes its figures incomplete. */
-  readonly faults: readonly string[];
-  readonly raw: unknown;
 }
 
 export const wrk = findProgram('wrk', 'wrk');
@@ -69,7 +57,7 @@ export async function seed(
 
 /** A daemon on a data directory while something is done with it. */
 export async function withDaemon<Value>(
-  bench: Bench,
+  bench: Pick<Bench, 'folder'>,
   data: string,
   work: (daemon: Server) => Promise<Value>,
   config: object = {},

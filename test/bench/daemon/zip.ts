@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Trial } from '../cases.ts';
 import { median } from '../race.ts';
 import { convertHere, photographs } from './batch.ts';
 import { convert } from './batch-client.ts';
@@ -13,7 +14,6 @@ import {
   script,
   seed,
   spread,
-  type Trial,
   withDaemon,
 } from './trial.ts';
 

@@ -1,8 +1,9 @@
+import type { Bench } from '../cases.ts';
 import type { Server } from '../daemon/server.ts';
 import { Interruption } from '../measure.ts';
 import { median } from '../race.ts';
 import type { Settings } from '../suite.ts';
-import type { Bench, Contender } from './field.ts';
+import type { Contender } from './field.ts';
 
 /** Figures by name; one that could not be had is left out. */
 export type Figures<Name extends string> = Readonly<Partial<Record<Name, number>>>;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Bench } from '../cases.ts';
 import { Server } from '../daemon/server.ts';
 import { KEYS, seed, wrk } from '../daemon/trial.ts';
 import { installPackages } from '../peers.ts';
@@ -21,14 +22,6 @@ export const packages: Readonly<Record<string, string>> = {
   '@hono/node-ws': '1.2.0',
   ...(wrk.file === undefined ? { autocannon: '8.0.0' } : {}),
 };
-
-/** What a case is put together from. */
-export interface Bench {
-  readonly settings: Settings;
-  /** An empty folder of this run. */
-  readonly folder: string;
-  readonly log: (line: string) => void;
-}
 
 /** Something that stands before the upstream, or the upstream itself. */
 export interface Contender {

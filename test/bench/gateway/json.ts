@@ -1,5 +1,6 @@
+import type { Bench, Trial } from '../cases.ts';
 import type { Server } from '../daemon/server.ts';
-import { fixed, goalOf, notMeasured, spread, type Trial } from '../daemon/trial.ts';
+import { fixed, goalOf, notMeasured, spread } from '../daemon/trial.ts';
 import {
   beyond,
   compared,
@@ -12,7 +13,7 @@ import {
   takesPart,
   typical,
 } from './contest.ts';
-import { type Bench, type Contender, Field } from './field.ts';
+import { type Contender, Field } from './field.ts';
 import { ANSWER } from './formats/format.ts';
 import { loader, type Post, putLoad } from './load.ts';
 import { nginx, startFixedUpstream } from './nginx.ts';

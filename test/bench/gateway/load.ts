@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Bench } from '../cases.ts';
 import { wrk } from '../daemon/trial.ts';
 import { measure } from '../measure.ts';
-import { type Bench, installPeers } from './field.ts';
+import { installPeers } from './field.ts';
 
 /** One request, to be sent again and again. */
 export interface Post {

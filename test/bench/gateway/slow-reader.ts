@@ -1,9 +1,10 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench, Trial } from '../cases.ts';
 import type { Server } from '../daemon/server.ts';
-import { goalOf, spread, type Trial } from '../daemon/trial.ts';
+import { goalOf, spread } from '../daemon/trial.ts';
 import { contest, faultsOf, noteOf, type Standing, standingNamed } from './contest.ts';
-import { type Bench, type Contender, Field, startStreamUpstream } from './field.ts';
+import { type Contender, Field, startStreamUpstream } from './field.ts';
 import { StreamClient } from './stream-client.ts';
 import { contendersOf } from './streams.ts';
 

@@ -1,4 +1,5 @@
-import { fixed, goalOf, spread, type Trial } from '../daemon/trial.ts';
+import type { Bench, Trial } from '../cases.ts';
+import { fixed, goalOf, spread } from '../daemon/trial.ts';
 import {
   beyond,
   compared,
@@ -9,7 +10,7 @@ import {
   standingNamed,
   typical,
 } from './contest.ts';
-import type { Bench } from './field.ts';
+
 import { PACE, PIECES } from './marks.ts';
 import { ALONE, AT_ONCE, type Figure, raceFirst, raceFlat, racePaced } from './streams.ts';
 

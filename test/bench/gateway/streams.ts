@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench } from '../cases.ts';
 import type { Server } from '../daemon/server.ts';
 import { median } from '../race.ts';
 import type { Settings } from '../suite.ts';
 import { contest, type Standing, takesPart } from './contest.ts';
-import { type Bench, type Contender, Field, startStreamUpstream } from './field.ts';
+import { type Contender, Field, startStreamUpstream } from './field.ts';
 import { PACE, PIECES } from './marks.ts';
 import { type Seen, StreamClient } from './stream-client.ts';
 

@@ -111,8 +111,19 @@ async function append(
   length: number,
   count: number,
 ): Promise<StoreFigures> {
-  const file = join(bench.folder, 'appended');
-  return (await script(bench, [contender('append'), `${width}`, file, `${length}`, `${count}`]))!;
+  const command = appendCommand(width, join(bench.folder, 'appended'), length, count);
+  return (await script(bench, command.args))!;
+}
+
+/** The script that appends lines to a file, so many at once, and prints its figures. */
+export function appendCommand(
+  width: number,
+  file: string,
+  length: number,
+  count: number,
+): { file: string; args: string[] } {
+  const args = [contender('append'), `${width}`, file, `${length}`, `${count}`];
+  return { file: process.execPath, args };
 }
 
 interface Trial {

@@ -7,13 +7,14 @@ import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
-import { configSchema } from '../../../src/config/schema.ts';
-import type { Gateway } from '../../../src/http/gateway.ts';
+import { type Config, configSchema } from '../../../src/config/schema.ts';
+import type { Gateway, Media } from '../../../src/http/gateway.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { buildServer } from '../../../src/http/server.ts';
 import { Spool } from '../../../src/http/spool.ts';
 import { type SharedPool, startPool } from '../../../src/operations/pool.ts';
 import type { Plan } from '../../../src/store/account.ts';
+import { AssetFiles } from '../../../src/store/assets.ts';
 import { hashOf, hintOf } from '../../../src/store/key.ts';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -30,6 +31,7 @@ export interface TestServer {
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly store: Store;
+  readonly assets: AssetFiles;
   readonly spoolFolder: string;
   /** Names of the files on its spool. */
   files(): string[];
@@ -54,9 +56,16 @@ export interface ServerSettings {
   /** What the configuration says otherwise than usual. */
   readonly config?: Readonly<Record<string, object>>;
   readonly pool?: SharedPool;
+  readonly media?: (store: Store, config: Config) => Media;
+  readonly draining?: AbortSignal;
 }
 
-export async function startServer({ config = {}, pool }: ServerSettings = {}): Promise<TestServer> {
+export async function startServer({
+  config = {},
+  pool,
+  media,
+  draining = new AbortController().signal,
+}: ServerSettings = {}): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
   const settings = v.parse(configSchema, { dataDir: folder, ...config });
   const store = await openStore({ directory: join(folder, 'store') });
@@ -78,27 +87,35 @@ export async function startServer({ config = {}, pool }: ServerSettings = {}): P
       done();
     },
   });
+  const assets = await AssetFiles.open(join(folder, 'assets'));
+  let url = '';
   const gateway = {
     config: settings,
-    catalog: { models: {} },
     version: '0.0.0',
     store,
+    media: media?.(store, settings),
+    assets,
+    get publicUrl() {
+      return settings.server.publicUrl ?? url;
+    },
     pool: threads,
     spool,
     metrics,
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
-    draining: new AbortController().signal,
+    draining,
   } as unknown as Gateway;
   const server = await buildServer(gateway);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.server.address() as AddressInfo;
+  url = `http://127.0.0.1:${port}`;
   const files = () => readdirSync(spoolFolder);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     pool: threads,
     spool,
     store,
+    assets,
     spoolFolder,
     files,
     log,

@@ -44,7 +44,8 @@ for (const [index, key] of keys.entries()) {
   holders.push({ accountId, keyId });
 }
 
-const image = { url: `https://oriel.example/assets/${'x'.repeat(43)}.png` };
+const asset = `${'x'.repeat(43)}.png`;
+const result = { created: 1_700_000_000, outputs: [{ asset, revisedPrompt: null }], usage: null };
 let left = Number(count);
 let last = '';
 const lane = async () => {
@@ -57,17 +58,12 @@ const lane = async () => {
       request: { prompt: 'a harbour at dawn, thin fog over the water', size: '1024x1024', n: 1 },
       deadline: 4_000_000_000_000,
       callbackUrl: null,
-      assets: [],
       idempotency: null,
       reservation: 4 * CREDIT,
+      assets: [],
     });
     await store.claimTask(task.id);
-    const completion = {
-      result: { data: [image] },
-      charge: 4 * CREDIT,
-      counts: { outputs: 1 },
-      assets: [],
-    };
+    const completion = { result, charge: 4 * CREDIT, counts: { outputs: 1 }, assets: [] };
     await store.completeTask(task.id, completion);
     last = task.id;
   }

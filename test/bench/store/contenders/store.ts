@@ -64,23 +64,20 @@ const task = {
   },
   deadline: 4_000_000_000_000,
   callbackUrl: null,
-  assets: [],
   idempotency: null,
   reservation: 4 * CREDIT,
+  assets: [],
 };
 const create = async () => (await store.createTask(task)).task.id;
-const result = { data: [{ url: `https://oriel.example/assets/${'x'.repeat(40)}.png` }] };
+const asset = `${'x'.repeat(43)}.png`;
+const result = { created: 1_700_000_000, outputs: [{ asset, revisedPrompt: null }], usage: null };
 
 if (work === 'fill') {
   await inFlight(64, Number(count), async () => {
     const id = await create();
     await store.claimTask(id);
-    await store.completeTask(id, {
-      result,
-      charge: 4 * CREDIT,
-      counts: { outputs: 1 },
-      assets: [],
-    });
+    const completion = { result, charge: 4 * CREDIT, counts: { outputs: 1 }, assets: [] };
+    await store.completeTask(id, completion);
   });
 } else if (work === 'create') {
   await inFlight(64, WARM_UP, create);

@@ -1,0 +1,67 @@
+import { Failure } from '../../failure.ts';
+import { readFlags } from '../flags.ts';
+import { jsonText } from '../json.ts';
+import { print } from '../terminal.ts';
+import { modelFor, promptOf } from './generate-run.ts';
+import { editFlags, resultFlags } from './media-flags.ts';
+import { stemOf } from './result-names.ts';
+import { Results } from './results.ts';
+import { fileOf } from './sent-file.ts';
+import { inSession } from './session.ts';
+import { finishTask } from './task-end.ts';
+import { objectAt, outputsOf, readSubmission } from './task-record.ts';
+import { WaitLine } from './wait-line.ts';
+
+const PATH = '/v1/images/edits';
+
+/**
+ * Has images changed and saves the result. The daemon answers with it, or with a task where it takes
+ * long.
+ *
+ * @param flags what commander parsed
+ * @returns the exit code
+ * @throws Failure
+ */
+export async function runEdit(
+  images: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const options = readFlags(editFlags, flags);
+  const telling = readFlags(resultFlags, flags);
+  const prompt = await promptOf(options.prompt);
+  return inSession(flags, async (session) => {
+    const { client } = session;
+    const { id: model } = await modelFor(client, options.model);
+    const { size, quality, n, seed, mask, idempotencyKey } = options;
+    const results = new Results(client, telling, stemOf(prompt, 'image'), n ?? 1);
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ model, prompt, size, quality, n, seed })) {
+      if (value !== undefined) form.set(name, String(value));
+    }
+    const name = images.length > 1 ? 'image[]' : 'image';
+    for (const image of images) form.append(name, await fileOf(image));
+    if (mask !== undefined) form.set('mask', await fileOf(mask));
+
+    const line = new WaitLine(!telling.quiet);
+    line.show(model);
+    results.prepare();
+    // Its task is among all others, should the answer be lost.
+    session.pickUp = '`oriel tasks` tells what has become of it';
+    const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
+    const answer = await client
+      .form(PATH, form, headers)
+      .catch((error: unknown) => {
+        const isLost = error instanceof Failure && error.code === 'connection_lost';
+        if (!isLost && !session.signal.aborted) session.pickUp = null;
+        throw error;
+      })
+      .finally(() => line.stop());
+    const submission = readSubmission(answer);
+    if (submission !== null) return finishTask(session, submission, results, telling);
+    const document = objectAt(answer);
+    const saved = await results.save(outputsOf(document));
+    session.pickUp = null;
+    if (telling.json) await print(`${jsonText({ ...document, saved })}\n`);
+    return 0;
+  });
+}

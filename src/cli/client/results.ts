@@ -1,0 +1,114 @@
+import { writeFile } from 'node:fs';
+import { promisify } from 'node:util';
+import type * as v from 'valibot';
+import { Failure } from '../../failure.ts';
+import { printable } from '../../operations/filename.ts';
+import { print, say } from '../terminal.ts';
+import { usageFailure } from '../usage.ts';
+import { Writer } from '../writer.ts';
+import type { DaemonClient } from './daemon-client.ts';
+import type { resultFlags } from './media-flags.ts';
+import { type PictureShow, pictureShow } from './pictures/show.ts';
+import { kindOf } from './result-kind.ts';
+import { extensionFits, ResultNames } from './result-names.ts';
+import type { Output } from './task-record.ts';
+
+type ResultFlags = Omit<v.InferOutput<typeof resultFlags>, 'out'> & {
+  readonly out?: string | undefined;
+};
+
+const STANDARD_STREAM = '-';
+
+/** A result with what it is. */
+interface Fetched {
+  readonly bytes: Buffer;
+  readonly extension: string;
+  readonly isImage: boolean;
+}
+
+/** Where a command's results go: into files, whole or not at all, or one to standard output. */
+export class Results {
+  readonly #client: DaemonClient;
+  readonly #flags: ResultFlags;
+  readonly #names: ResultNames;
+  readonly #writer: Writer;
+  readonly #show: PictureShow;
+
+  /**
+   * @param stem of files that the person gives no name
+   * @param count how many results are asked for
+   * @throws Failure before anything is paid for: of wrong usage, or where a file would be overwritten
+   */
+  constructor(client: DaemonClient, flags: ResultFlags, stem: string, count: number) {
+    const toStandardOutput = flags.out === STANDARD_STREAM;
+    if (toStandardOutput && flags.json) throw usageFailure('--out - and --json exclude each other');
+    if (toStandardOutput && count > 1) {
+      throw usageFailure(`--out -: expected one result, received --n ${count}`);
+    }
+    if (toStandardOutput && process.stdout.isTTY) {
+      throw usageFailure('--out -: expected a file or a pipe, received a terminal');
+    }
+    this.#client = client;
+    this.#flags = flags;
+    this.#names = new ResultNames(flags, stem);
+    if (!toStandardOutput) this.#names.check(count);
+    this.#writer = new Writer({ overwrite: flags.overwrite });
+    this.#show = pictureShow(flags.show && !flags.json && !toStandardOutput);
+  }
+
+  /** Finds out what the terminal can, while there is time. */
+  prepare(): void {
+    this.#show.prepare();
+  }
+
+  /**
+   * Saves all results and tells of them.
+   *
+   * @returns their paths
+   * @throws Failure
+   */
+  async save(outputs: readonly Output[]): Promise<string[]> {
+    if (outputs.length === 0) throw new Failure('service_error', 'the daemon tells of no result');
+    if (this.#flags.out === STANDARD_STREAM) {
+      await print((await this.#fetch(outputs[0]!)).bytes);
+      return [];
+    }
+    const paths = [];
+    for (const output of outputs) paths.push(await this.#keep(await this.#fetch(output)));
+    return paths;
+  }
+
+  async #keep(result: Fetched): Promise<string> {
+    const path = await this.#write(result);
+    if (!extensionFits(path, result.extension)) {
+      say(`oriel: ${path} holds ${result.extension}, whatever its name says`);
+    }
+    if (this.#flags.json) return path;
+    if (result.isImage) await this.#show.show(result.bytes);
+    await print(`${process.stdout.isTTY ? printable(path) : path}\n`);
+    return path;
+  }
+
+  async #write({ bytes, extension }: Fetched): Promise<string> {
+    for (;;) {
+      const { path, replaceable } = this.#names.next(extension);
+      try {
+        await this.#writer.write(path, (descriptor) => promisify(writeFile)(descriptor, bytes));
+        return path;
+      } catch (error) {
+        // Somebody was faster.
+        const taken = error instanceof Failure && error.code === 'output_exists';
+        if (!taken || !replaceable) throw error;
+      }
+    }
+  }
+
+  async #fetch(output: Output): Promise<Fetched> {
+    if ('base64' in output) {
+      const bytes = Buffer.from(output.base64, 'base64');
+      return { bytes, ...kindOf(bytes, '') };
+    }
+    const bytes = await this.#client.asset(output.url);
+    return { bytes, ...kindOf(bytes, output.url) };
+  }
+}

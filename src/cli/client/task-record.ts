@@ -1,0 +1,96 @@
+import { FAILURE_TYPES, Failure } from '../../failure.ts';
+import { isTerminal, TASK_STATES } from '../../store/task.ts';
+
+type Loose = Readonly<Record<string, unknown>>;
+
+/** One result: where it is, or what it is. */
+export type Output = { readonly url: string } | { readonly base64: string };
+
+/** What a daemon says of a task (interface part 2.4), as far as it is used here. */
+export interface TaskRecord {
+  readonly id: string;
+  /** One of the interface's states, or another word. */
+  readonly status: string;
+  /** Empty where the daemon does not say. */
+  readonly model: string;
+  readonly type: string;
+  readonly outputs: readonly Output[];
+  /** Null where nothing failed. */
+  readonly error: Failure | null;
+  /** All that was said. */
+  readonly document: Loose;
+}
+
+export function objectAt(value: unknown): Loose {
+  return typeof value === 'object' && value !== null ? (value as Loose) : {};
+}
+
+function textAt(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** @throws Failure where it is none */
+export function readTask(value: unknown): TaskRecord {
+  const document = objectAt(value);
+  const { task_id, status, model, type, result, error } = document;
+  if (typeof task_id !== 'string' || typeof status !== 'string') {
+    throw new Failure('service_error', 'the daemon answered with what is no task');
+  }
+  return {
+    id: task_id,
+    status,
+    model: textAt(model),
+    type: textAt(type),
+    outputs: outputsOf(objectAt(result)),
+    error: status === 'failed' || status === 'expired' ? failureOf(status, error) : null,
+    document,
+  };
+}
+
+/** What the creation of a task is answered with (interface part 2.3). */
+export interface Submission {
+  readonly id: string;
+  /** A path of the daemon. */
+  readonly path: string;
+  readonly document: Loose;
+}
+
+/** Null where the answer is the result itself (interface part 2.5). */
+export function readSubmission(value: unknown): Submission | null {
+  const document = objectAt(value);
+  const { task_id, poll_url } = document;
+  if (typeof task_id !== 'string') return null;
+  const path = textAt(poll_url);
+  return { id: task_id, path: path.startsWith('/v1/') ? path : taskPath(task_id), document };
+}
+
+export function taskPath(id: string): string {
+  return `/v1/tasks/${encodeURIComponent(id)}`;
+}
+
+export function hasEnded(status: string): boolean {
+  const state = TASK_STATES.find((known) => known === status);
+  return state !== undefined && isTerminal(state);
+}
+
+/** What an image result object of interface part 2.5, or any result of part 2.4, leads to. */
+export function outputsOf(result: Loose): Output[] {
+  const { data, urls, video_url, audio_url } = result;
+  if (Array.isArray(data)) {
+    return (data as unknown[]).flatMap((one): Output[] => {
+      const { url, b64_json } = objectAt(one);
+      if (typeof url === 'string') return [{ url }];
+      return typeof b64_json === 'string' ? [{ base64: b64_json }] : [];
+    });
+  }
+  const all = [video_url, audio_url, ...(Array.isArray(urls) ? (urls as unknown[]) : [])];
+  const distinct = new Set(all.filter((url): url is string => typeof url === 'string'));
+  return Array.from(distinct, (url) => ({ url }));
+}
+
+function failureOf(status: string, error: unknown): Failure {
+  const { type, message } = objectAt(error);
+  const known = FAILURE_TYPES.find((one) => one === type) ?? 'unknown';
+  const why = textAt(message) || 'the daemon does not say why';
+  return new Failure(known, `the task ${status === 'expired' ? 'expired' : 'failed'}: ${why}`);
+}

@@ -1,0 +1,93 @@
+import { Failure } from '../../failure.ts';
+import { printable, safeBaseName } from '../../operations/filename.ts';
+import { readFlags } from '../flags.ts';
+import { jsonText } from '../json.ts';
+import { Table } from '../table.ts';
+import { print } from '../terminal.ts';
+import { usageFailure } from '../usage.ts';
+import { taskFlags, taskResultFlags } from './media-flags.ts';
+import { Results } from './results.ts';
+import { inSession, type Session } from './session.ts';
+import { pickUp, settle, type Telling, watch } from './task-end.ts';
+import { hasEnded, objectAt, readTask, type TaskRecord, taskPath } from './task-record.ts';
+
+/**
+ * Shows a task; waits for its end and saves what it gave where that is asked for.
+ *
+ * @param flags what commander parsed
+ * @returns the exit code
+ * @throws Failure
+ */
+export async function runTask(
+  id: string,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { wait, callbacks } = readFlags(taskFlags, flags);
+  const telling = readFlags(taskResultFlags, flags);
+  if (callbacks && (wait || telling.out !== undefined)) {
+    throw usageFailure(`--callbacks and ${wait ? '--wait' : '--out'} exclude each other`);
+  }
+  return inSession(flags, async (session) => {
+    const path = taskPath(id);
+    if (callbacks) return showCallbacks(session, `${path}/callbacks`, telling);
+    const results =
+      telling.out === undefined ? null : new Results(session.client, telling, safeBaseName(id), 1);
+    if (wait) session.pickUp = pickUp(id, telling);
+    const task = wait
+      ? await watch(session, path, results, telling)
+      : readTask(await session.client.json(path));
+    if (results !== null) {
+      if (!hasEnded(task.status)) {
+        throw new Failure(
+          'invalid_request',
+          `the task is ${task.status} and has no result yet; --wait waits for it`,
+        );
+      }
+      return settle(session, task, results, telling);
+    }
+    session.pickUp = null;
+    if (telling.json) await print(`${jsonText(task.document)}\n`);
+    else await showTask(task);
+    return wait && task.error ? 1 : 0;
+  });
+}
+
+async function showTask({ id, status, type, model, outputs, error }: TaskRecord): Promise<void> {
+  await printTable([
+    ['task', id],
+    ['state', status],
+    ['type', type || '-'],
+    ['model', model || '-'],
+    ...outputs.map((output) => ['result', 'url' in output ? output.url : 'in the answer itself']),
+    ...(error ? [['error', `${error.type}: ${error.message}`]] : []),
+  ]);
+}
+
+async function showCallbacks(
+  { client }: Session,
+  path: string,
+  { json }: Telling,
+): Promise<number> {
+  const document = await client.json(path);
+  if (json) {
+    await print(`${jsonText(objectAt(document))}\n`);
+    return 0;
+  }
+  const { data } = objectAt(document);
+  const deliveries = Array.isArray(data) ? (data as unknown[]).map(objectAt) : [];
+  const rows = deliveries.map(({ id, status, attempts, url }) => {
+    const tries = Array.isArray(attempts) ? (attempts as unknown[]).map(objectAt) : [];
+    const last = tries.at(-1);
+    return [id, status, tries.length, last?.['status'] ?? last?.['error'] ?? '-', url];
+  });
+  await printTable([['ID', 'STATE', 'TRIES', 'LAST', 'URL'], ...rows]);
+  return 0;
+}
+
+async function printTable(rows: readonly (readonly unknown[])[]): Promise<void> {
+  const table = new Table();
+  for (const row of rows) {
+    await table.add(row.map((cell) => ({ text: printable(String(cell ?? '-')) })));
+  }
+  await table.flush();
+}

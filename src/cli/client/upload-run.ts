@@ -1,0 +1,44 @@
+import { Failure } from '../../failure.ts';
+import { readFlags } from '../flags.ts';
+import { jsonText } from '../json.ts';
+import { print, say } from '../terminal.ts';
+import { uploadFlags } from './media-flags.ts';
+import { uploadFile } from './sent-file.ts';
+import { inSession } from './session.ts';
+
+/**
+ * Uploads images and prints their URLs, one a line. One that fails does not stop the others.
+ *
+ * @param flags what commander parsed
+ * @returns the exit code
+ * @throws Failure
+ */
+export async function runUpload(
+  files: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { json } = readFlags(uploadFlags, flags);
+  return inSession(flags, async ({ client, signal }) => {
+    const uploads: object[] = [];
+    let failed = 0;
+    for (const file of files) {
+      try {
+        const url = await uploadFile(client, file);
+        uploads.push({ file, url });
+        if (!json) await print(`${url}\n`);
+      } catch (error) {
+        // Without a daemon, or without a key, the next one fares no better.
+        if (signal.aborted || !(error instanceof Failure) || isGeneral(error)) throw error;
+        failed += 1;
+        uploads.push({ file, error: { type: error.type, message: error.message } });
+        say(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
+      }
+    }
+    if (json) await print(`${jsonText({ uploads })}\n`);
+    return failed > 0 ? 1 : 0;
+  });
+}
+
+function isGeneral({ type, code }: Failure): boolean {
+  return type === 'auth_error' || code === 'unreachable';
+}

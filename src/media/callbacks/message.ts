@@ -1,0 +1,34 @@
+import { Webhook } from 'standardwebhooks';
+import type { Delivery } from '../../store/delivery.ts';
+import type { Task } from '../../store/task.ts';
+
+/**
+ * The body of a callback: the same bytes at every try, since a task that ended never changes.
+ *
+ * @param data the task's record, as lookup shows it
+ */
+export function bodyOf(task: Task, delivery: Delivery, data: object): string {
+  const timestamp = new Date(delivery.createdAt).toISOString();
+  return JSON.stringify({ type: `task.${task.status}`, timestamp, data });
+}
+
+/**
+ * The headers of one try, by Standard Webhooks 1.0.
+ *
+ * @param secret the account's, `whsec_…`
+ * @param now milliseconds since 1970: receivers refuse what was signed long ago
+ */
+export function headersOf(
+  id: string,
+  body: string,
+  secret: string,
+  now: number,
+): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Oriel',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, new Date(now), body),
+  };
+}

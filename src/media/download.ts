@@ -1,0 +1,116 @@
+import { Failure } from '../failure.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
+import type { Exchange, Timeouts } from '../upstream/exchange.ts';
+import { checkPublicUrl } from '../upstream/public-url.ts';
+import type { Upstream } from '../upstream.ts';
+
+export interface DownloadOptions {
+  readonly upstream: Upstream;
+  /** Where the provider is, which the operator chose; null where it is nowhere. */
+  readonly home: string | null;
+  /** The operator allows private addresses elsewhere, too. */
+  readonly allowPrivate: boolean;
+  readonly timeouts: Timeouts;
+  readonly signal: Cancelled;
+}
+
+/** The code of a failure that another try may get over. */
+const UNAVAILABLE = 'download_unavailable';
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+const MOST_REDIRECTS = 5;
+
+/** Statuses that may be another ones a second later; storages know new files a moment late. */
+const PASSING = [404, 408, 425, 429];
+
+/**
+ * Opens what a provider has put at an address. At home the provider is reached directly and gets its
+ * headers; every other address is one that somebody from outside gave us.
+ *
+ * @returns the answer, a success, its body still to come
+ * @throws Failure
+ */
+export async function openDownload(
+  text: string,
+  headers: Readonly<Record<string, string>>,
+  { upstream, home, allowPrivate, timeouts, signal }: DownloadOptions,
+): Promise<Exchange> {
+  let address = text;
+  let away = false;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+    const isHome = home !== null && URL.canParse(address) && new URL(address).origin === home;
+    const url = isHome ? new URL(address) : checkPublicUrl(address, null, allowPrivate);
+    // For good: where another origin sends us back to was not the provider's choice.
+    away ||= !isHome;
+    const exchange = await upstream.open(url.href, {
+      method: 'GET',
+      headers: away ? {} : headers,
+      timeouts,
+      signal,
+      ...(away && !allowPrivate && { reach: 'public' as const }),
+    });
+    const { status } = exchange;
+    if (status === 200) return exchange;
+    exchange.abort();
+    const location = exchange.headers['location'];
+    if (
+      !REDIRECTS.includes(status) ||
+      location === undefined ||
+      !URL.canParse(location, url.href)
+    ) {
+      const passing = PASSING.includes(status) || status >= 500;
+      throw new Failure('service_error', `its address answered ${status}`, {
+        code: passing ? UNAVAILABLE : 'download_refused',
+      });
+    }
+    address = new URL(location, url).href;
+  }
+  throw new Failure('service_error', `its address redirects more than ${MOST_REDIRECTS} times`, {
+    code: 'download_refused',
+  });
+}
+
+/** Whether a download that failed may succeed when it is tried again. */
+export function mayPass({ type, code }: Failure): boolean {
+  return type === 'network_error' || type === 'timeout' || code === UNAVAILABLE;
+}
+
+/** The pieces of an answer as they are taken. Whoever stops taking lets go of it. */
+export async function* piecesOf(exchange: Exchange): AsyncGenerator<Uint8Array, void> {
+  const waiting: Buffer[] = [];
+  let wake = () => {};
+  let end: { readonly failure?: unknown } | null = null;
+  const done = (how: { readonly failure?: unknown }) => {
+    end = how;
+    wake();
+  };
+  exchange
+    .read((piece) => {
+      waiting.push(piece);
+      wake();
+      return false;
+    })
+    .then(
+      () => done({}),
+      (failure: unknown) => done({ failure }),
+    );
+  try {
+    for (;;) {
+      const piece = waiting.shift();
+      if (piece !== undefined) {
+        yield piece;
+        exchange.resume();
+      } else if (end !== null) {
+        const { failure } = end as { readonly failure?: unknown };
+        if (failure !== undefined) throw failure;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    exchange.abort();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Config } from '../config/schema.ts';
+import { type Leave, Places } from '../operations/places.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
+
+/** The places that each provider has for media tasks; accounts wait for them in lines of their own. */
+export class Lanes {
+  readonly #config: () => Config;
+  readonly #lanes = new Map<string, Places>();
+
+  constructor(config: () => Config) {
+    this.#config = config;
+  }
+
+  /** Somebody who has at most one place at a time. */
+  seat(client: string, signal: Cancelled): Seat {
+    return new Seat((provider) => this.#lane(provider).take(client, signal));
+  }
+
+  #lane(provider: string): Places {
+    const count = this.#config().providers[provider]?.concurrency ?? 1;
+    let lane = this.#lanes.get(provider);
+    if (!lane) {
+      lane = new Places(count);
+      this.#lanes.set(provider, lane);
+    }
+    // The configuration may have been loaded anew.
+    lane.resize(count);
+    return lane;
+  }
+}
+
+export class Seat {
+  readonly #take: (provider: string) => Promise<Leave>;
+  #provider: string | null = null;
+  #leave: Leave = () => {};
+
+  constructor(take: (provider: string) => Promise<Leave>) {
+    this.#take = take;
+  }
+
+  /** Waits for a place at a provider, and gives up the one at another. @throws the signal's reason */
+  async move(provider: string): Promise<void> {
+    if (this.#provider === provider) return;
+    this.leave();
+    this.#leave = await this.#take(provider);
+    this.#provider = provider;
+  }
+
+  leave(): void {
+    this.#leave();
+    this.#leave = () => {};
+    this.#provider = null;
+  }
+}

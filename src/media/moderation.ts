@@ -1,0 +1,84 @@
+import { findModel, routesOf } from '../config/catalog.ts';
+import type { Config, Model } from '../config/schema.ts';
+import type { ImagePool } from '../operations/pool.ts';
+import type { Routing } from '../routing/routing.ts';
+import { newId } from '../store/identifier.ts';
+import type { KeyHolder, Store } from '../store/store.ts';
+import type { Upstream } from '../upstream.ts';
+import type { ModerationAnswer } from './providers/provider.ts';
+import { providerOf } from './providers/providers.ts';
+import { namedModel, usualModerator } from './requests/model.ts';
+import { readModerationRequest } from './requests/moderation.ts';
+
+interface ModeratorOptions {
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly upstream: Upstream;
+  readonly pool: ImagePool;
+  readonly routing: Routing;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Judges texts and images by whichever route of a moderation model is well. */
+export class Moderator {
+  readonly #options: ModeratorOptions;
+
+  constructor(options: ModeratorOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Failure */
+  async moderate(holder: KeyHolder, fields: Fields, left: AbortSignal): Promise<ModerationAnswer> {
+    const config = this.#options.config();
+    const allowed = holder.key.models;
+    const id = fields['model'] == null ? usualModerator(config, allowed) : namedModel(fields);
+    const model = findModel(config, id, allowed);
+    const input = readModerationRequest({ ...fields, model: id }, model);
+    if (model.type !== 'moderation') throw new TypeError(`${id} does not moderate`);
+    const { store, routing } = this.#options;
+    const { account, key } = holder;
+    const hold = await store.hold(account.id, key.id, model.price.perRequest);
+    const deadline = performance.now() + config.routing.timeouts.total;
+    try {
+      const answer = await routing.run({
+        model: id,
+        ways: routesOf(model).map((route) => ({ route, name: nameOf(route) })),
+        signal: left,
+        deadline,
+        attempt: ({ route }) => {
+          const settings = config.providers[route.provider]!;
+          return providerOf(settings.kind).moderate(input, {
+            settings,
+            model: route.model,
+            idempotencyKey: newId('mod'),
+            upstream: this.#options.upstream,
+            pool: this.#options.pool,
+            timeouts: {
+              ...config.routing.timeouts,
+              total: Math.max(1, deadline - performance.now()),
+            },
+            signal: left,
+            noted: null,
+            note: async () => {},
+          });
+        },
+        failureOf: () => null,
+        forget: () => {},
+      });
+      await store.settle(hold, {
+        model: id,
+        counts: { requests: 1 },
+        charge: model.price.perRequest,
+      });
+      return answer;
+    } catch (error) {
+      await store.release(hold);
+      throw error;
+    }
+  }
+}
+
+function nameOf({ provider, model }: Model['routes'][number]): string {
+  return JSON.stringify([provider, model]);
+}

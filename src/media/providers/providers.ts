@@ -1,0 +1,25 @@
+import type { Provider } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import { openaiProvider } from './openai/openai.ts';
+import { orielProvider } from './oriel.ts';
+import type { MediaProvider } from './provider.ts';
+import { sandboxProvider } from './sandbox/sandbox.ts';
+
+const PROVIDERS: Readonly<Partial<Record<Provider['kind'], MediaProvider>>> = {
+  openai: openaiProvider(),
+  oriel: orielProvider(),
+  sandbox: sandboxProvider,
+};
+
+/**
+ * Who makes media for a kind of provider.
+ *
+ * @throws Failure where nobody does; a configuration that asks for it is refused
+ */
+export function providerOf(kind: Provider['kind']): MediaProvider {
+  const provider = PROVIDERS[kind];
+  if (provider !== undefined) return provider;
+  throw new Failure('service_error', `Providers of kind ${kind} make no media`, {
+    code: 'upstream_refused',
+  });
+}

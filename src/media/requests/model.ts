@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import type { Config, Model } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import { checkedBody } from '../../schema/body.ts';
+import { type Fields, invalid, model } from './fields.ts';
+
+type ModelOf<Type extends Model['type']> = Extract<Model, { readonly type: Type }>;
+
+const naming = v.looseObject({ model });
+
+/**
+ * The model that a request names, whether there is one or not.
+ *
+ * @throws Failure invalid_request
+ */
+export function namedModel({ model: named }: Fields): string {
+  return checkedBody(naming, named == null ? {} : { model: named }).model;
+}
+
+/**
+ * The model that judges where a request names none: the first that the key may use.
+ *
+ * @param allowed the models that the key may name; null for all
+ * @throws Failure invalid_request where there is none
+ */
+export function usualModerator(
+  { models }: Pick<Config, 'models'>,
+  allowed: readonly string[] | null,
+): string {
+  const found = Object.entries(models).find(
+    ([id, { type }]) => type === 'moderation' && (allowed === null || allowed.includes(id)),
+  );
+  if (found) return found[0];
+  throw new Failure('invalid_request', 'model: there is no model that judges', {
+    param: 'model',
+    code: 'model_not_found',
+    status: 404,
+  });
+}
+
+/** @throws Failure invalid_request with code `wrong_model_type` */
+export function expectType<Type extends Model['type']>(
+  fields: Fields,
+  found: Model,
+  type: Type,
+): asserts found is ModelOf<Type> {
+  if (found.type === type) return;
+  const message = `${namedModel(fields)} is a model of type ${found.type}, not of ${type}`;
+  throw invalid('model', message, 'wrong_model_type');
+}

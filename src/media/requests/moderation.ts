@@ -1,0 +1,67 @@
+import * as v from 'valibot';
+import type { Model } from '../../config/schema.ts';
+import { choice, choiceBy, openObject } from '../../schema/choice.ts';
+import { isObject } from '../../schema/untrusted.ts';
+import { field } from '../../schema.ts';
+import type { ModerationInput } from '../providers/provider.ts';
+import { checkFields, type Fields, LONGEST_PROMPT, model, textUpTo, wellFormed } from './fields.ts';
+import { expectType } from './model.ts';
+
+type Part = Exclude<ModerationInput, string | readonly string[]>[number];
+
+/** Texts, or parts of one thing, of one request. */
+const MOST = 64;
+
+const text = textUpTo(LONGEST_PROMPT);
+const url = v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects: 'a URL' }));
+const part = choiceBy('type', {
+  text: openObject({ type: v.literal('text'), text }),
+  image_url: openObject({ type: v.literal('image_url'), image_url: openObject({ url }) }),
+});
+
+const listOf = <const Item extends v.GenericSchema>(item: Item) =>
+  v.pipe(
+    v.array(item),
+    v.nonEmpty(),
+    v.maxLength(MOST),
+    v.metadata({ expects: `a list of 1 to ${MOST} texts or parts` }),
+  );
+const texts = listOf(text);
+const parts = listOf(part);
+
+const input = choice(
+  'a text, a list of texts or a list of parts',
+  [text, texts, parts],
+  (value) => {
+    if (typeof value === 'string') return text;
+    if (!Array.isArray(value)) return null;
+    return isObject(value[0]) ? parts : texts;
+  },
+);
+
+/** The body of POST /v1/moderations. */
+export const moderationRequest = v.strictObject({
+  model: v.nullish(model),
+  input: field(
+    input,
+    'what to judge: a text, texts, or parts of one thing that are text or images',
+  ),
+});
+
+/** @throws Failure invalid_request that names the field */
+export function readModerationRequest(fields: Fields, found: Model): ModerationInput {
+  expectType(fields, found, 'moderation');
+  const { input: asked } = checkFields(moderationRequest, fields);
+  if (typeof asked === 'string') return wellFormed(asked);
+  if (isTexts(asked)) return asked.map(wellFormed);
+  return asked.map(
+    (one): Part =>
+      one.type === 'text'
+        ? { type: 'text', text: wellFormed(one.text) }
+        : { type: 'image_url', image_url: { url: one.image_url.url } },
+  );
+}
+
+function isTexts(list: readonly unknown[]): list is readonly string[] {
+  return typeof list[0] === 'string';
+}

@@ -1,0 +1,1 @@
+export function checkPrompt(_prompt: string, _param: string): void {}

@@ -1,0 +1,163 @@
+import { findModel } from '../config/catalog.ts';
+import type { Config, Model } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
+import type { ImagePool } from '../operations/pool.ts';
+import type { NewAsset } from '../store/asset.ts';
+import type { AssetFiles } from '../store/assets.ts';
+import type { NewTask, Store } from '../store/store.ts';
+import type { Task } from '../store/task.ts';
+import { checkPublicUrl } from '../upstream/public-url.ts';
+import type { MediaCall, MediaKind } from './call.ts';
+import { fingerprint } from './fingerprint.ts';
+import { admitInput } from './inputs.ts';
+import { keepImage, LARGEST_IMAGE } from './kept-image.ts';
+import { pictureLimits } from './pictures.ts';
+import { priceOf } from './price.ts';
+import type { MediaRequest } from './request.ts';
+import { readAudioRequest } from './requests/audio.ts';
+import { readEditRequest } from './requests/edit.ts';
+import { readImageRequest } from './requests/image.ts';
+import { namedModel } from './requests/model.ts';
+import { readVideoRequest } from './requests/video.ts';
+import { checkPrompt } from './safety/safety.ts';
+import type { Reference, Work } from './work.ts';
+
+interface SubmissionOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly files: AssetFiles;
+  readonly pool: ImagePool;
+}
+
+type Reader = (fields: MediaCall['fields'], model: Model) => MediaRequest;
+
+const READERS: Readonly<Record<MediaKind, Reader>> = {
+  image: readImageRequest,
+  edit: readEditRequest,
+  video: readVideoRequest,
+  audio: readAudioRequest,
+};
+
+/** What a work looks at, its files kept. */
+interface Inputs {
+  readonly inputs: readonly Reference[];
+  readonly mask: Reference | null;
+}
+
+/**
+ * Turns a request into a task on disk. Nothing is written before the request has been validated and its
+ * prompt judged, and nothing stays where no task comes of it.
+ *
+ * @throws Failure
+ */
+export async function submitTask(call: MediaCall, options: SubmissionOptions): Promise<Task> {
+  const { config, store, files } = options;
+  const { holder, fields } = call;
+  const id = namedModel(fields);
+  const model = findModel(config, id, holder.key.models);
+  const request = READERS[call.kind](fields, model);
+  checkPrompt(request.work.prompt, 'prompt');
+  const { allowPrivateAddresses } = config.network;
+  const callbackUrl =
+    request.callbackUrl === null
+      ? null
+      : checkPublicUrl(request.callbackUrl, 'callback_url', allowPrivateAddresses).href;
+  const idempotency = await idempotencyOf(call);
+  const kept: NewAsset[] = [];
+  const letGo = () => files.remove(kept.map((asset) => asset.id));
+  try {
+    const inputs = await keepInputs(call, request, kept, options);
+    const work = workWith(request.work, inputs);
+    const task: NewTask = {
+      accountId: holder.account.id,
+      keyId: holder.key.id,
+      type: work.type,
+      model: id,
+      request: work,
+      callbackUrl,
+      deadline: Date.now() + config.limits.taskDeadline,
+      idempotency,
+      reservation: priceOf(work, model).whole,
+      assets: kept,
+    };
+    const made = await store.createTask(task);
+    // The files of the first time are kept; these are copies.
+    if (!made.created) await letGo();
+    return made.task;
+  } catch (error) {
+    await letGo();
+    throw error;
+  }
+}
+
+async function idempotencyOf({
+  kind,
+  fields,
+  images = [],
+  mask,
+  idempotencyKey,
+}: MediaCall): Promise<NewTask['idempotency']> {
+  if (idempotencyKey === null) return null;
+  const files = [...images, ...(mask ? [mask] : [])].map(({ path }) => path);
+  return { key: idempotencyKey, fingerprint: await fingerprint(kind, fields, files) };
+}
+
+/** @param kept gets each file as soon as it is there, so that it can be taken away again */
+async function keepInputs(
+  { images = [], mask, publicUrl }: MediaCall,
+  { inputs: asked }: MediaRequest,
+  kept: NewAsset[],
+  { config, store, files, pool }: SubmissionOptions,
+): Promise<Inputs> {
+  const limits = pictureLimits(config.batch, LARGEST_IMAGE);
+  const keeping = { files, pool, limits };
+  const inputs: Reference[] = [];
+  let first: { readonly width: number; readonly height: number } | undefined;
+  for (const [index, { path }] of images.entries()) {
+    const param = images.length === 1 ? 'image' : `image[${index}]`;
+    const { asset, picture } = await keepImage(path, param, keeping);
+    kept.push(asset);
+    inputs.push({ asset: asset.id });
+    first ??= picture;
+  }
+  for (const [index, text] of asked.entries()) {
+    const admitted = await admitInput(text, `input_images[${index}]`, {
+      ...keeping,
+      store,
+      publicUrl,
+      allowPrivate: config.network.allowPrivateAddresses,
+    });
+    if (admitted.asset) kept.push(admitted.asset);
+    inputs.push(admitted.reference);
+  }
+  if (!mask) return { inputs, mask: null };
+  const { asset, picture } = await keepImage(mask.path, 'mask', keeping);
+  kept.push(asset);
+  if (picture.format !== 'png' || !picture.hasAlpha) {
+    throw maskFault(
+      `expected a PNG with an alpha channel, received ${picture.format}${picture.hasAlpha ? '' : ' without one'}`,
+    );
+  }
+  if (first && (picture.width !== first.width || picture.height !== first.height)) {
+    const size = (one: { width: number; height: number }) => `${one.width}x${one.height}`;
+    throw maskFault(
+      `expected the size of the first image, ${size(first)}, received ${size(picture)}`,
+    );
+  }
+  return { inputs, mask: { asset: asset.id } };
+}
+
+function maskFault(message: string): Failure {
+  return new Failure('invalid_request', `mask: ${message}`, { param: 'mask' });
+}
+
+function workWith(work: Work, { inputs, mask }: Inputs): Work {
+  switch (work.type) {
+    case 'image':
+      return { ...work, inputs, mask };
+    case 'video':
+      return { ...work, inputs };
+    case 'audio':
+      return work;
+  }
+}

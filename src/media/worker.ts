@@ -1,0 +1,131 @@
+import type { Config } from '../config/schema.ts';
+import type { Limits } from '../images/limits.ts';
+import type { ImagePool } from '../operations/pool.ts';
+import type { Routing } from '../routing/routing.ts';
+import type { AssetFiles } from '../store/assets.ts';
+import type { Completion, Store } from '../store/store.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
+import type { Upstream } from '../upstream.ts';
+import { loadInput } from './inputs.ts';
+import { LARGEST_IMAGE } from './kept-image.ts';
+import { pictureLimits } from './pictures.ts';
+import { priceOf } from './price.ts';
+import type { InputFile, Order, Production, Workshop } from './providers/provider.ts';
+import { providerOf } from './providers/providers.ts';
+import { keepResults } from './results.ts';
+import type { MediaRoute, MediaWay, Worker, WorkerJob } from './runner.ts';
+import type { Reference, Work } from './work.ts';
+
+interface MediaWorkerOptions {
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly files: AssetFiles;
+  readonly upstream: Upstream;
+  readonly pool: ImagePool;
+  readonly routing: Routing;
+}
+
+/** Does the work of a task: its inputs are loaded, a provider makes what was asked, and that is kept. */
+export class MediaWorker implements Worker {
+  readonly #options: MediaWorkerOptions;
+
+  constructor(options: MediaWorkerOptions) {
+    this.#options = options;
+  }
+
+  async perform(job: WorkerJob): Promise<Completion> {
+    const { task, model, ways, seat, signal, deadline } = job;
+    const work = task.request as Work;
+    const order = await this.#orderOf(work, signal);
+    const { production, workshop } = await this.#options.routing.run({
+      model: task.model,
+      ways,
+      signal,
+      deadline,
+      attempt: async (way: MediaWay) => {
+        await seat.move(way.route.provider);
+        const at = this.#workshopFor(way, job);
+        return { production: await make(order, at), workshop: at };
+      },
+      failureOf: () => null,
+      forget: () => {},
+    });
+    const { upstream, pool, files } = this.#options;
+    const { settings, timeouts } = workshop;
+    const { result, assets } = await keepResults(order, production, {
+      settings,
+      timeouts,
+      upstream,
+      pool,
+      files,
+      signal,
+      limits: this.#limits,
+      allowPrivate: this.#allowPrivate,
+    });
+    const outputs = result.outputs.length;
+    const charge = priceOf(work, model).each * outputs;
+    return { result, assets, charge, counts: { requests: 1, outputs } };
+  }
+
+  get #limits(): Limits {
+    return pictureLimits(this.#options.config().batch, LARGEST_IMAGE);
+  }
+
+  get #allowPrivate(): boolean {
+    return this.#options.config().network.allowPrivateAddresses;
+  }
+
+  async #orderOf(work: Work, signal: Cancelled): Promise<Order> {
+    const load = (reference: Reference, param: string, name: string): Promise<InputFile> => {
+      const { files, store, pool, upstream } = this.#options;
+      const loading = { files, store, pool, upstream, signal };
+      const { allowPrivate, limits } = { allowPrivate: this.#allowPrivate, limits: this.#limits };
+      return loadInput(reference, { param, name }, { ...loading, limits, allowPrivate });
+    };
+    const inputs: InputFile[] = [];
+    // One after another: each may have 30 MB.
+    for (const [index, reference] of (work.type === 'audio' ? [] : work.inputs).entries()) {
+      inputs.push(await load(reference, `input_images[${index}]`, `input-${index + 1}`));
+    }
+    const mask = work.type === 'image' && work.mask ? await load(work.mask, 'mask', 'mask') : null;
+    return { work, inputs, mask };
+  }
+
+  #workshopFor(way: MediaWay, job: WorkerJob): Workshop {
+    const { config, upstream, pool } = this.#options;
+    const { providers, routing } = config();
+    const { provider, model } = way.route;
+    return {
+      settings: providers[provider]!,
+      model,
+      idempotencyKey: idempotencyKeyOf(job.task.id, way.route),
+      upstream,
+      pool,
+      // How long a model draws before it says anything is bounded by the task's deadline alone.
+      timeouts: {
+        ...routing.timeouts,
+        firstByte: 0,
+        total: Math.max(1, job.deadline - performance.now()),
+      },
+      signal: job.signal,
+      noted: job.noted(way),
+      note: (progress) => job.note(way, progress),
+    };
+  }
+}
+
+function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {
+  return `${taskId}:${provider}:${model}`;
+}
+
+function make({ work, inputs, mask }: Order, workshop: Workshop): Promise<Production> {
+  const provider = providerOf(workshop.settings.kind);
+  switch (work.type) {
+    case 'image':
+      return provider.makeImages({ work, inputs, mask }, workshop);
+    case 'video':
+      return provider.makeVideo({ work, inputs, mask }, workshop);
+    case 'audio':
+      return provider.makeAudio({ work, inputs, mask }, workshop);
+  }
+}

@@ -1,0 +1,128 @@
+import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
+import { RouteHealth } from './health.ts';
+import { pauseBefore } from './patience.ts';
+import { isRetriable, isRoutable } from './upstream-failure.ts';
+
+/** A provider to ask, as a model of the catalog names it. */
+interface Route {
+  readonly provider: string;
+}
+
+/** A route with the name by which its health is remembered. */
+export interface Way<Routed extends Route> {
+  readonly route: Routed;
+  readonly name: string;
+}
+
+/** One request that is to be answered by one of several routes. */
+export interface Trial<Routed extends Route, Outcome> {
+  /** The model's public identifier. */
+  readonly model: string;
+  /** In the order in which they are tried. */
+  readonly ways: readonly Way<Routed>[];
+  readonly signal: Cancelled;
+  /** When it must be over, on the clock of `performance`. */
+  readonly deadline: number;
+  /** Asks a route once. @throws Failure where nobody has been told anything yet */
+  attempt(way: Way<Routed>): Promise<Outcome>;
+  /** What an outcome ended with of which the client was told something; null where all is well. */
+  failureOf(outcome: Outcome): Failure | null;
+  /** A try came to nothing, and there may be another. */
+  forget(): void;
+}
+
+/** @param outcome `ok`, or the type of the failure */
+export type Tried = (provider: string, outcome: string) => void;
+
+/** No number of failures makes a route rest. */
+const NEVER = { after: 0, for: 0 };
+
+/** Tries the routes of models: again where that may help, then the next one, and lets those rest that keep failing. */
+export class Routing {
+  readonly #config: () => Config;
+  readonly #tried: Tried;
+  readonly #health = new RouteHealth();
+
+  constructor(config: () => Config, tried: Tried) {
+    this.#config = config;
+    this.#tried = tried;
+  }
+
+  /** Whether a route may be tried now. */
+  isWell({ name }: Way<Route>): boolean {
+    return this.#health.restOf(name) === 0;
+  }
+
+  /** @throws Failure of the route that failed last, or where all are resting */
+  async run<Routed extends Route, Outcome>(trial: Trial<Routed, Outcome>): Promise<Outcome> {
+    let last: Failure | null = null;
+    let rest = Infinity;
+    for (const way of trial.ways) {
+      const resting = this.#health.restOf(way.name);
+      if (resting > 0) {
+        rest = Math.min(rest, resting);
+        continue;
+      }
+      const outcome = await this.#retry(trial, way);
+      if (!(outcome instanceof Failure)) return outcome;
+      // A refusal to translate tells less than what went wrong where it could be tried.
+      if (last === null || !isUntold(outcome)) last = outcome;
+    }
+    if (last) throw last;
+    throw new Failure('service_error', `all upstreams of the model ${trial.model} are failing`, {
+      code: 'upstreams_resting',
+      status: 503,
+      retryAfter: rest / 1000,
+    });
+  }
+
+  /** Tries one route, again where that may help. A failure that is returned is worth another route. */
+  async #retry<Routed extends Route, Outcome>(
+    trial: Trial<Routed, Outcome>,
+    way: Way<Routed>,
+  ): Promise<Outcome | Failure> {
+    const { routing, providers } = this.#config();
+    const { provider } = way.route;
+    const { signal } = trial;
+    // What fails there was asked to fail.
+    const isSandbox = providers[provider]?.kind === 'sandbox';
+    const cooldown = isSandbox ? NEVER : routing.cooldown;
+    const retries = isSandbox ? 0 : routing.retries;
+    for (let tries = 0; ; tries += 1) {
+      const tell = this.#health.begin(way.name, cooldown);
+      let failure: Failure;
+      try {
+        const outcome = await trial.attempt(way);
+        const told = trial.failureOf(outcome);
+        tell(healthOf(told, signal));
+        this.#tried(provider, told?.type ?? 'ok');
+        return outcome;
+      } catch (error) {
+        const fault = signal.aborted ? signal.reason : error;
+        tell(fault instanceof Failure ? healthOf(fault, signal) : null);
+        if (!(fault instanceof Failure) || signal.aborted) throw fault;
+        failure = fault;
+      }
+      if (isUntold(failure)) return failure;
+      this.#tried(provider, failure.type);
+      if (!isRoutable(failure)) throw failure;
+      trial.forget();
+      const again = isRetriable(failure) && tries < retries;
+      if (!again || this.#health.restOf(way.name) > 0) return failure;
+      if (!(await pauseBefore(tries + 1, failure, trial))) return failure;
+    }
+  }
+}
+
+/** What a try says of its route; null for nothing. */
+function healthOf(failure: Failure | null, signal: Cancelled): boolean | null {
+  if (failure === null) return true;
+  return isRoutable(failure) && !signal.aborted ? false : null;
+}
+
+/** Whether a route was not asked at all, because it could not have understood. */
+function isUntold({ code }: Failure): boolean {
+  return code === 'not_supported_by_model';
+}

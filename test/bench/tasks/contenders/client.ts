@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Pool } from 'undici';
+import { inFlight } from '../../store/contenders/work.ts';
+import { bodyOf, HEADERS, type Manner } from '../field.ts';
+
+// Asks for pictures, so many at once, and prints for each how many milliseconds it took until the
+// answer had come, or the callback where it is asked for one.
+
+/** What the client is told to do. */
+export interface Errand {
+  readonly url: string;
+  readonly path: string;
+  readonly model: Manner;
+  readonly width: number;
+  readonly count: number;
+  /** Whether what counts is when the callback comes, not the answer. */
+  readonly callbacks: boolean;
+}
+
+/** What it prints. */
+export interface Waits {
+  /** From the first request to the last answer. */
+  readonly seconds: number;
+  /** By the prompts. */
+  readonly milliseconds: Readonly<Record<string, number>>;
+}
+
+const { url, path, model, width, count, callbacks } = JSON.parse(process.argv[2]!) as Errand;
+const pool = new Pool(url, { connections: width });
+
+const arrivals = new Map<string, () => void>();
+const receiver = createServer((request, response) => {
+  request.resume();
+  request.on('end', () => {
+    arrivals.get(request.url!)?.();
+    response.writeHead(204).end();
+  });
+});
+receiver.listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+const { port } = receiver.address() as AddressInfo;
+
+let number = 0;
+const milliseconds: Record<string, number> = {};
+
+async function order(): Promise<void> {
+  number += 1;
+  const mark = `/${number}`;
+  const arrived = new Promise<void>((resolve) => arrivals.set(mark, resolve));
+  const callback_url = `http://127.0.0.1:${port}${mark}`;
+  const body = bodyOf(model, ` ${mark}`, callbacks ? { callback_url } : {});
+  const began = performance.now();
+  const answer = await pool.request({ method: 'POST', path, headers: HEADERS, body });
+  const text = await answer.body.text();
+  if (answer.statusCode !== (callbacks ? 202 : 200)) {
+    throw new Error(`answered ${answer.statusCode}: ${text.slice(0, 300)}`);
+  }
+  if (callbacks) await arrived;
+  milliseconds[(JSON.parse(body) as { prompt: string }).prompt] = performance.now() - began;
+}
+
+const seconds = await inFlight(width, count, order);
+await pool.destroy();
+receiver.close();
+receiver.closeAllConnections();
+process.stdout.write(JSON.stringify({ seconds, milliseconds } satisfies Waits));

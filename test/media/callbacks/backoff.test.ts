@@ -1,0 +1,49 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { waitAfter, waitUntil } from '../../../src/media/callbacks/backoff.ts';
+
+const HOUR = 3_600_000;
+
+function allWaits(random: () => number): number[] {
+  const waits: number[] = [];
+  for (
+    let wait = waitAfter(1, random());
+    wait !== null;
+    wait = waitAfter(waits.length + 1, random())
+  ) {
+    waits.push(wait);
+  }
+  return waits;
+}
+
+test('tries spread over a day, further and further apart', () => {
+  const waits = allWaits(() => 0.5);
+  expect(waits[0]).toBe(5000);
+  expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+  const day = waits.reduce((sum, wait) => sum + wait, 0);
+  expect(day / HOUR).toBeGreaterThan(23);
+  expect(day / HOUR).toBeLessThanOrEqual(24);
+});
+
+test('chance moves each wait by a tenth at most', () => {
+  const middle = allWaits(() => 0.5);
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (random) => {
+      const waits = allWaits(() => random);
+      for (const [index, wait] of waits.entries()) {
+        expect(Math.abs(wait / middle[index]! - 1)).toBeLessThan(0.1001);
+      }
+      expect(waits).toHaveLength(middle.length);
+    }),
+  );
+  expect(waitAfter(1, 0)).not.toBe(waitAfter(1, 1));
+});
+
+test('what was planned is kept, as far as the clock can be trusted', () => {
+  expect(waitUntil(1000, 5000, 3)).toBe(0);
+  expect(waitUntil(6000, 5000, 1)).toBe(1000);
+  // Set back by a year.
+  expect(waitUntil(8760 * HOUR, 0, 1)).toBe(waitAfter(1, 1));
+  expect(waitUntil(8760 * HOUR, 0, 0)).toBe(0);
+  expect(waitUntil(8760 * HOUR, 0, 50)).toBe(0);
+});

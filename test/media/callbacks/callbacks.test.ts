@@ -1,0 +1,450 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Callbacks } from '../../../src/media/callbacks/callbacks.ts';
+import type { ExchangeOptions } from '../../../src/upstream/exchange.ts';
+import { Upstream } from '../../../src/upstream.ts';
+import { type Reply, WebhookReceiver } from '../webhook-receiver.ts';
+import { Deliveries, ENDED } from './deliveries.ts';
+
+async function receiving(reply?: WebhookReceiver['reply']): Promise<WebhookReceiver> {
+  const receiver = await WebhookReceiver.open(reply);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+type Options = ConstructorParameters<typeof Callbacks>[0];
+
+interface Changes extends Partial<Options> {
+  readonly allowPrivateAddresses?: boolean;
+}
+
+const record = ({ id, status }: { id: string; status: string }) => ({ task_id: id, status });
+
+/** A deliverer that tries again at once, four times in all. */
+function callbacks(store: Deliveries, { allowPrivateAddresses = true, ...changes }: Changes = {}) {
+  const upstream = new Upstream();
+  const made = new Callbacks({
+    store,
+    upstream,
+    config: () => ({ network: { allowPrivateAddresses } }),
+    record,
+    onFault: (error) => {
+      throw error;
+    },
+    backoff: (tries) => (tries < 4 ? 0 : null),
+    ...changes,
+  });
+  onTestFinished(async () => {
+    await made.close();
+    await upstream.close();
+  });
+  return made;
+}
+
+const inTurn =
+  (...replies: readonly Reply[]) =>
+  (nth: number): Reply =>
+    replies[Math.min(nth, replies.length) - 1]!;
+
+const answered = (status: number): Reply => ({ status });
+
+describe('a callback', () => {
+  it.each(['completed', 'failed', 'expired'] as const)('tells that a task %s', async (status) => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url, { status });
+    const onAttempt = vi.fn();
+    const deliverer = callbacks(store, { onAttempt });
+    deliverer.added(task);
+    const delivery = await store.ended(task);
+    await deliverer.close();
+
+    const [received, ...more] = receiver.received;
+    expect(more).toEqual([]);
+    expect(WebhookReceiver.verified(store.secretOf(), received!)).toEqual({
+      type: `task.${status}`,
+      timestamp: '2026-11-21T12:00:00.000Z',
+      data: { task_id: task.id, status },
+    });
+    expect(received).toMatchObject({
+      method: 'POST',
+      path: '/hook',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Oriel',
+        'webhook-id': delivery.id,
+      },
+    });
+    const attempt = { at: expect.any(Number), status: 204, error: null };
+    expect(delivery).toMatchObject({ status: 'delivered', nextAt: null, attempts: [attempt] });
+    expect(onAttempt.mock.calls).toEqual([[delivery, delivery.attempts[0]]]);
+  });
+
+  it('is signed with the secret of its account, and no other', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const tasks = ['acct_1', 'acct_2'].map((accountId) => store.add(receiver.url, { accountId }));
+    const deliverer = callbacks(store);
+    for (const task of tasks) deliverer.added(task);
+    for (const task of tasks) await store.ended(task);
+    const mine = receiver.received.find(({ body }) => body.includes('task_1'))!;
+    expect(() => WebhookReceiver.verified(store.secretOf('acct_1'), mine)).not.toThrow();
+    expect(() => WebhookReceiver.verified(store.secretOf('acct_2'), mine)).toThrow();
+  });
+
+  it('says the same at every try, signed for its time', async () => {
+    let now = Date.now() - 100_000;
+    const receiver = await receiving(inTurn(answered(500), 'hangs up', answered(200)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    callbacks(store, {
+      now: () => {
+        now += 10_000;
+        return now;
+      },
+    }).added(task);
+    const { attempts, id } = await store.ended(task);
+    expect(receiver.received).toHaveLength(3);
+    for (const received of receiver.received) {
+      expect(received.body).toBe(receiver.received[0]!.body);
+      expect(received.headers['webhook-id']).toBe(id);
+      expect(WebhookReceiver.verified(store.secretOf(), received)).toMatchObject({});
+    }
+    const of = (header: string) => receiver.received.map(({ headers }) => headers[header]);
+    expect(new Set(of('webhook-timestamp')).size).toBe(3);
+    expect(new Set(of('webhook-signature')).size).toBe(3);
+    expect(attempts).toMatchObject([
+      { status: 500, error: 'the receiver answered 500' },
+      { status: null, error: expect.stringContaining('went away before it answered') },
+      { status: 200, error: null },
+    ]);
+  });
+
+  it('is given up after enough tries', async () => {
+    const receiver = await receiving(inTurn(answered(503)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    callbacks(store).added(task);
+    expect(await store.ended(task)).toMatchObject({ status: 'failed', nextAt: null });
+    expect(receiver.received).toHaveLength(4);
+  });
+
+  it('follows no redirect', async () => {
+    const other = await receiving();
+    const receiver = await receiving(() => ({ status: 307, headers: { location: other.url } }));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    callbacks(store, { backoff: () => null }).added(task);
+    expect((await store.ended(task)).attempts).toMatchObject([
+      { status: 307, error: 'the receiver answered 307: redirects are not followed' },
+    ]);
+    expect(other.received).toEqual([]);
+  });
+
+  it('is not tried again where its receiver is gone for good', async () => {
+    const receiver = await receiving(inTurn(answered(410)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    callbacks(store).added(task);
+    expect(await store.ended(task)).toMatchObject({
+      status: 'failed',
+      attempts: [{ status: 410, error: 'the receiver wants no more callbacks (410)' }],
+    });
+  });
+
+  it('gives its receiver 15 seconds, which count as a failed try', async () => {
+    const receiver = await receiving(inTurn('never', answered(200)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const upstream = new Upstream();
+    onTestFinished(() => upstream.close());
+    const given: number[] = [];
+    const open = (url: string, options: ExchangeOptions) => {
+      const { timeouts } = options;
+      given.push(timeouts.total);
+      // The first has had its time sooner than a test would wait for.
+      const total = given.length === 1 ? 50 : timeouts.total;
+      return upstream.open(url, { ...options, timeouts: { ...timeouts, total } });
+    };
+    callbacks(store, { upstream: { open } }).added(task);
+    expect((await store.ended(task)).attempts).toMatchObject([
+      { status: null, error: expect.stringContaining('did not finish its answer in time') },
+      { status: 200 },
+    ]);
+    expect(given).toEqual([15_000, 15_000]);
+  });
+
+  it('is delivered by its status, whatever body comes with it', async () => {
+    const receiver = await receiving(() => ({ status: 200, body: Buffer.alloc(50_000_000) }));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    callbacks(store).added(task);
+    expect(await store.ended(task)).toMatchObject({ status: 'delivered', attempts: [{}] });
+  });
+
+  it('is not wanted by most tasks', async () => {
+    const store = new Deliveries();
+    const list = vi.spyOn(store, 'listDeliveries');
+    callbacks(store).added({ id: 'task_9', accountId: 'acct_1', callbackUrl: null });
+    expect(list).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['task', (store: Deliveries) => store.tasks.clear()],
+    ['account', (store: Deliveries) => store.accounts.clear()],
+  ])('fails where its %s is gone', async (what, remove) => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    remove(store);
+    callbacks(store).added(task);
+    expect(await store.ended(task)).toMatchObject({
+      status: 'failed',
+      attempts: [{ status: null, error: `the ${what} is gone` }],
+    });
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+describe('an address that is private', () => {
+  it('is not connected to, and not tried again', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    callbacks(store, { allowPrivateAddresses: false }).added(task);
+    expect(await store.ended(task)).toMatchObject({
+      status: 'failed',
+      attempts: [
+        {
+          status: null,
+          error: `127.0.0.1:${receiver.port} is a private address, which this server does not connect to`,
+        },
+      ],
+    });
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('is told by what DNS says at every try', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(`http://hooks.example:${receiver.port}/hook`);
+    const resolve = vi.fn(async (): Promise<readonly string[]> => {
+      if (resolve.mock.calls.length === 1) throw new Error('queryA ESERVFAIL hooks.example');
+      return ['127.0.0.1'];
+    });
+    const upstream = new Upstream({ resolve });
+    onTestFinished(() => upstream.close());
+    callbacks(store, { upstream, allowPrivateAddresses: false }).added(task);
+    expect(await store.ended(task)).toMatchObject({
+      status: 'failed',
+      attempts: [
+        { error: expect.stringContaining('queryA ESERVFAIL hooks.example') },
+        {
+          error: 'hooks.example leads to a private address, which this server does not connect to',
+        },
+      ],
+    });
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+describe('several callbacks', () => {
+  it('do not wait for receivers that do not answer', async () => {
+    const slow = await receiving(inTurn('never'));
+    const quick = await receiving();
+    const store = new Deliveries();
+    const deliverer = callbacks(store);
+    for (let count = 0; count < 100; count += 1) deliverer.added(store.add(slow.url));
+    await slow.nth(8);
+    const others = Array.from({ length: 20 }, () => store.add(quick.url, { accountId: 'acct_2' }));
+    const own = store.add(quick.url);
+    for (const task of [...others, own]) deliverer.added(task);
+    for (const task of [...others, own]) {
+      expect((await store.ended(task)).status).toBe('delivered');
+    }
+    // No more than this were begun at the one that keeps them.
+    expect(slow.received).toHaveLength(8);
+  });
+
+  it('all arrive, a few at a time', async () => {
+    const receiver = await receiving(() => ({ status: 200, after: 5 }));
+    const store = new Deliveries();
+    const tasks = Array.from({ length: 60 }, () => store.add(receiver.url));
+    await callbacks(store).start();
+    for (const task of tasks) await store.ended(task);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
+    expect(receiver.received).toHaveLength(60);
+    expect(receiver.most).toBeLessThanOrEqual(8);
+  });
+
+  it('are taken up once, however often they are told of', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const deliverer = callbacks(store);
+    deliverer.added(task);
+    await deliverer.start();
+    deliverer.added(task);
+    await store.ended(task);
+    const last = store.add(receiver.url);
+    deliverer.added(last);
+    await store.ended(last);
+    expect(receiver.received).toHaveLength(2);
+  });
+});
+
+describe('the end of the process', () => {
+  it('cuts short what is under way, which the next one makes again', async () => {
+    const receiver = await receiving(inTurn('never', answered(200)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const first = callbacks(store);
+    first.added(task);
+    await receiver.nth(1);
+    await first.close();
+    expect(store.of(task)).toMatchObject({ status: 'pending', attempts: [] });
+
+    await callbacks(store).start();
+    expect(await store.ended(task)).toMatchObject({ status: 'delivered', attempts: [{}] });
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect(ids).toEqual([store.of(task).id, store.of(task).id]);
+  });
+
+  it('lets nothing more begin', async () => {
+    const receiver = await receiving(inTurn('never'));
+    const store = new Deliveries();
+    const deliverer = callbacks(store);
+    for (let count = 0; count < 20; count += 1) deliverer.added(store.add(receiver.url));
+    await receiver.nth(8);
+    await deliverer.close();
+    deliverer.added(store.add(receiver.url));
+    await delay(20);
+    expect(receiver.received).toHaveLength(8);
+    expect([...store.deliveries.values()].every(({ attempts }) => attempts.length === 0)).toBe(
+      true,
+    );
+  });
+
+  it('does not wait for what is to be tried later', async () => {
+    const receiver = await receiving(inTurn(answered(500)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const now = () => ENDED;
+    const deliverer = callbacks(store, { now, backoff: () => 3_600_000 });
+    deliverer.added(task);
+    const delivery = await store.until(task, ({ attempts }) => attempts.length === 1);
+    expect(delivery).toMatchObject({ status: 'pending', nextAt: ENDED + 3_600_000 });
+    await deliverer.close();
+  });
+});
+
+describe('a clock that is set back', () => {
+  it('holds up no delivery of before', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const year = 365 * 24 * 3_600_000;
+    await callbacks(store, { now: () => ENDED - year }).start();
+    expect((await store.ended(task)).status).toBe('delivered');
+  });
+
+  it('holds up no further try', async () => {
+    const receiver = await receiving(inTurn(answered(500), answered(200)));
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    let now = ENDED;
+    const onAttempt = () => {
+      now -= 365 * 24 * 3_600_000;
+    };
+    callbacks(store, { now: () => now, onAttempt, backoff: () => 10 }).added(task);
+    expect((await store.ended(task)).status).toBe('delivered');
+  });
+});
+
+describe('a fault', () => {
+  it('of ours is told, and counts as a try', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const faults: unknown[] = [];
+    const defect = new TypeError('a defect');
+    let records = 0;
+    callbacks(store, {
+      onFault: (error) => faults.push(error),
+      record(ended) {
+        records += 1;
+        if (records === 1) throw defect;
+        return record(ended);
+      },
+    }).added(task);
+    expect(await store.ended(task)).toMatchObject({
+      status: 'delivered',
+      attempts: [{ status: null, error: 'it could not be sent' }, { status: 204 }],
+    });
+    expect(faults).toEqual([defect]);
+  });
+
+  it('of the store delivers nothing twice', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const full = new Error('the disk is full');
+    receiver.reply = () => {
+      store.faults.push(full);
+      return { status: 200 };
+    };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const faults: unknown[] = [];
+    const told = new Promise<void>((resolve) => {
+      callbacks(store, {
+        onFault: (error) => {
+          faults.push(error);
+          resolve();
+        },
+      }).added(task);
+    });
+    while (vi.getTimerCount() === 0) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(0);
+    await told;
+    expect(store.of(task).attempts).toEqual([]);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect((await store.ended(task)).status).toBe('delivered');
+    expect([receiver.received.length, faults]).toEqual([1, [full]]);
+  });
+
+  it('of the store does not keep the process from ending', async () => {
+    const store = new Deliveries();
+    const task = store.add('http://127.0.0.1:1/');
+    store.faults.push(new Error('the disk is full'));
+    let heard!: (error: unknown) => void;
+    const fault = new Promise((resolve) => {
+      heard = resolve;
+    });
+    const deliverer = callbacks(store, { onFault: heard });
+    deliverer.added(task);
+    await fault;
+    await deliverer.close();
+    expect(store.of(task).attempts).toEqual([]);
+  });
+
+  it('of recording what nobody knows any more ends it', async () => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    receiver.reply = () => {
+      store.deliveries.clear();
+      return { status: 200 };
+    };
+    const deliverer = callbacks(store);
+    deliverer.added(task);
+    await receiver.nth(1);
+    receiver.reply = () => ({ status: 200 });
+    const next = store.add(receiver.url);
+    deliverer.added(next);
+    await store.ended(next);
+    expect(receiver.received).toHaveLength(2);
+  });
+});

@@ -1,0 +1,331 @@
+import { describe, expect, it } from 'vitest';
+import { orielProvider } from '../../../src/media/providers/oriel.ts';
+import { isRetriable, isRoutable } from '../../../src/routing/upstream-failure.ts';
+import { png } from '../media-files.ts';
+import type { Behaviour } from '../mock-provider.ts';
+import {
+  audioOrder,
+  failureOf,
+  imageOrder,
+  input,
+  KEY,
+  mockedProvider,
+  videoOrder,
+} from './workshop.ts';
+
+const { mock, workshop } = mockedProvider('oriel');
+const provider = orielProvider(() => 1);
+
+const GENERATIONS = 'POST /images/generations';
+const EDITS = 'POST /images/edits';
+const LOOK = 'GET /tasks/:id';
+
+const asked = { model: 'upstream-model', prompt: 'a lighthouse at dusk' };
+const usage = {
+  prompt_tokens: 50,
+  completion_tokens: 400,
+  total_tokens: 450,
+  input_tokens: 50,
+  output_tokens: 400,
+  cached_input_tokens: 20,
+};
+const dataUrl = (index: number) => `data:image/png;base64,${png(8, 8, index).toString('base64')}`;
+
+describe('images', () => {
+  it('are tasks of the other gateway', async () => {
+    mock().jobs({ looks: 2 });
+    const place = workshop();
+    const order = imageOrder({ n: 2, size: '64x64', quality: 'high', seed: 5, user: 'u' }, [
+      input(1),
+    ]);
+    const { products, usage: used } = await provider.makeImages(order, place);
+    expect(products).toMatchObject(
+      [1, 2].map((file) => ({ url: expect.stringMatching(`${file}$`) })),
+    );
+    expect(used).toEqual(usage);
+    const { json, headers } = mock().to(GENERATIONS)[0]!;
+    expect(json).toEqual({
+      ...asked,
+      n: 2,
+      size: '64x64',
+      quality: 'high',
+      user: 'u',
+      seed: 5,
+      input_images: [dataUrl(1)],
+    });
+    expect(headers).toMatchObject({
+      authorization: `Bearer ${KEY}`,
+      'idempotency-key': expect.stringMatching(/^[\w-]{43}$/),
+    });
+    expect(place.notes).toEqual([{ taskId: 'task_1', failed: 0 }]);
+    const looks = mock().to(LOOK);
+    expect(looks.map(({ path }) => path)).toEqual(Array(3).fill('/tasks/task_1'));
+    expect(looks[0]!.headers['authorization']).toBe(`Bearer ${KEY}`);
+  });
+
+  it('are asked for by nothing that was not asked for', async () => {
+    await provider.makeImages(imageOrder({ size: 'auto', quality: 'auto' }), workshop());
+    expect(mock().to(GENERATIONS)[0]!.json).toEqual(asked);
+  });
+
+  it('may be in the record itself', async () => {
+    mock().images('b64_json');
+    const { products } = await provider.makeImages(imageOrder(), workshop());
+    expect(products).toMatchObject([{ bytes: png(64, 64) }]);
+  });
+
+  it.each([
+    ['at once', 0, 0],
+    ['after a while', 1, 2],
+  ])('are changed %s', async (_, looks, seen) => {
+    mock().jobs({ looks, retryAfter: 0 });
+    const place = workshop();
+    const order = imageOrder({ edit: true, n: 2, seed: 5 }, [input(1), input(2)], input(3));
+    const { products } = await provider.makeImages(order, place);
+    expect(products).toHaveLength(2);
+    const { headers, parts } = mock().to(EDITS)[0]!;
+    expect(headers['idempotency-key']).toMatch(/^[\w-]{43}$/);
+    expect(parts.map(({ name, value, bytes }) => [name, value ?? bytes])).toEqual([
+      ['model', 'upstream-model'],
+      ['prompt', 'a lighthouse at dusk'],
+      ['n', '2'],
+      ['seed', '5'],
+      ['image', png(8, 8, 1)],
+      ['image', png(8, 8, 2)],
+      ['mask', png(8, 8, 3)],
+    ]);
+    expect(mock().to(LOOK)).toHaveLength(seen);
+    expect(place.notes).toEqual(seen === 0 ? [] : [{ taskId: 'task_1', failed: 0 }]);
+  });
+
+  it('that were noted are waited for, and not asked for again', async () => {
+    await provider.makeImages(imageOrder(), workshop());
+    const place = workshop({ noted: { taskId: 'task_1', failed: 0 } });
+    expect((await provider.makeImages(imageOrder(), place)).products).toHaveLength(1);
+    expect(mock().to(GENERATIONS)).toHaveLength(1);
+    expect(place.notes).toEqual([]);
+  });
+
+  it('may be asked for again where the answer was lost, and are made once', async () => {
+    mock().next(GENERATIONS, { stopAt: { share: 0.5, end: 'reset' } });
+    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    expect([failure.type, isRetriable(failure)]).toEqual(['network_error', true]);
+    const { products } = await provider.makeImages(imageOrder(), workshop());
+    expect(products).toHaveLength(1);
+    expect(mock().shop.made.size).toBe(1);
+  });
+});
+
+describe('videos', () => {
+  it('are tasks', async () => {
+    const order = videoOrder({ size: '16:9', duration: 6, user: 'u' }, [input(1), input(2)]);
+    const { products } = await provider.makeVideo(order, workshop());
+    expect(products).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
+    expect(mock().to('POST /videos/generations')[0]!.json).toEqual({
+      ...asked,
+      size: '16:9',
+      duration: 6,
+      user: 'u',
+      input_images: [dataUrl(1), dataUrl(2)],
+    });
+  });
+});
+
+describe('audio', () => {
+  it('is a task', async () => {
+    const order = audioOrder({ voice: 'v', format: 'wav', duration: 3 });
+    const { products } = await provider.makeAudio(order, workshop());
+    expect(products).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
+    expect(mock().to('POST /audio/generations')[0]!.json).toEqual({
+      ...asked,
+      voice: 'v',
+      format: 'wav',
+      duration: 3,
+    });
+  });
+});
+
+it('moderations are answered', async () => {
+  const { results } = await provider.moderate('flag', workshop());
+  expect(results[0]!.flagged).toBe(true);
+});
+
+/** How a look at a task that is done may be answered. */
+const record = (result: unknown): Behaviour => ({
+  body: { task_id: 'task_1', status: 'completed', model: 'm', type: 'video', result, error: null },
+});
+
+describe('a result', () => {
+  const url = (name: string) => `https://assets.example/${name}`;
+  it.each([
+    [{ video_url: url('a'), urls: [url('a'), url('b')] }, ['a', 'b']],
+    [{ urls: [url('b'), 5, null, 'x', 'file:///b', url('c'), url('b')] }, ['b', 'c']],
+    [{ video_url: url('a'), urls: 'none' }, ['a']],
+    [{ urls: Array.from({ length: 500 }, (_, index) => url(String(index))) }, [...'0123456789']],
+  ])('has what is at its addresses', async (result, names) => {
+    mock().next(LOOK, record(result));
+    const { products } = await provider.makeVideo(videoOrder(), workshop());
+    expect(products).toEqual(names.map((name) => ({ url: url(name) })));
+  });
+
+  it.each([null, [], 'x', {}, { urls: [] }, { video_url: 'javascript:alert(1)' }])(
+    'without any has been charged: %j',
+    async (result) => {
+      mock().next(LOOK, record(result));
+      const failure = await failureOf(provider.makeVideo(videoOrder(), workshop()));
+      expect(failure.type).toBe('billable_error');
+    },
+  );
+
+  it('of an edit without any has been charged', async () => {
+    mock().next(EDITS, { body: { created: 1, data: [], usage: null } });
+    const made = provider.makeImages(imageOrder({ edit: true }, [input(1)]), workshop());
+    expect((await failureOf(made)).type).toBe('billable_error');
+  });
+});
+
+describe('a task', () => {
+  it.each([
+    ['content_policy', 'content_policy', false, false],
+    ['invalid_request', 'invalid_request', false, false],
+    ['billable_error', 'billable_error', false, false],
+    ['timeout', 'timeout', true, true],
+    ['rate_limit', 'rate_limit', true, true],
+    ['service_error', 'service_error', true, true],
+    ['unknown', 'service_error', true, true],
+    // What is between the gateways is no affair of our client's.
+    ['insufficient_quota', 'service_error', false, true],
+    ['auth_error', 'service_error', false, true],
+  ])('that failed with %s is told as %s', async (type, told, again, elsewhere) => {
+    const error = { type, message: `it did not ${KEY} work`, code: null };
+    mock().jobs({ looks: 1, error, retryAfter: 0 });
+    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    expect([failure.type, isRetriable(failure), isRoutable(failure)]).toEqual([
+      told,
+      again,
+      elsewhere,
+    ]);
+    expect(failure.message).not.toContain('5ecre7');
+  });
+
+  it('that expired is out of time', async () => {
+    mock().jobs({ looks: 1, expires: true });
+    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    expect(failure.type).toBe('timeout');
+  });
+
+  it.each([null, 'broke', 5, { type: 5, message: {} }])(
+    'that failed with %j has failed all the same',
+    async (error) => {
+      mock().next(LOOK, { body: { task_id: 'task_1', status: 'failed', error } });
+      const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+      expect(failure.type).toBe('service_error');
+    },
+  );
+
+  it('that failed is another one at the next try', async () => {
+    const error = { type: 'service_error', message: 'broke' };
+    mock().jobs({ looks: 1, error });
+    const first = workshop();
+    await failureOf(provider.makeImages(imageOrder(), first));
+    const second = workshop({ noted: first.notes.at(-1) });
+    await failureOf(provider.makeImages(imageOrder(), second));
+    mock().jobs({ looks: 1 });
+    const third = workshop({ noted: second.notes.at(-1) });
+    expect((await provider.makeImages(imageOrder(), third)).products).toHaveLength(1);
+    const keys = mock()
+      .to(GENERATIONS)
+      .map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(3);
+    expect(third.notes).toEqual([{ taskId: 'task_3', failed: 2 }]);
+  });
+
+  it('that nobody knows any more has failed', async () => {
+    const place = workshop({ noted: { taskId: 'task_gone', failed: 0 } });
+    const failure = await failureOf(provider.makeImages(imageOrder(), place));
+    expect([failure.type, isRoutable(failure)]).toEqual(['service_error', true]);
+    expect(place.notes).toEqual([{ taskId: null, failed: 1 }]);
+  });
+
+  it('is looked at where the gateway is, wherever it says that it is', async () => {
+    mock().next(GENERATIONS, {
+      status: 202,
+      body: { task_id: 'task_1', status: 'pending', poll_url: 'http://127.0.0.1:1/v1/tasks/x' },
+    });
+    mock().next(LOOK, record({ data: [{ url: 'https://a.example/b' }] }));
+    await provider.makeImages(imageOrder(), workshop());
+    expect(mock().to(LOOK)[0]!.path).toBe('/tasks/task_1');
+  });
+
+  it('goes on where a look at it goes wrong', async () => {
+    mock().next(
+      LOOK,
+      { fault: 'reset' },
+      { status: 502, body: '<title>Bad gateway</title>' },
+      { body: '{"task_id"' },
+      { body: { status: 'unheard of' } },
+    );
+    expect((await provider.makeImages(imageOrder(), workshop())).products).toHaveLength(1);
+    expect(mock().to(LOOK)).toHaveLength(6);
+    expect(mock().to(GENERATIONS)).toHaveLength(1);
+  });
+
+  it('keeps its note where we leave while it goes on', async () => {
+    mock().next(LOOK, { fault: 'silence' });
+    const place = workshop();
+    const made = provider.makeImages(imageOrder(), place);
+    await mock().received(LOOK);
+    place.cancellation.abort(new Error('drained'));
+    await expect(made).rejects.toThrow('drained');
+    expect(place.notes).toEqual([{ taskId: 'task_1', failed: 0 }]);
+  });
+
+  it('is left while it is waited for', async () => {
+    const place = workshop();
+    const made = orielProvider(() => 3_600_000).makeImages(
+      imageOrder(),
+      Object.assign(place, {
+        note: async () => {
+          setImmediate(() => place.cancellation.abort(new Error('drained')));
+        },
+      }),
+    );
+    await expect(made).rejects.toThrow('drained');
+    expect(mock().to(LOOK)).toEqual([]);
+  });
+});
+
+describe('a submission', () => {
+  it.each([
+    [402, 'insufficient_quota', 'service_error', false, true],
+    [401, 'auth_error', 'service_error', false, true],
+    [400, 'content_policy', 'content_policy', false, false],
+    [429, 'rate_limit', 'rate_limit', true, true],
+    [503, 'service_error', 'service_error', true, true],
+    [502, 'billable_error', 'billable_error', false, false],
+  ] as const)('that is refused with %s %s', async (status, type, told, again, elsewhere) => {
+    mock().next(GENERATIONS, { status, body: { error: { type, message: 'no' } } });
+    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    expect([failure.type, isRetriable(failure), isRoutable(failure)]).toEqual([
+      told,
+      again,
+      elsewhere,
+    ]);
+  });
+
+  it.each<[string, Behaviour]>([
+    ['a page', { body: '<title>Welcome</title>' }],
+    ['half an answer', { body: '{"task_id":"ta' }],
+    ['silence', { fault: 'reset' }],
+  ])('that meets with %s is safe to repeat', async (_, behaviour) => {
+    mock().next(GENERATIONS, behaviour);
+    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    expect(isRetriable(failure)).toBe(true);
+  });
+
+  it('that meets with an answer that is none has perhaps been charged', async () => {
+    mock().next(GENERATIONS, { status: 202, body: { task_id: '..', status: 'pending' } });
+    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    expect(failure.type).toBe('billable_error');
+  });
+});

@@ -1,0 +1,297 @@
+import { readdirSync } from 'node:fs';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
+import type { Product } from '../../src/media/providers/provider.ts';
+import { type Keeping, keepResults } from '../../src/media/results.ts';
+import type { AudioWork, ImageWork, VideoWork, Work } from '../../src/media/work.ts';
+import { inlinePool } from '../../src/operations/pool.ts';
+import { AssetFiles } from '../../src/store/assets.ts';
+import { Cancellation } from '../../src/upstream/cancellation.ts';
+import { photo, pngPromising } from '../fixtures/images.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { listening, saying, upstream } from '../upstream/servers.ts';
+
+const IMAGE: ImageWork = {
+  type: 'image',
+  edit: false,
+  prompt: 'a lighthouse',
+  seed: null,
+  user: null,
+  n: 2,
+  size: '32x24',
+  native: true,
+  quality: null,
+  inputs: [],
+  mask: null,
+};
+const VIDEO: VideoWork = {
+  type: 'video',
+  prompt: 'waves',
+  seed: null,
+  user: null,
+  size: null,
+  duration: 4,
+  inputs: [],
+};
+const AUDIO: AudioWork = {
+  type: 'audio',
+  prompt: 'rain',
+  seed: null,
+  user: null,
+  voice: null,
+  format: null,
+  duration: null,
+};
+
+const MP4 = Buffer.concat([
+  Buffer.from('\0\0\0\x20ftypisom\0\0\x02\0isomiso2'),
+  Buffer.alloc(300_000),
+]);
+
+let png: Buffer;
+let wrongSize: Buffer;
+beforeAll(async () => {
+  png = await photo({ width: 32, height: 24 }).png().toBuffer();
+  wrongSize = await photo({ width: 30, height: 24 }).png().toBuffer();
+});
+
+async function keeping(home: string, more: Partial<Keeping> = {}) {
+  const folder = temporaryFolder();
+  const files = await AssetFiles.open(folder);
+  const options: Keeping = {
+    settings: { kind: 'openai', baseUrl: `${home}/v1`, concurrency: 1 },
+    upstream: upstream(),
+    pool: await inlinePool(2),
+    files,
+    limits: DEFAULT_LIMITS,
+    allowPrivate: true,
+    timeouts: { connect: 5000, firstByte: 20_000, idle: 20_000, total: 0 },
+    signal: new Cancellation(),
+    ...more,
+  };
+  const kept = () => readdirSync(folder);
+  const keep = (products: readonly Product[], work: Work = IMAGE) =>
+    keepResults({ work }, { products, usage: null }, options);
+  return { keep, kept, files };
+}
+
+/** A provider that answers each path as told, and counts. */
+async function provider(paths: Readonly<Record<string, RequestListener>>) {
+  const asked: string[] = [];
+  const { url } = await listening((request, response) => {
+    asked.push(request.url!);
+    const answer = paths[request.url!];
+    if (answer) answer(request, response);
+    else response.writeHead(410).end();
+  });
+  return { url, asked };
+}
+
+const sending = (body: Uint8Array | string) => (_: unknown, response: ServerResponse) => {
+  response.end(body);
+};
+
+describe('what a provider made', () => {
+  it('is kept from bytes and from addresses, in order', async () => {
+    const { url } = await provider({ '/a.png': sending(png) });
+    const { keep, kept, files } = await keeping(url);
+    const jpeg = await photo({ width: 32, height: 24 }).jpeg().toBuffer();
+    const { result, assets } = await keep([
+      { bytes: jpeg, revisedPrompt: 'a white lighthouse' },
+      { url: `${url}/a.png` },
+    ]);
+    expect(assets.map(({ mediaType, bytes }) => [mediaType, bytes])).toEqual([
+      ['image/jpeg', jpeg.length],
+      ['image/png', png.length],
+    ]);
+    expect(result).toEqual({
+      created: expect.any(Number),
+      usage: null,
+      outputs: [
+        { asset: assets[0]!.id, revisedPrompt: 'a white lighthouse' },
+        { asset: assets[1]!.id, revisedPrompt: null },
+      ],
+    });
+    expect(assets[0]!.id).toMatch(/\.jpg$/);
+    expect(await files.read(assets[1]!.id)).toEqual(png);
+    expect(kept().sort()).toEqual(assets.map(({ id }) => id).sort());
+  });
+
+  it('is left out where it is more than was asked for', async () => {
+    const { keep, kept } = await keeping('http://127.0.0.1:1');
+    const { assets } = await keep([{ bytes: png }, { bytes: png }, { bytes: png }]);
+    expect([assets.length, kept().length]).toEqual([2, 2]);
+  });
+
+  it.each([
+    ['HTML', () => Buffer.from('<!doctype html><p>Sorry'), /it is HTML rather than an image/],
+    ['half an image', () => png.subarray(0, png.length / 2), /damaged/],
+    ['a bomb', () => pngPromising({ width: 30_000, height: 30_000 }), /megapixels/],
+    ['of another size', () => wrongSize, /30x24 rather than 32x24/],
+    ['a film', () => MP4, /video\/mp4 rather than an image/],
+    ['nothing', () => Buffer.alloc(0), /it is empty/],
+  ])(
+    'is left out where it is %s, and billable where nothing else came',
+    async (_, make, message) => {
+      const { keep, kept } = await keeping('http://127.0.0.1:1');
+      const { assets } = await keep([{ bytes: make() }, { bytes: png }]);
+      expect(kept()).toEqual(assets.map(({ id }) => id));
+      const alone = await keeping('http://127.0.0.1:1');
+      await expect(alone.keep([{ bytes: make() }])).rejects.toMatchObject({
+        type: 'billable_error',
+        code: 'unusable_result',
+        message: expect.stringMatching(message),
+      });
+      expect(alone.kept()).toEqual([]);
+    },
+  );
+
+  it('may have any size where the model has none of its own', async () => {
+    const { keep } = await keeping('http://127.0.0.1:1');
+    const { assets } = await keep([{ bytes: wrongSize }], { ...IMAGE, native: false });
+    expect(assets).toHaveLength(1);
+  });
+
+  it.each([
+    ['a film', VIDEO, MP4, 'video/mp4'],
+    ['an animated image', VIDEO, null, 'image/webp'],
+    ['sound', AUDIO, Buffer.from('RIFF\x24\0\0\0WAVEfmt '), 'audio/wav'],
+    ['sound in MPEG-4', AUDIO, MP4, 'audio/mp4'],
+    ['samples', { ...AUDIO, format: 'pcm' }, Buffer.alloc(1000), 'audio/pcm'],
+  ] as const)('may be %s', async (_, work, bytes, mediaType) => {
+    const { keep } = await keeping('http://127.0.0.1:1');
+    const made = bytes ?? (await photo({ width: 9, height: 9 }).webp().toBuffer());
+    expect((await keep([{ bytes: made }], work)).assets).toMatchObject([{ mediaType }]);
+  });
+
+  it.each([
+    ['words for samples', { ...AUDIO, format: 'pcm' }, 'Not today'],
+    ['samples that nobody asked for', AUDIO, '\0\0\x01\0'],
+    ['a page for a film', VIDEO, '<html>'],
+  ] as const)('is no use where it is %s', async (_, work, text) => {
+    const { keep } = await keeping('http://127.0.0.1:1');
+    await expect(keep([{ bytes: Buffer.from(text) }], work)).rejects.toMatchObject({
+      type: 'billable_error',
+    });
+  });
+});
+
+describe('a download', () => {
+  it('takes the headers home and nowhere else', async () => {
+    const seen: (string | undefined)[] = [];
+    const note: RequestListener = ({ headers }, response) => {
+      seen.push(headers.authorization);
+      response.end(png);
+    };
+    const away = await provider({ '/b': note });
+    const home = await provider({
+      '/a': note,
+      '/to-b': (_, response) => {
+        response.writeHead(302, { location: `${away.url}/b` }).end();
+      },
+    });
+    const { keep } = await keeping(home.url);
+    const headers = { authorization: 'Bearer secret' };
+    for (const url of [`${home.url}/a`, `${away.url}/b`, `${home.url}/to-b`]) {
+      expect((await keep([{ url, headers }])).assets).toHaveLength(1);
+    }
+    expect(seen).toEqual(['Bearer secret', undefined, undefined]);
+  });
+
+  it('does not go to private addresses that are not the provider, unless the operator says so', async () => {
+    const away = await provider({ '/b': sending(png) });
+    const home = await provider({
+      '/a': sending(png),
+      '/to-b': (_, response) => {
+        response.writeHead(302, { location: `${away.url}/b` }).end();
+      },
+    });
+    const { keep } = await keeping(home.url, { allowPrivate: false });
+    expect((await keep([{ url: `${home.url}/a` }])).assets).toHaveLength(1);
+    for (const url of [`${away.url}/b`, `${home.url}/to-b`, 'file:///etc/passwd', 'data:,']) {
+      await expect(keep([{ url }])).rejects.toMatchObject({ type: 'billable_error' });
+    }
+    expect(away.asked).toEqual([]);
+  });
+
+  it('is tried again where it fails for the moment', async () => {
+    let times = 0;
+    const home = await provider({
+      '/a': (_, response) => {
+        times += 1;
+        if (times === 1) response.writeHead(503).end();
+        else if (times === 2) {
+          response.writeHead(200, { 'content-length': png.length });
+          response.write(png.subarray(0, 500), () => response.destroy());
+        } else response.end(png);
+      },
+    });
+    const { keep, kept } = await keeping(home.url);
+    const { assets } = await keep([{ url: `${home.url}/a` }]);
+    expect(times).toBe(3);
+    expect(kept()).toEqual([assets[0]!.id]);
+  });
+
+  it('is not tried again where that would not help', async () => {
+    const home = await provider({
+      '/html': sending('<html>'),
+      '/round': (_, response) => {
+        response.writeHead(302, { location: '/round' }).end();
+      },
+    });
+    const { keep } = await keeping(home.url);
+    await expect(keep([{ url: `${home.url}/gone` }])).rejects.toThrow(/answered 410/);
+    await expect(keep([{ url: `${home.url}/html` }])).rejects.toThrow(/HTML/);
+    await expect(keep([{ url: `${home.url}/round` }])).rejects.toThrow(/redirects/);
+    expect(home.asked.filter((path) => path !== '/round')).toEqual(['/gone', '/html']);
+  });
+
+  it('lets go of a page before it has come whole', async () => {
+    let closed = () => {};
+    const left = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const url = await saying((socket) => {
+      socket.on('close', closed);
+      socket.write(`HTTP/1.1 200 OK\r\n\r\n<!doctype html>${' '.repeat(600)}`);
+    });
+    const { keep } = await keeping(url);
+    await expect(keep([{ url }], VIDEO)).rejects.toThrow(/HTML/);
+    await left;
+  });
+
+  it('ends with the reason of who cancels, and leaves no file', async () => {
+    const signal = new Cancellation();
+    const reason = new Failure('timeout', 'The deadline is over');
+    let begun = () => {};
+    const beginning = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const home = await provider({
+      '/endless': (_, response) => {
+        response.write(MP4, begun);
+      },
+    });
+    const { keep, kept } = await keeping(home.url, { signal });
+    const keepingBoth = keep([{ bytes: MP4 }, { url: `${home.url}/endless` }], VIDEO);
+    void beginning.then(() => signal.abort(reason));
+    await expect(keepingBoth).rejects.toBe(reason);
+    expect(kept()).toEqual([]);
+  });
+
+  it('drops what cannot be written', async () => {
+    const { keep, files, kept } = await keeping('http://127.0.0.1:1');
+    const full = new Failure('service_error', 'no room on the disk', {
+      code: 'storage_unavailable',
+      status: 503,
+    });
+    files.write = () => Promise.reject(full);
+    await expect(keep([{ bytes: png }])).rejects.toMatchObject({
+      type: 'billable_error',
+      message: expect.stringContaining('no room'),
+    });
+    expect(kept()).toEqual([]);
+  });
+});

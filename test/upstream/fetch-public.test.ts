@@ -1,0 +1,174 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { Cancellation } from '../../src/upstream/cancellation.ts';
+import type { Exchange, ExchangeOptions } from '../../src/upstream/exchange.ts';
+import { fetchPublic } from '../../src/upstream/fetch-public.ts';
+import { listening, saying, upstream } from './servers.ts';
+
+type Options = Partial<Parameters<typeof fetchPublic>[2]>;
+
+function fetch(url: string, options: Options = {}) {
+  return fetchPublic(upstream(), url, {
+    most: 1000,
+    timeout: 20_000,
+    allowPrivate: true,
+    signal: new Cancellation(),
+    ...options,
+  });
+}
+
+/** Redirects each path that it has a target for. */
+async function redirecting(targets: Readonly<Record<string, string>>, status = 302) {
+  const seen: IncomingMessage[] = [];
+  const listener: RequestListener = (request, response) => {
+    seen.push(request);
+    const location = targets[request.url ?? ''];
+    if (location === undefined) response.end(`at ${request.url}`);
+    else response.writeHead(status, { location }).end('elsewhere');
+  };
+  return { url: (await listening(listener)).url, seen };
+}
+
+describe('fetching what is at an address', () => {
+  it('gives its bytes and what its server says that they are', async () => {
+    const { url } = await listening((request, response) => {
+      response.setHeader('content-type', 'Image/PNG; charset=utf-8');
+      response.end(`${request.method} ${request.headers['x-a']}`);
+    });
+    const { bytes, mediaType } = await fetch(url, { headers: { 'x-a': 'b' } });
+    expect([String(bytes), mediaType]).toEqual(['GET b', 'image/png']);
+  });
+
+  it('gives no media type where the server says none', async () => {
+    const { url } = await listening((_, response) => response.end());
+    expect(await fetch(url)).toEqual({ bytes: Buffer.alloc(0), mediaType: '' });
+  });
+
+  it.each([301, 302, 303, 307, 308])('follows a redirect of %i', async (status) => {
+    const { url } = await redirecting({ '/': '/b?c', '/b?c': 'd' }, status);
+    expect(String((await fetch(url)).bytes)).toBe('at /d');
+  });
+
+  it('follows five redirects and not six', async () => {
+    const targets = { '/0': '1', '/1': '2', '/2': '3', '/3': '4', '/4': '5', '/5': '6' };
+    const { url, seen } = await redirecting(targets);
+    await expect(fetch(`${url}/0`)).rejects.toMatchObject({
+      type: 'service_error',
+      code: 'fetch_redirect',
+      message: `${new URL(url).host} redirects more than 5 times`,
+    });
+    expect(seen).toHaveLength(6);
+    expect(String((await fetch(`${url}/1`)).bytes)).toBe('at /6');
+    await expect(fetch(`${url}/5`, { redirects: 0 })).rejects.toMatchObject({
+      code: 'fetch_redirect',
+    });
+  });
+
+  it('keeps its headers from other origins, and from its own once it was elsewhere', async () => {
+    const back: Record<string, string> = {};
+    const other = await redirecting(back);
+    const own = await redirecting({ '/a': '/b', '/b': `${other.url}/c` });
+    back['/c'] = `${own.url}/d`;
+    await fetch(`${own.url}/a`, { headers: { authorization: 'Bearer secret' } });
+    const told = (of: typeof own) =>
+      of.seen.map(({ url, headers }) => [url, headers.authorization ?? null]);
+    expect(told(own)).toEqual([
+      ['/a', 'Bearer secret'],
+      ['/b', 'Bearer secret'],
+      ['/d', null],
+    ]);
+    expect(told(other)).toEqual([['/c', null]]);
+  });
+
+  it.each([
+    ['file:///etc/passwd', 'expected an http or https URL, received "file:///etc/passwd"'],
+    [
+      'http://a:b@example.com/',
+      'expected a URL without credentials: they would be kept with the request',
+    ],
+  ])('does not follow a redirect to %s', async (location, message) => {
+    const { url } = await redirecting({ '/': location });
+    await expect(fetch(url)).rejects.toMatchObject({ type: 'invalid_request', message });
+  });
+
+  it('does not follow a redirect to what is no URL', async () => {
+    const { url } = await redirecting({ '/': 'http://' });
+    await expect(fetch(url)).rejects.toMatchObject({ code: 'fetch_redirect' });
+  });
+
+  it('takes a redirect without a target for an answer', async () => {
+    const { url } = await listening((_, response) => response.writeHead(302).end());
+    await expect(fetch(url)).rejects.toMatchObject({
+      code: 'fetch_refused',
+      message: `${new URL(url).host} answered 302`,
+    });
+  });
+
+  it.each([204, 404, 500])('gives success only: %i', async (status) => {
+    const { url } = await listening((_, response) => response.writeHead(status).end());
+    const fetched = fetch(url);
+    if (status === 204) expect((await fetched).bytes).toHaveLength(0);
+    else await expect(fetched).rejects.toMatchObject({ code: 'fetch_refused' });
+  });
+
+  it.each([
+    ['announced', { 'content-length': '1001' }],
+    ['not announced', {}],
+  ])('takes no more bytes than it may: %s', async (_, headers) => {
+    const { url } = await listening((__, response) => {
+      response.writeHead(200, headers).end(Buffer.alloc(1001));
+    });
+    await expect(fetch(url)).rejects.toMatchObject({ code: 'upstream_answer_too_large' });
+    expect((await fetch(url, { most: 1001 })).bytes).toHaveLength(1001);
+  });
+
+  it('gives all redirects together no more than its time', async () => {
+    const { url } = await listening((_, response) => {
+      setTimeout(() => response.writeHead(302, { location: '/' }).end(), 50);
+    });
+    await expect(fetch(url, { timeout: 500, redirects: 1000 })).rejects.toMatchObject({
+      type: 'timeout',
+      code: 'total_timeout',
+    });
+  });
+
+  it('is let go by its signal', async () => {
+    const signal = new Cancellation();
+    const reason = new Error('enough');
+    const url = await saying(() => signal.abort(reason));
+    await expect(fetch(url, { signal })).rejects.toMatchObject({ code: 'aborted', cause: reason });
+  });
+
+  it('goes to no private address, unless the operator says so', async () => {
+    const { url, seen } = await redirecting({});
+    await expect(fetch(url, { allowPrivate: false })).rejects.toMatchObject({
+      type: 'invalid_request',
+      code: 'private_address',
+      message: expect.stringContaining(new URL(url).host),
+    });
+    expect(seen).toHaveLength(0);
+  });
+
+  it.each([
+    'http://10.0.0.1/',
+    'https://[::ffff:127.0.0.1]/',
+    'http://localhost:1/',
+    'http://2130706433/',
+  ])('checks each redirect: %s', async (location) => {
+    const opened: unknown[] = [];
+    const redirects = {
+      async open(url: string, { reach }: ExchangeOptions) {
+        opened.push([url, reach]);
+        return { status: 302, headers: { location }, abort() {} } as unknown as Exchange;
+      },
+    };
+    const fetched = fetchPublic(redirects, 'https://name.example/a', {
+      most: 1000,
+      timeout: 20_000,
+      allowPrivate: false,
+      signal: new Cancellation(),
+    });
+    await expect(fetched).rejects.toMatchObject({ code: 'private_address' });
+    expect(opened).toEqual([['https://name.example/a', 'public']]);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { isPublicAddress } from '../../src/upstream/public-address.ts';
+import { Upstream } from '../../src/upstream.ts';
+import { listening, open, textOf } from './servers.ts';
+
+/** Public in its form, and given to nobody: no connection comes about, on no machine. */
+const NOWHERE = '2d00::1';
+
+async function receiver() {
+  let requests = 0;
+  const { url } = await listening((_, response) => {
+    requests += 1;
+    response.end('here');
+  });
+  return { port: new URL(url).port, url, requests: () => requests };
+}
+
+function resolving(resolve: (hostname: string) => Promise<readonly string[]>): Upstream {
+  const made = new Upstream({ resolve });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+const guarded = { reach: 'public', timeouts: { connect: 200 } } as const;
+
+const PRIVATE = { type: 'invalid_request', code: 'private_address' };
+
+describe('a request that reaches public addresses only', () => {
+  it.each([
+    ['127.0.0.1'],
+    ['::1'],
+    ['::ffff:127.0.0.1'],
+    ['10.0.0.1', '169.254.169.254'],
+    [],
+    ['no address'],
+  ])('goes nowhere where DNS says %j', async (...addresses) => {
+    const there = await receiver();
+    const by = resolving(async () => addresses);
+    const opened = open(`http://name.example:${there.port}/`, guarded, by);
+    await expect(opened).rejects.toMatchObject({
+      ...PRIVATE,
+      message: 'name.example leads to a private address, which this server does not connect to',
+    });
+    expect(there.requests()).toBe(0);
+  });
+
+  it.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:7f00:1]', '0'])(
+    'goes nowhere by %s itself, and asks nobody',
+    async (host) => {
+      const there = await receiver();
+      const resolve = vi.fn(async () => [NOWHERE]);
+      const opened = open(`http://${host}:${there.port}/`, guarded, resolving(resolve));
+      await expect(opened).rejects.toMatchObject(PRIVATE);
+      expect([there.requests(), resolve.mock.calls]).toEqual([0, []]);
+    },
+  );
+
+  it('asks once a connection, so that an answer that changes leads nowhere', async () => {
+    expect(isPublicAddress(NOWHERE)).toBe(true);
+    const there = await receiver();
+    const resolve = vi.fn(async () =>
+      resolve.mock.calls.length === 1 ? [NOWHERE] : ['127.0.0.1'],
+    );
+    const by = resolving(resolve);
+    const url = `http://name.example:${there.port}/`;
+    // It went to the address that passed: nothing is there.
+    const first: unknown = await open(url, guarded, by).catch((error: unknown) => error);
+    expect(['unreachable', 'connect_timeout']).toContain((first as { code: string }).code);
+    expect(resolve).toHaveBeenCalledOnce();
+    await expect(open(url, guarded, by)).rejects.toMatchObject(PRIVATE);
+    expect(there.requests()).toBe(0);
+  });
+
+  it('goes to none but the public one of several addresses', async () => {
+    const there = await receiver();
+    const by = resolving(async () => ['127.0.0.1', NOWHERE, '::1']);
+    const opened: unknown = await open(`http://name.example:${there.port}/`, guarded, by).catch(
+      (error: unknown) => error,
+    );
+    expect(['unreachable', 'connect_timeout']).toContain((opened as { code: string }).code);
+    expect(there.requests()).toBe(0);
+  });
+
+  it('never goes along a connection that an unguarded one left open', async () => {
+    const there = await receiver();
+    const by = resolving(async () => ['127.0.0.1']);
+    expect(await textOf(await open(there.url, { timeouts: { connect: 200 } }, by))).toBe('here');
+    await expect(open(there.url, guarded, by)).rejects.toMatchObject(PRIVATE);
+    expect(there.requests()).toBe(1);
+  });
+
+  it('never goes through a proxy', async () => {
+    const proxy = await receiver();
+    vi.stubEnv('HTTPS_PROXY', proxy.url);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const by = resolving(async () => ['127.0.0.1']);
+    const opened = open('https://name.example/', guarded, by);
+    await expect(opened).rejects.toMatchObject(PRIVATE);
+    expect(proxy.requests()).toBe(0);
+  });
+
+  it('tells where a name is not known', async () => {
+    const by = resolving(async () => {
+      throw Object.assign(new Error('queryA ENOTFOUND name.example'), { code: 'ENOTFOUND' });
+    });
+    await expect(open('http://name.example/', guarded, by)).rejects.toMatchObject({
+      type: 'network_error',
+      code: 'unreachable',
+      message: 'name.example cannot be reached: queryA ENOTFOUND name.example',
+    });
+  });
+});
+
+it('reaches private addresses where nothing is said', async () => {
+  const there = await receiver();
+  expect(await textOf(await open(there.url, {}))).toBe('here');
+});
