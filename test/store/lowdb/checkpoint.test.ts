@@ -160,17 +160,17 @@ describe('a checkpoint', () => {
         'writeFile shards/X-N.N.json.new',
       ].sort(),
     );
-    console.log('COPIES', copies.length, copies.map((c) => c.after.split(' ')[0]).join(' '));
     for (const [at, { copy, known: then }] of copies.entries()) {
       const crashed = await openStore({ directory: copy, journalLimit });
       await expectKnown(crashed, then);
       // And it goes on from there, through further checkpoints.
-      const more = structuredClone(then);
-      if (at % 4 === 0) await use(crashed, more, 4);
+      if (at % 4 === 0) await use(crashed, then, 4);
       await crashed.close();
-      const again = await openStore({ directory: copy, journalLimit });
-      await expectKnown(again, more);
-      await again.close();
+      if (at % 4 === 0) {
+        const again = await openStore({ directory: copy, journalLimit });
+        await expectKnown(again, then);
+        await again.close();
+      }
       rmSync(copy, { recursive: true });
     }
   });
@@ -232,26 +232,19 @@ describe('a checkpoint', () => {
       files: hookedFiles((...args) => disk.hook(...args)),
     });
     await use(store, known, 4);
-    // Every third write fails, where there is a checkpoint only after that has gone through the ledger.
-    let writes = 0;
-    let ledgers = 0;
+    // The first write beside each checkpoint fails, once that has gone through the ledger.
     let isUnderWay = false;
     disk.hook = async (operation, path) => {
       if (operation === 'rename' && path.endsWith('.journal')) isUnderWay = true;
-      if (operation === 'writeFile' && path.includes('ledger')) {
-        ledgers += 1;
-        isUnderWay = false;
-      }
-      if (operation !== 'write') return;
-      writes += 1;
-      if (writes % 3 > 0) return;
+      if (operation === 'writeFile' && path.includes('ledger')) isUnderWay = false;
+      if (operation !== 'write' || !isUnderWay) return;
       while (isUnderWay) await setImmediate();
       throw systemError('EIO');
     };
     const account = await store.findAccount('owner');
     let { granted } = account!;
     const copies: { copy: string; known: number }[] = [];
-    for (let n = 0; n < 60; n += 1) {
+    for (let n = 0; n < 500 && copies.length < 8; n += 1) {
       try {
         await store.grant(account!.id, 1, 'x'.repeat(300));
         granted += 1;
@@ -261,8 +254,7 @@ describe('a checkpoint', () => {
     }
     disk.hook = () => {};
     await store.close();
-    expect(copies.length).toBeGreaterThan(10);
-    expect(ledgers).toBeGreaterThan(2);
+    expect(copies).toHaveLength(8);
     for (const { copy, known: then } of copies) {
       const crashed = await openStore({ directory: copy });
       expect(await crashed.findAccount('owner')).toMatchObject({ granted: then });
