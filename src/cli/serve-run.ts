@@ -32,7 +32,7 @@ export async function runServe(
   process.off('SIGHUP', early);
   const signalled = ended();
   log.info({ url, config: loaded.file, dataDir: config.dataDir }, 'ready');
-  if (firstKey !== undefined) welcome(url, firstKey);
+  if (firstKey !== undefined) welcome(url, firstKey, config.models);
   const signal = await signalled;
   log.info({ signal }, 'draining');
   await daemon.close();
@@ -55,8 +55,17 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
   };
 }
 
+/** The model of the sandbox that draws. */
+const DRAWING = 'sandbox-image';
+
 /** Told on standard error, away from the log, which others may read later. */
-function welcome(url: string, key: string): void {
+function welcome(url: string, key: string, models: Config['models']): void {
+  const bearer = `curl -H 'Authorization: Bearer ${key}'`;
+  const body = `{"model": "${DRAWING}", "prompt": "a lighthouse at dusk"}`;
+  // Only what costs nobody anything is put before people to try.
+  const drawing = Object.hasOwn(models, DRAWING)
+    ? `\n  ${bearer} -H 'Content-Type: application/json' ${url}/v1/images/generations/sync -d '${body}'`
+    : '';
   sayLines(`
 This is the first start on this data directory. The account "owner" has been made, and its API key:
 
@@ -64,8 +73,8 @@ This is the first start on this data directory. The account "owner" has been mad
 
 It is shown this once. Try it:
 
-  curl -H 'Authorization: Bearer ${key}' ${url}/v1/account
-  curl -H 'Authorization: Bearer ${key}' ${url}/v1/models
+  ${bearer} ${url}/v1/account
+  ${bearer} ${url}/v1/models${drawing}
 
 All endpoints, to read and to try out: ${url}/docs
 `);

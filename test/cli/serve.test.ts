@@ -32,14 +32,16 @@ describe('the first start', () => {
   it('prints a key once, and curl lines that work as pasted', async () => {
     const cwd = temporaryFolder();
     const running = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
-    const text = await said(running, /curl.*\n.*curl.*\n/);
+    const text = await said(running, /(.*curl.*\n){3}/);
     const lines = text.match(/^ +curl .*$/gm)!;
-    expect(lines).toHaveLength(2);
+    expect(lines).toHaveLength(3);
     for (const line of lines) {
       const { code, out } = await startProgram('sh', ['-c', `${line} --silent --fail`]).ended;
       expect({ code, answer: JSON.parse(out) }).toMatchObject({
         code: 0,
-        answer: { object: expect.any(String) },
+        answer: line.includes('/sync')
+          ? { data: [{ url: expect.stringMatching(/\/assets\/.+\.png$/) }] }
+          : { object: expect.any(String) },
       });
     }
     running.child.kill('SIGTERM');
