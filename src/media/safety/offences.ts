@@ -2,7 +2,7 @@ import type { Hit } from './lexicon.ts';
 import { nearby } from './nearby.ts';
 import { negatedWords } from './negation.ts';
 import type { Person } from './people.ts';
-import type { TermClass } from './terms.ts';
+import { EXPLICIT, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
 /** Something that no minor may be shown with. */
@@ -14,9 +14,6 @@ export interface Offence {
   readonly termClass: TermClass;
 }
 
-const EXPLICIT: ReadonlySet<TermClass> = new Set<TermClass>([
-  ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
-]);
 /** Words between an exposure and what it exposes. Where each character is a word, a few more. */
 const REACH = { exposure: 2, emphasisBefore: 6, emphasisAfter: 3, unspaced: 6 } as const;
 /** Words between a work of art and the nudity that is its own. */
@@ -24,6 +21,11 @@ const ART_REACH = 4;
 /** A part between commas that is short enough to be a tag. */
 const TAG = 3;
 const UNSPACED = new Set(['zh', 'ja']);
+
+/** Whether a term may be an offence, by itself or with others. */
+export function isOffensive({ termClass }: Hit): boolean {
+  return EXPLICIT.has(termClass) || termClass === 'area' || termClass === 'soft';
+}
 
 /** The offences of a prompt that neither a negation nor a context takes back, in order. */
 export function offencesOf(
@@ -73,7 +75,8 @@ function exposures(
     if (termClass !== 'area' && termClass !== 'soft') continue;
     const { sentence } = words[start]!;
     if (contexts.has(`care ${sentence}`) || contexts.has(`medical ${sentence}`)) continue;
-    if (termClass === 'soft' && contexts.has(`water ${sentence}`)) continue;
+    const isBoyAtPlay = contexts.has(`activity ${sentence}`) && !contexts.has(`girl ${sentence}`);
+    if (termClass === 'soft' && isBoyAtPlay) continue;
     while (first < doing.length && start - doing[first]!.end > REACH.emphasisBefore) first++;
     for (let index = first; index < doing.length; index++) {
       const act = doing[index]!;
