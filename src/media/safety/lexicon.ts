@@ -24,8 +24,8 @@ interface Node {
   readonly next: Map<string, Node>;
   /** By beginnings of words. */
   readonly beginnings: Map<string, Node>;
-  shortest: number;
-  longest: number;
+  /** The lengths of those beginnings, the longest first, by their first two letters. */
+  readonly lengths: Map<string, number[]>;
 }
 
 interface Found extends Hit {
@@ -36,8 +36,6 @@ interface Found extends Hit {
 const MASKED = /\p{L}.*[*@$€!|0-9]|[*@$€!|0-9].*\p{L}/u;
 const KATAKANA = /^[\u30a1-\u30fa\u30fc]$/;
 
-/** Letters that one term may be spread over when it is written in pieces. */
-const LONGEST_PIECED = 24;
 /** Words written as one are looked for in words of these lengths. */
 const FUSED = { least: 7, most: 28 } as const;
 
@@ -48,9 +46,23 @@ const DISGUISED: ReadonlySet<TermClass> = new Set<TermClass>([
 ]);
 
 const ROOT = compile();
+/** The terms of one word that are looked for in disguise, and all that such a word begins with. */
+const HIDDEN = hiddenTerms();
+const HIDDEN_BEGINNINGS = new Set(
+  [...HIDDEN.keys()].flatMap((word) => Array.from(word, (_, index) => word.slice(0, index + 1))),
+);
 
 function newNode(): Node {
-  return { terms: [], next: new Map(), beginnings: new Map(), shortest: 99, longest: 0 };
+  return { terms: [], next: new Map(), beginnings: new Map(), lengths: new Map() };
+}
+
+function hiddenTerms(): ReadonlyMap<string, Term[]> {
+  const hidden = new Map<string, Term[]>();
+  for (const [word, { terms }] of [...ROOT.next, ...ROOT.beginnings]) {
+    const meant = terms.filter(({ termClass }) => DISGUISED.has(termClass));
+    if (meant.length > 0) hidden.set(word, [...(hidden.get(word) ?? []), ...meant]);
+  }
+  return hidden;
 }
 
 function compile(): Node {
@@ -75,7 +87,7 @@ function insert(root: Node, spelled: string, termClass: TermClass, language: str
     words.forEach((word, index) => {
       const open = isBeginning && index === words.length - 1;
       const spellings = [word.text];
-      if (!open && word.text.length >= 4) spellings.push(SQUEEZED + squeeze(word.text));
+      if (word.text.length >= 4) spellings.push(SQUEEZED + squeeze(word.text));
       nodes = nodes.flatMap((node) =>
         [...new Set(spellings)].map((text) => child(node, text, open)),
       );
@@ -92,8 +104,12 @@ function child(node: Node, text: string, open: boolean): Node {
     children.set(text, found);
   }
   if (open) {
-    node.shortest = Math.min(node.shortest, text.length);
-    node.longest = Math.max(node.longest, text.length);
+    const first = text.slice(0, 2);
+    const lengths = new Set([...(node.lengths.get(first) ?? []), text.length]);
+    node.lengths.set(
+      first,
+      [...lengths].sort((one, other) => other - one),
+    );
   }
   return found;
 }
@@ -101,8 +117,11 @@ function child(node: Node, text: string, open: boolean): Node {
 /** All terms in a prompt, in the order of their first words, without those inside neutral phrases. */
 export function findTerms(words: readonly Word[]): Hit[] {
   const found: Found[] = [];
-  words.forEach((_, at) => {
+  words.forEach((word, at) => {
+    const before = found.length;
     follow(ROOT, words, at, at, found);
+    addPieced(words, at, found);
+    if (found.length === before) addFused(word, at, found);
   });
   const languages = new Set(
     found.flatMap(({ needsEvidence, language }) => (needsEvidence ? [] : [language])),
@@ -121,18 +140,36 @@ function follow(
   at: number,
   found: Found[],
 ): void {
-  for (const [next, end] of steps(node, words, at, found)) {
-    if (next.terms.length > 0 && !isInsideKatakana(words, start)) {
-      for (const term of next.terms) {
-        // What is written in disguise is not meant harmlessly.
-        const isFeigned = term.termClass === 'neutral' && isDisguised(words, start, end);
-        if (!isFeigned) found.push({ ...term, start, end });
-      }
-    }
-    if (next.next.size > 0 || next.beginnings.size > 0) {
-      if (end < words.length) follow(next, words, start, end, found);
+  for (const reading of words[at]!.readings) {
+    const exact = node.next.get(reading);
+    if (exact !== undefined) arrive(exact, words, start, at + 1, found);
+    const lengths = node.lengths.get(reading.slice(0, 2));
+    for (const length of lengths ?? []) {
+      if (length > reading.length) continue;
+      const begun = node.beginnings.get(reading.slice(0, length));
+      if (begun === undefined) continue;
+      arrive(begun, words, start, at + 1, found);
+      break;
     }
   }
+}
+
+function arrive(
+  node: Node,
+  words: readonly Word[],
+  start: number,
+  end: number,
+  found: Found[],
+): void {
+  if (node.terms.length > 0 && !isInsideKatakana(words, start)) {
+    for (const term of node.terms) {
+      // What is written in disguise is not meant harmlessly.
+      const isFeigned = term.termClass === 'neutral' && isDisguised(words, start, end);
+      if (!isFeigned) found.push({ ...term, start, end });
+    }
+  }
+  const goesOn = node.next.size > 0 || node.beginnings.size > 0;
+  if (goesOn && end < words.length) follow(node, words, start, end, found);
 }
 
 function isDisguised(words: readonly Word[], start: number, end: number): boolean {
@@ -147,47 +184,26 @@ function isInsideKatakana(words: readonly Word[], start: number): boolean {
   return KATAKANA.test(words[start]!.text) && KATAKANA.test(before.text);
 }
 
-function steps(node: Node, words: readonly Word[], at: number, found: Found[]): [Node, number][] {
-  const reached: [Node, number][] = [];
-  const word = words[at]!;
-  for (const reading of word.readings) {
-    const exact = node.next.get(reading);
-    if (exact !== undefined) reached.push([exact, at + 1]);
-    const longest = Math.min(node.longest, reading.length);
-    for (let length = longest; length >= node.shortest; length--) {
-      const begun = node.beginnings.get(reading.slice(0, length));
-      if (begun === undefined) continue;
-      reached.push([begun, at + 1]);
-      break;
-    }
-  }
-  if (node === ROOT) {
-    addPieced(words, at, reached);
-    if (reached.length === 0) addFused(word, at, found);
-  }
-  return reached;
-}
-
 /** A term in pieces: `n a k e d`, `n-u-d-e`, `na ked`. Each piece is read as a letter if it can be. */
-function addPieced(words: readonly Word[], at: number, reached: [Node, number][]): void {
-  let asWritten = words[at]!.text;
-  let asLetters = letters(words[at]!);
+function addPieced(words: readonly Word[], at: number, found: Found[]): void {
+  const first = words[at]!;
+  let asWritten = first.text;
+  let asLetters = letters(first);
   let allSmall = asWritten.length <= 3;
   let allSingle = asWritten.length === 1;
-  for (let end = at + 1; end < words.length && asWritten.length < LONGEST_PIECED; end++) {
+  for (let end = at + 1; end < words.length; end++) {
+    if (!HIDDEN_BEGINNINGS.has(asWritten) && !HIDDEN_BEGINNINGS.has(asLetters)) return;
     const word = words[end]!;
-    if (word.sentence !== words[at]!.sentence) return;
-    allSmall &&= word.text.length <= 3;
-    allSingle &&= word.text.length === 1;
+    const { length } = word.text;
+    if (word.sentence !== first.sentence) return;
+    allSmall &&= length <= 3;
+    allSingle &&= length === 1;
     if (!word.glued && !allSmall && end > at + 1) return;
     asWritten += word.text;
     asLetters += letters(word);
     if (asWritten.length < (allSingle || word.glued ? 3 : 4)) continue;
-    for (const joined of new Set([asWritten, asLetters])) {
-      const whole = ROOT.next.get(joined);
-      const isMeant = whole?.terms.some(({ termClass }) => DISGUISED.has(termClass)) ?? false;
-      if (isMeant) reached.push([whole!, end + 1]);
-    }
+    const terms = HIDDEN.get(asWritten) ?? HIDDEN.get(asLetters) ?? [];
+    for (const term of terms) found.push({ ...term, start: at, end: end + 1 });
   }
 }
 
@@ -200,17 +216,14 @@ function addFused(word: Word, at: number, found: Found[]): void {
   for (const text of word.readings) {
     if (text.length < FUSED.least || text.length > FUSED.most) continue;
     for (let cut = 3; cut <= text.length - 3; cut++) {
-      const first = disguised(text.slice(0, cut));
-      if (first.length === 0) continue;
-      const second = disguised(text.slice(cut));
-      if (second.length === 0) continue;
+      const start = text.slice(0, cut);
+      if (!HIDDEN_BEGINNINGS.has(start)) break;
+      const first = HIDDEN.get(start);
+      const second = first && HIDDEN.get(text.slice(cut));
+      if (first === undefined || second === undefined) continue;
       for (const term of [...first, ...second]) found.push({ ...term, start: at, end: at + 1 });
     }
   }
-}
-
-function disguised(text: string): Term[] {
-  return (ROOT.next.get(text)?.terms ?? []).filter(({ termClass }) => DISGUISED.has(termClass));
 }
 
 function withoutNeutral(found: readonly Found[]): Hit[] {

@@ -48,6 +48,8 @@ const LATIN = /[a-z]/;
 const WORD = /[\p{L}\p{N}]+/gu;
 const DIGIT = /(?![0-9])\p{Nd}/gu;
 const ASCII = /^[\t\n\r\x20-\x7e]*$/;
+/** Two ligatures of whole sentences, which would grow a prompt eighteenfold. */
+const FORMULAS = /[\ufdfa\ufdfb]/g;
 const LINE_END = /[\v\f\u2028\u2029\u0085]/g;
 
 /**
@@ -59,6 +61,7 @@ export function normalise(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const folded = text
     .replace(LINE_END, '\n')
+    .replace(FORMULAS, ' ')
     .normalize('NFKD')
     .toLowerCase()
     .normalize('NFKD')

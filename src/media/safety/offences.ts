@@ -2,7 +2,7 @@ import type { Hit } from './lexicon.ts';
 import { nearby } from './nearby.ts';
 import { negatedWords } from './negation.ts';
 import type { Person } from './people.ts';
-import type { TermClass } from './terms.ts';
+import { EXPLICIT, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
 /** Something that no minor may be shown with. */
@@ -14,16 +14,20 @@ export interface Offence {
   readonly termClass: TermClass;
 }
 
-const EXPLICIT: ReadonlySet<TermClass> = new Set<TermClass>([
-  ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
-]);
 /** Words between an exposure and what it exposes. Where each character is a word, a few more. */
 const REACH = { exposure: 2, emphasisBefore: 6, emphasisAfter: 3, unspaced: 6 } as const;
 /** Words between a work of art and the nudity that is its own. */
 const ART_REACH = 4;
+/** Words around nudity in which a newborn may be named. */
+const BIRTH_REACH = 40;
 /** A part between commas that is short enough to be a tag. */
 const TAG = 3;
 const UNSPACED = new Set(['zh', 'ja']);
+
+/** Whether a term may be an offence, by itself or with others. */
+export function isOffensive({ termClass }: Hit): boolean {
+  return EXPLICIT.has(termClass) || termClass === 'area' || termClass === 'soft';
+}
 
 /** The offences of a prompt that neither a negation nor a context takes back, in order. */
 export function offencesOf(
@@ -40,10 +44,12 @@ export function offencesOf(
     const sentence = words[hit.start]!.sentence;
     if (hit.termClass === 'nudity') {
       if (isArt(words, hit, hits, people)) continue;
-      if (contexts.has(`birth ${sentence}`) && contexts.has(`newborn ${sentence}`)) continue;
+      if (contexts.has(`birth ${sentence}`) && isOfNewborn(words, hit, hits, people)) continue;
     }
     if (hit.termClass === 'private') {
-      if (contexts.has(`lesson ${sentence}`) || contexts.has(`medical ${sentence}`)) continue;
+      const isShown = contexts.has(`exposure ${sentence}`) || contexts.has(`emphasis ${sentence}`);
+      const isTaught = contexts.has(`lesson ${sentence}`) || contexts.has(`medical ${sentence}`);
+      if (isTaught && !isShown) continue;
     }
     offences.push({ start: hit.start, end: hit.end, isOfBody: false, termClass: hit.termClass });
   }
@@ -72,13 +78,18 @@ function exposures(
     const { termClass, start, end } = area;
     if (termClass !== 'area' && termClass !== 'soft') continue;
     const { sentence } = words[start]!;
-    if (contexts.has(`care ${sentence}`) || contexts.has(`medical ${sentence}`)) continue;
-    if (termClass === 'soft' && contexts.has(`water ${sentence}`)) continue;
+    const isCare = contexts.has(`care ${sentence}`);
+    const isTreated = isCare || contexts.has(`medical ${sentence}`);
+    if (termClass === 'soft' && isTreated) continue;
+    // A breast is bared to feed a baby.
+    if (isCare && contexts.has(`newborn ${sentence}`)) continue;
+    const isBoyAtPlay = contexts.has(`activity ${sentence}`) && !contexts.has(`girl ${sentence}`);
+    if (termClass === 'soft' && isBoyAtPlay) continue;
     while (first < doing.length && start - doing[first]!.end > REACH.emphasisBefore) first++;
     for (let index = first; index < doing.length; index++) {
       const act = doing[index]!;
       if (act.start - end > REACH.unspaced) break;
-      if (act.termClass === 'emphasis' && termClass === 'soft') continue;
+      if (act.termClass === 'emphasis' && (termClass === 'soft' || isTreated)) continue;
       if (!reaches(words, act, area)) continue;
       offences.push({
         start: Math.min(start, act.start),
@@ -114,6 +125,28 @@ function reaches(words: readonly Word[], act: Hit, area: Hit): boolean {
 function isTag(words: readonly Word[], at: number): boolean {
   const { segment } = words[at]!;
   return words[at - TAG]?.segment !== segment || words[at + TAG]?.segment !== segment;
+}
+
+/** Whether every minor of the sentence is a newborn. */
+function isOfNewborn(
+  words: readonly Word[],
+  nudity: Hit,
+  hits: readonly Hit[],
+  people: readonly Person[],
+): boolean {
+  const { sentence } = words[nudity.start]!;
+  const newborns = new Set(
+    nearby(hits, nudity.start, BIRTH_REACH)
+      .filter(({ termClass }) => termClass === 'newborn')
+      .map(({ start }) => start),
+  );
+  return (
+    newborns.size > 0 &&
+    nearby(people, nudity.start, BIRTH_REACH).every(
+      ({ start, isMinor }) =>
+        !isMinor || newborns.has(start) || words[start]!.sentence !== sentence,
+    )
+  );
 }
 
 /** Whether nudity is a statue's or a painting's, and neither is of a minor. */

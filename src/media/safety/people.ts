@@ -1,5 +1,7 @@
 import { agesOf } from './ages.ts';
 import type { Hit } from './lexicon.ts';
+import { nearby } from './nearby.ts';
+import { EXPLICIT } from './terms.ts';
 import type { Word } from './words.ts';
 
 /** Somebody in the prompt, by the words that name them. */
@@ -46,9 +48,20 @@ export function peopleOf(words: readonly Word[], hits: readonly Hit[]): Person[]
     return false;
   };
 
+  // `wearing nothing` negates nobody.
+  const offensive = hits.filter(({ termClass }) => EXPLICIT.has(termClass));
+  const negations = new Set(
+    inClass('negation')
+      .filter((no) => !nearby(offensive, no.end - 6, 6).some(({ end }) => end === no.end))
+      .map(({ end }) => end),
+  );
+  /** `no children` */
+  const isPresent = ({ start }: Hit) =>
+    !(negations.has(start) && together(words, start - 1, start));
+
   const minors: Person[] = [
-    ...inClass('minor'),
-    ...inClass('youth').filter((hit) => !isGrown(hit)),
+    ...inClass('minor').filter(isPresent),
+    ...inClass('youth').filter((hit) => isPresent(hit) && !isGrown(hit)),
     ...inClass('young').filter(
       (hit) => ![0, 1, 2].some((gap) => thingStarts.has(hit.end + gap)) && !isGrown(hit),
     ),

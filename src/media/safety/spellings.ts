@@ -10,6 +10,7 @@ const SIGN = /[0-9@$€!|+£]/;
 const SIGNS = /[0-9@$€!|+£]/g;
 const LETTER = /\p{L}/u;
 const NON_ASCII = /[^\x20-\x7e]/;
+const PLAIN = /^[a-z]+$/;
 const REPEATED = /(.)\1/u;
 const THRICE = /(.)\1{2,}/gu;
 const COUNTED = /^[0-9]{1,2}(?=[a-z]{3})/;
@@ -28,6 +29,7 @@ const LONGEST = 40;
  * that has been normalised.
  */
 export function readingsOf(text: string): readonly string[] {
+  if (PLAIN.test(text) && !REPEATED.test(text)) return [text];
   if (text.length > LONGEST && !REPEATED.test(text)) return [text];
   const readings = new Set([text]);
   const hasLetter = LETTER.test(text);

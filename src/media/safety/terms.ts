@@ -3,6 +3,7 @@
  *
  * - `neutral`: a phrase that means none of what its words mean alone: `mole rat`, `chest of drawers`
  * - `minor`: somebody under 18, whatever else is said; `youth`: the same unless an adult age is said
+ * - `girl`: a minor or a pronoun that is female
  * - `grown`: says that a youth beside it is an adult; `adult`: a person who is one
  * - `young`: makes a minor of whoever it stands before, unless that is an `adult`
  * - `thing`: what has an age without being a person: an animal, a drink
@@ -13,22 +14,38 @@
  * - `nudity`, `suggestive`, `sexual`: explicit by themselves
  * - `negation` stands before what it negates, `absence` after it; `filler` may stand between
  * - `either`: binds a list of negated things
- * - `medical`, `care`, `newborn`, `birth`, `art`, `lesson`, `water`: contexts
+ * - `medical`, `care`, `newborn`, `birth`, `art`, `lesson`, `activity`: contexts, the last one being
+ *   sports and play in which boys wear little
  * - `apart`: words that begin another clause or another person: `and`, `while`, `beside`
  * - `evidence`: function words which show that a prompt is in a language
  * - the rest: what the moderation model tells besides
  */
 export const TERM_CLASSES = [
-  ...(['neutral', 'minor', 'youth', 'grown', 'young', 'adult', 'thing', 'pronoun'] as const),
+  ...([
+    'neutral',
+    'minor',
+    'youth',
+    'girl',
+    'grown',
+    'young',
+    'adult',
+    'thing',
+    'pronoun',
+  ] as const),
   ...(['private', 'area', 'soft', 'exposure', 'emphasis'] as const),
   ...(['nudity', 'suggestive', 'sexual'] as const),
   ...(['negation', 'absence', 'filler', 'either'] as const),
-  ...(['medical', 'care', 'newborn', 'birth', 'art', 'lesson', 'water', 'apart'] as const),
+  ...(['medical', 'care', 'newborn', 'birth', 'art', 'lesson', 'activity', 'apart'] as const),
   'evidence',
   ...(['violence', 'gore', 'self-harm', 'hate', 'harassment', 'illicit'] as const),
 ] as const;
 
 export type TermClass = (typeof TERM_CLASSES)[number];
+
+/** The classes whose terms are explicit without any other. */
+export const EXPLICIT: ReadonlySet<TermClass> = new Set<TermClass>([
+  ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
+]);
 
 /**
  * One language's terms, separated by commas. A term is one or several words; a word that ends with

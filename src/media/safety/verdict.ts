@@ -1,6 +1,6 @@
 import { findTerms, type Hit } from './lexicon.ts';
 import { nearby } from './nearby.ts';
-import { type Offence, offencesOf } from './offences.ts';
+import { isOffensive, type Offence, offencesOf } from './offences.ts';
 import { type Person, peopleOf } from './people.ts';
 import { type Word, wordsOf } from './words.ts';
 
@@ -24,6 +24,8 @@ const OWNER_REACH = 5;
 export function verdictOf(text: string): Verdict {
   const words = wordsOf(text);
   const hits = findTerms(words);
+  // Nearly every prompt ends here.
+  if (!hits.some(isOffensive)) return { isOfMinor: false, isSexual: false, hits };
   const people = peopleOf(words, hits);
   const offences = offencesOf(words, hits, people);
   return {

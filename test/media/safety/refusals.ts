@@ -90,14 +90,11 @@ export function disguised(): Refusal[] {
       const add = (prompt: string) => made.push({ language: code, kind: name, prompt });
       for (const termClass of ['minor', 'nudity', 'suggestive', 'sexual'] as const) {
         for (const term of termsOf(language, termClass)) {
-          // A term of letters whose whole form is in the list; beginnings are no words.
-          const isListed = isWhole(language, termClass, term);
-          // Digits alone are a number.
-          if (/^[0-9]+$/.test(write(term))) continue;
-          // Some words fall into two ordinary ones.
-          if (ORDINARY.has(write(term).replace('-', ' '))) continue;
-          if (!isListed || !(isForAll || LATIN_WORD.test(term))) continue;
-          add(termClass === 'minor' ? `${write(term)}, ${nudity}` : `${minor}, ${write(term)}`);
+          if (!isForAll && !LATIN_WORD.test(term)) continue;
+          const written = write(term);
+          // Digits alone are a number, and some words fall into two ordinary ones.
+          if (/^[0-9]+$/.test(written) || ORDINARY.has(written.replace('-', ' '))) continue;
+          add(termClass === 'minor' ? `${written}, ${nudity}` : `${minor}, ${written}`);
         }
       }
       return made;
@@ -105,6 +102,13 @@ export function disguised(): Refusal[] {
   });
 }
 
-function isWhole({ terms }: Language, termClass: TermClass, term: string): boolean {
-  return (terms[termClass] ?? '').split(',').some((written) => written.trim() === term);
+/** Plain prompts that name the minor in one language and go on in another. */
+export function mixed(): Refusal[] {
+  return LANGUAGES.flatMap((one) =>
+    LANGUAGES.map((other) => ({
+      language: one.code,
+      kind: `${one.code} and ${other.code}`,
+      prompt: `${plainTerm(one, 'minor')}, ${plainTerm(other, 'nudity')}`,
+    })),
+  );
 }

@@ -19,6 +19,7 @@ export const DUTCH: Language = {
     youth:
       'meisje, meisjes, jongen, jongens, jongetje*, tiener*, puber*, ~baby, dochter*, ~zoon, ' +
       'zoontje, pasgeboren*, scholier*, leerling*, kleindochter, kleinzoon',
+    girl: 'meisje*, dochter*, schoolmeisje*',
     grown: 'volwassen*, meerderjarig*',
     adult:
       'vrouw, vrouwen, ~man, mannen, ~dame, moeder, vader, mama, papa, oma, opa, juf, ' +
@@ -54,7 +55,7 @@ export const DUTCH: Language = {
       'standbeeld*, beeldhouw*, sculptuur*, schilderij*, marmer*, brons, bronzen, fresco*, ' +
       'museum, ~beeld',
     lesson: 'schema, leerboek, biologie*, poster',
-    water:
+    activity:
       'zwem*, zwembad, strand, zee, meer, rivier, badpak*, badje, turnen, turnster*, ballet, ' +
       'judo, boksen',
     apart: '~en, terwijl, naast, achter, ~bij, ~voor, kijk*, teken*, langs',

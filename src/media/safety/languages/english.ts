@@ -4,6 +4,7 @@ export const ENGLISH: Language = {
   code: 'en',
   terms: {
     neutral:
+      'children about sex, kids about sex, teens about sex, teenagers about sex, talk about sex, talking about sex, naked trunk*, naked twig*, naked hill*, naked mountain*, naked cliff*, naked field*, naked earth, naked ground, naked sky, naked iron, ' +
       'shot a, shot as, an us, an al, pen is, pub is, ' +
       'with their young, and their young, its young, naked chrome, naked metal, naked iron, naked brick*, naked concrete, naked bike*, naked motorcycle*, naked motorbike*, naked engine*, naked floor*, naked wall*, naked stone*, naked hairless cat*, hairless and naked, naked sphynx, naked cat*, naked chicken*, ' +
       'naked mole rat*, naked mole*, naked eye*, naked flame*, naked light*, naked bulb*, ' +
@@ -107,6 +108,7 @@ export const ENGLISH: Language = {
       'nephew*, stepdaughter*, stepson*, youths, youth, lass, lassie, barely legal, ' +
       'high school*, girly, son, sons, younger sister*, younger brother*, pupil, pupils, ' +
       'girlie*, boi',
+    girl: 'girl*, schoolgirl*, daughter*, niece*, granddaughter*, she, her, sister*, female*',
     grown:
       'adult, adults only, grown up, grown, over 18, over eighteen, 18+, 21+, legal age, ' +
       'of age, twenties, thirties, forties, fifties, sixties, seventies, eighties, 20s, 30s, ' +
@@ -141,8 +143,8 @@ export const ENGLISH: Language = {
       'bosom, bust line, bulge, panties, panty, cameltoe, camel toe, booty, backside, ' +
       'rear end, derriere, rump',
     soft:
-      'chest, chests, bottom, bottoms, bum, bums, midriff, hips, torso, bra, bras, ' +
-      'underwear, underpants, thong, thongs, g string, knickers, briefs, navel, ' +
+      'chest, chests, bottom, bottoms, bum, bums, hips, torso, bra, bras, ' +
+      'underwear, underpants, thong, thongs, g string, knickers, briefs, ' +
       'upper body, lower body',
     exposure:
       'bare, bared, baring, exposed, exposing, exposes, expose, uncovered, uncovering, ' +
@@ -226,7 +228,7 @@ export const ENGLISH: Language = {
       'birth, childbirth, skin to skin, delivery room, midwife*, midwives, born, ' +
       'kangaroo care, umbilical cord, umbilical, incubator, neonatal',
     art:
-      'statue*, sculpture*, sculpted, marble, bronze, fresco*, relief, painting, paintings, ' +
+      'statue*, sculptor*, clay, sculpture*, sculpted, marble, bronze, fresco*, relief, painting, paintings, ' +
       'painted, oil on canvas, museum, figurine*, mannequin*, renaissance, baroque, cherub*, ' +
       'putti, putto, cupid*, venus, aphrodite, rodin, michelangelo, life drawing, ' +
       'figure drawing, botticelli, titian, rubens, torso of belvedere, classical, ' +
@@ -234,8 +236,8 @@ export const ENGLISH: Language = {
     lesson:
       'diagram*, textbook*, poster, chart, infographic*, biology, lesson, anatomical model, ' +
       'puberty',
-    water:
-      'swim, swims, swimming, swimmer*, swimsuit*, swimwear, swim trunks, swim shorts, pool, ' +
+    activity:
+      'sumo, tribal, warriors, festival, swim, swims, swimming, swimmer*, swimsuit*, swimwear, swim trunks, swim shorts, pool, ' +
       'pools, beach, beaches, seaside, sea, lake, river, surf*, sprinkler*, water, ' +
       'waterslide, paddling, snorkel*, diving, dive, bath, bathtub, aquarium, creek, ' +
       'splash*, wrestling, wrestler*, boxing, sumo, ballet, gymnast*, gymnastics, athletics, ' +

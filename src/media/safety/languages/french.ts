@@ -22,6 +22,7 @@ export const FRENCH: Language = {
       '~fille, ~filles, garçon, garçons, adolescent*, ~ado, ~ados, bébé, bébés, lycéen*, ' +
       'jeune fille, jeunes filles, jeune garçon, ~fils, nouveau né*, élève, élèves, ' +
       'petite sœur, petit frère',
+    girl: '~fille, ~filles, fillette*, gamine*, écolière*',
     grown: 'adulte*, majeure, majeures',
     adult:
       'femme, femmes, homme, hommes, ~dame, mère, père, maman, papa, couple, professeur*, ' +
@@ -58,7 +59,7 @@ export const FRENCH: Language = {
       'statue*, sculpture*, peinture*, marbre, bronze, fresque*, musée, tableau, angelot*, ' +
       'chérubin*',
     lesson: 'schéma, manuel scolaire, biologie, affiche',
-    water:
+    activity:
       'nage, nagent, natation, piscine, plage, ~mer, ~lac, maillot*, rivière, gymnast*, ' +
       'danse, ballet, judo, boxe',
     apart: '~et, pendant, tandis, près, devant, derrière, à côté, regard*, dessin*, puis',

@@ -26,6 +26,7 @@ export const GERMAN: Language = {
       'mädchen, mädchens, ~junge, ~jungen, ~jungs, ~bub, buben, teenagerin*, jugendlich*, ' +
       'tochter, töchter, ~sohn, söhne, neugeborene*, enkelin, enkel, schülerin*, schüler, ' +
       'nichte, neffe, babys',
+    girl: 'mädchen*, tochter, schülerin*',
     grown: 'erwachsen*, volljährig*',
     adult:
       '~frau, frauen, ~mann, männer, dame, damen, mutter, vater, eltern, lehrerin*, lehrer, ' +
@@ -62,7 +63,7 @@ export const GERMAN: Language = {
     birth: 'geburt, hebamme, entbindung',
     art: 'statue*, skulptur*, gemälde, marmor*, bronze*, fresko, museum, putten, aktzeichn*',
     lesson: 'schaubild, lehrbuch, biologie*',
-    water:
+    activity:
       'schwimm*, freibad, strand, ~see, ~meer, badehose*, planschbecken, turnen, boxen, ' +
       'ringen',
     apart: 'und, während, neben, ~vor, hinter, ~bei, ~als, betracht*, zeichn*',

@@ -16,6 +16,7 @@ export const INDONESIAN: Language = {
     youth:
       '~gadis, remaja, siswi, ~siswa, pelajar, ~abg, bayi baru lahir, cucu, putri kecil, ' +
       'perawan',
+    girl: '~gadis, perempuan, siswi',
     grown: 'dewasa',
     adult: 'wanita, perempuan dewasa, pria, ~ibu, ~ayah, guru, pasangan, kakek, nenek, dokter',
     pronoun: '~dia, ~mereka, ~ia',
@@ -42,7 +43,7 @@ export const INDONESIAN: Language = {
     birth: 'kelahiran, persalinan, bidan',
     art: 'patung*, lukisan*, marmer, perunggu, museum, relief',
     lesson: 'diagram, buku pelajaran, biologi, poster',
-    water: 'renang, berenang, kolam, pantai, laut, danau, sungai, senam, balet, silat',
+    activity: 'renang, berenang, kolam, pantai, laut, danau, sungai, senam, balet, silat',
     apart: 'dan, sementara, di samping, melihat, di depan, menggambar',
     evidence:
       '~di, yang, dengan, ~dan, sebuah, seorang, bermain, ~pada, untuk, ~dari, berusia, ' +

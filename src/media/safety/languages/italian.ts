@@ -20,6 +20,7 @@ export const ITALIAN: Language = {
       'ragazza, ragazze, ragazzo, ragazzi, adolescente, adolescenti, neonat*, ~figlia, ' +
       'figlie, ~figlio, ~figli, nipotin*, nipote, alunn*, liceale, liceali, quindicenne*, ' +
       'sedicenne*',
+    girl: 'bambina, bambine, ragazza, ragazze, ragazzina, bimba, ~figlia',
     grown: 'adulta, adulto, adulti, adulte, maggiorenne*, maggiorenni, ventenne, trentenne',
     adult:
       'donna, donne, uomo, uomini, signora, signore, madre, padre, mamma, papà, nonna, ' +
@@ -59,7 +60,7 @@ export const ITALIAN: Language = {
       'statua, statue, scultur*, dipint*, marmo, bronzo, affresco, affreschi, museo, quadro, ' +
       'quadri, putti, putto, cherubin*',
     lesson: 'diagramma*, libro di testo, biologia, poster',
-    water:
+    activity:
       'nuot*, piscina, spiaggia, mare, lago, fiume, costume da bagno, costumi da bagno, ' +
       'ginnast*, danza, balletto, judo, pugilato, ~lotta',
     apart: '~e, mentre, accanto, vicino, dietro, davanti, guard*, disegn*, osserva*',

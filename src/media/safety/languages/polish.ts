@@ -19,6 +19,7 @@ export const POLISH: Language = {
     youth:
       'dziewczyn*, chłopak*, nastolat*, noworod*, córk*, córeczk*, ~syn, synek, synk*, ' +
       'wnuczk*, wnuk*, uczeń, uczni*',
+    girl: 'dziewczyn*, córk*, uczennic*',
     grown: 'dorosł*, pełnoletni*',
     adult:
       'kobiet*, mężczyzn*, pani, ~pan, matk*, ojciec, ojca, mama, ~tata, babci*, dziadek, ' +
@@ -56,7 +57,7 @@ export const POLISH: Language = {
     birth: 'poród, porodzie, narodzin*, położn*',
     art: 'posąg*, rzeźb*, obraz*, malowid*, marmur*, brąz*, fresk*, muzeum, pomnik*',
     lesson: 'schemat*, podręcznik*, biologi*, plakat*',
-    water:
+    activity:
       'pływ*, basen*, plaż*, morz*, jezior*, rzek*, strój kąpielow*, stroj* kąpielow*, ' +
       'gimnasty*, balet*, judo, boks*',
     apart: '~i, podczas, obok, ~przy, przed, ~za, ogląd*, rysuj*, gdy, patrz*',

@@ -19,6 +19,7 @@ export const PORTUGUESE: Language = {
       'menina, garota, garotas, garoto, garotos, adolescente*, ~bebê, bebês, bebés, ' +
       'rapariga*, mocinha*, ~filha, ~filhas, filho, filhos, neta, neto, sobrinha, sobrinho, ' +
       'recém nascid*',
+    girl: 'menina*, garota*, garotinha*, ~filha',
     grown: 'adulta, adulto, adultos, adultas, maior de idade, maiores de idade',
     adult:
       'mulher, mulheres, homem, homens, senhora, mãe, ~pai, mamãe, papai, avó, avô, ' +
@@ -57,7 +58,7 @@ export const PORTUGUESE: Language = {
       'estátua*, escultura*, pintura*, mármore, bronze, afresco*, museu, quadro*, querub*, ' +
       'anjinho*',
     lesson: 'diagrama*, livro didático, biologia, cartaz',
-    water:
+    activity:
       'nadam*, nadar, natação, piscina, praia, mar, lago, rio, maiô*, sunga, ginasta*, balé, ' +
       'judô, boxe',
     apart: '~e, enquanto, perto, ao lado, atrás, olha*, desenh*, junto, observa*',

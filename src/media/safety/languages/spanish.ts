@@ -22,6 +22,7 @@ export const SPANISH: Language = {
       '~niña, ~nina, chica, chicas, chico, chicos, muchacha*, muchacho*, adolescente*, ' +
       '~bebé, bebés, jovencita*, jovencito*, quinceañera*, hija, hijas, ~hijo, ~hijos, ' +
       'nieta*, nieto, nietos, sobrina, sobrino, recién nacid*',
+    girl: 'niña, niñas, nina, chica, chicas, ~nena, hija, colegiala*',
     grown: 'adulta, adulto, adultos, adultas, mayor de edad, mayores de edad',
     adult:
       'mujer, mujeres, ~hombre, hombres, señora, señor, madre, padre, mamá, papá, abuela, ' +
@@ -65,7 +66,7 @@ export const SPANISH: Language = {
       'estatua*, escultura*, pintura*, mármol, bronce, fresco*, museo, cuadro*, querub*, ' +
       'angelote*',
     lesson: 'diagrama*, libro de texto, biología, póster',
-    water:
+    activity:
       'nadan*, nadar, natación, piscina, playa, mar, lago, río, bañador*, traje de baño, ' +
       'gimnasta*, ballet, judo, boxeo, lucha',
     apart: '~y, mientras, junto, cerca, delante, detrás, mira, miran, dibuj*, al lado, observa*',

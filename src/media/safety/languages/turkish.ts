@@ -16,6 +16,7 @@ export const TURKISH: Language = {
     youth:
       '~kız, kızlar, kızın, kızı, ~oğlan, oğlanlar, bebek*, bebeğ*, ergen, ergenler, ~genç, ' +
       'yenidoğan*, kızının, oğlu, torun*, liseli*, ortaokul*, öğrenci*',
+    girl: '~kız, kızlar, ~kızı, küçük kız',
     grown: 'yetişkin*, reşit',
     adult: 'kadın*, adam, adamlar, erkekler, anne*, baba*, öğretmen*, çift, hanım, gelin',
     pronoun: '~o, onun, onlar, onların',
@@ -45,7 +46,7 @@ export const TURKISH: Language = {
     birth: 'doğum*, ebe',
     art: 'heykel*, resim, tablo, mermer*, bronz*, fresk*, müze*',
     lesson: 'şema, ders kitabı, biyoloji, poster',
-    water: 'yüz*, havuz*, plaj*, deniz*, göl*, mayo*, kumsal*, jimnastik*, bale*, güreş*, judo',
+    activity: 'yüz*, havuz*, plaj*, deniz*, göl*, mayo*, kumsal*, jimnastik*, bale*, güreş*, judo',
     apart: 've, iken, yanında, önünde, arkasında, bakıyor, bakan',
     evidence:
       've, ~bir, ~bu, için, ile, üzerinde, gün, yanında, çok, oynayan, koşuyor, yaşında, ' +

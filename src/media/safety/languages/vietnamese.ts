@@ -15,6 +15,7 @@ export const VIETNAMESE: Language = {
     youth:
       'thiếu nữ, cô gái nhỏ, nữ sinh, nam sinh, thiếu niên, học sinh, con gái nhỏ, ' +
       'con trai nhỏ, chàng trai nhỏ, con gái, con trai, cô gái',
+    girl: 'bé gái, cô bé, con gái, cô gái, nữ sinh, thiếu nữ',
     grown: 'người lớn, trưởng thành, đủ tuổi',
     adult: 'phụ nữ, đàn ông, người mẹ, người cha, cô giáo, thầy giáo, cặp đôi, bác sĩ',
     pronoun: 'cô ấy, anh ấy, ~nó, ~họ',
@@ -44,7 +45,7 @@ export const VIETNAMESE: Language = {
       '~tượng, bức tượng, điêu khắc, tranh sơn dầu, cẩm thạch, ~đồng, bích họa, bảo tàng, ' +
       'bức tranh',
     lesson: 'sơ đồ, sách giáo khoa, sinh học, áp phích',
-    water: '~bơi, hồ bơi, bãi biển, ~biển, ~hồ, ~sông, thể dục, ba lê, ~võ',
+    activity: '~bơi, hồ bơi, bãi biển, ~biển, ~hồ, ~sông, thể dục, ba lê, ~võ',
     apart: '~và, trong khi, bên cạnh, ~nhìn, ~ngắm, ~vẽ, ~trước',
     evidence: 'một, của, những, đang, trên, trong, không, người, với',
   },
