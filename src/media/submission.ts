@@ -99,7 +99,9 @@ async function idempotencyOf({
 }: MediaCall): Promise<NewTask['idempotency']> {
   if (idempotencyKey === null) return null;
   const files = [...images, ...(mask ? [mask] : [])].map(({ path }) => path);
-  return { key: idempotencyKey, fingerprint: await fingerprint(kind, fields, files) };
+  // How many are images tells an image from a mask.
+  const told = { fields, images: images.length };
+  return { key: idempotencyKey, fingerprint: await fingerprint(kind, told, files) };
 }
 
 /** @param kept gets each file as soon as it is there, so that it can be taken away again */

@@ -1,0 +1,77 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { WebhookReceiver } from '../webhook-receiver.ts';
+import { GENERATIONS } from './client.ts';
+import { mediaDaemon } from './media-daemon.ts';
+
+const media = mediaDaemon({ limits: { taskDeadline: '1s' }, concurrency: 1 });
+const POST = 'POST /images/generations';
+const NEVER = { wait: new Promise(() => {}) };
+
+const EXPIRED = {
+  status: 'expired',
+  result: null,
+  error: { type: 'timeout', code: 'task_expired', message: expect.any(String) },
+};
+
+it('ends a task whose provider does not answer, and lets go of the provider', async () => {
+  const { first, client } = media();
+  first.always(POST, NEVER);
+  const ann = await client();
+  const id = await ann.begin({ model: 'native' });
+  const { closed } = await first.received(POST);
+  expect(await ann.ended(id)).toMatchObject(EXPIRED);
+  expect(await closed).toBe('cut');
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
+  expect(await ann.ledger(id)).toEqual([
+    ['reserve', 4],
+    ['release', 4],
+  ]);
+});
+
+it('ends a task that still waits for its place', async () => {
+  const { first, client } = media();
+  first.always(POST, NEVER);
+  const ann = await client();
+  const ids = [await ann.begin({ model: 'native' }), await ann.begin({ model: 'native' })];
+  for (const id of ids) expect(await ann.ended(id)).toMatchObject(EXPIRED);
+  expect(first.to(POST)).toHaveLength(1);
+  first.reset();
+  expect(await ann.make({ model: 'native' })).toMatchObject({ status: 'completed' });
+});
+
+it('ends a task that is looked at, and one whose files are slow to come', async () => {
+  const { far, first, client } = media();
+  far.jobs({ looks: 1000, retryAfter: 0 });
+  first.images('url');
+  first.always('GET /files/:id', NEVER);
+  const ann = await client();
+  const [looked, fetched] = [
+    await ann.begin({ model: 'far-native' }),
+    await ann.begin({ model: 'native' }),
+  ];
+  expect(await ann.ended(looked)).toMatchObject(EXPIRED);
+  expect(await ann.ended(fetched)).toMatchObject(EXPIRED);
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+});
+
+it('tells whoever waits, and whoever asked to be told', async () => {
+  const { first, client } = media();
+  first.always(POST, NEVER);
+  const receiver = await WebhookReceiver.open();
+  onTestFinished(() => receiver.close());
+  const ann = await client();
+  const { status, body } = await ann.post(`${GENERATIONS}/sync`, {
+    model: 'native',
+    prompt: 'a',
+    callback_url: receiver.url,
+  });
+  expect(status).toBe(504);
+  expect(body.error).toMatchObject({ type: 'timeout', code: 'task_expired' });
+  const { secret } = (await ann.ask('/v1/account/callback-secret')).body;
+  const told = WebhookReceiver.verified(secret, await receiver.nth(1)) as {
+    type: string;
+    data: { task_id: string };
+  };
+  expect(told).toMatchObject({ type: 'task.expired', data: EXPIRED });
+  expect(told.data).toEqual(await ann.look(told.data.task_id));
+});

@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { sharedDaemon, type TestDaemon } from '../../daemon.ts';
+import { type MockProvider, startMockProvider } from '../mock-provider.ts';
+import { Client } from './client.ts';
+
+/** The keys that the daemon has for its providers: to be seen there and nowhere else. */
+export const PROVIDER_KEYS = {
+  first: 'sk-provider-first-5ecre7',
+  second: 'sk-provider-second-5ecre7',
+  far: 'sk-provider-far-5ecre7',
+} as const;
+
+/** Where a daemon's models lead: two of OpenAI's kind, and another gateway. */
+export interface Providers {
+  readonly first: MockProvider;
+  readonly second: MockProvider;
+  readonly far: MockProvider;
+}
+
+export async function startProviders(): Promise<Providers & { close(): Promise<void> }> {
+  const [first, second, far] = await Promise.all([
+    startMockProvider(),
+    startMockProvider(),
+    startMockProvider('oriel'),
+  ]);
+  return {
+    first,
+    second,
+    far,
+    close: async () => {
+      await Promise.all([first.close(), second.close(), far.close()]);
+    },
+  };
+}
+
+/** What `oriel.yaml` says of a daemon whose media models all lead to mocks. */
+export function mediaConfig(
+  { first, second, far }: Providers,
+  { limits = {}, concurrency = 8, ...changes }: MediaChanges = {},
+): object {
+  const at = (kind: string, { url }: MockProvider, apiKey: string) => ({
+    kind,
+    baseUrl: url,
+    apiKey,
+    concurrency,
+  });
+  const image = (more: object, ...providers: string[]) => ({
+    type: 'image',
+    routes: providers.map((provider) => ({ provider, model: 'upstream-image' })),
+    price: { perImage: 4 },
+    ...more,
+  });
+  const other = (type: string, provider: string, price: object) => ({
+    type,
+    routes: [{ provider, model: `upstream-${type}` }],
+    price,
+  });
+  const film = { perVideo: 1, perSecond: 0.5 };
+  return {
+    // Of failures tests tell by themselves how often they are tried, and whether a route rests.
+    routing: { retries: 0, cooldown: { after: 0 } },
+    limits: { free: { rpm: 1_000_000 }, paid: { rpm: 1_000_000 }, ...limits },
+    owner: { credits: 1_000_000 },
+    network: { allowPrivateAddresses: true },
+    providers: {
+      first: at('openai', first, PROVIDER_KEYS.first),
+      second: at('openai', second, PROVIDER_KEYS.second),
+      far: at('oriel', far, PROVIDER_KEYS.far),
+    },
+    models: {
+      native: image({ rules: 'native-size' }, 'first'),
+      any: image({}, 'first'),
+      either: image({}, 'first', 'second'),
+      'far-native': image({ rules: 'native-size' }, 'far'),
+      film: other('video', 'first', film),
+      'far-film': other('video', 'far', film),
+      speech: other('audio', 'first', { perRequest: 2 }),
+      judge: other('moderation', 'first', { perRequest: 0.5 }),
+    },
+    ...changes,
+  };
+}
+
+export interface MediaChanges {
+  readonly limits?: object;
+  /** Of every provider. */
+  readonly concurrency?: number;
+  /** Sections of the configuration in the place of the usual ones. */
+  readonly [section: string]: unknown;
+}
+
+export interface MediaDaemon extends Providers {
+  readonly daemon: TestDaemon;
+  /** An account of its own, with a key. */
+  client(options?: Parameters<typeof Client.of>[1]): Promise<Client>;
+}
+
+/** A daemon and the mocks that its models lead to, for all tests of a file. */
+export function mediaDaemon(changes: MediaChanges = {}): () => MediaDaemon {
+  let providers: Awaited<ReturnType<typeof startProviders>> | undefined;
+  beforeAll(async () => {
+    providers = await startProviders();
+  });
+  const daemon = sharedDaemon({
+    // Read when the daemon starts: by then the mocks have their ports.
+    get config() {
+      return mediaConfig(providers!, changes);
+    },
+  });
+  afterEach(() => {
+    for (const provider of [providers?.first, providers?.second, providers?.far]) provider?.reset();
+  });
+  afterAll(async () => {
+    await providers?.close();
+  });
+  return () => ({
+    ...providers!,
+    daemon: daemon(),
+    client: (options) => Client.of(daemon(), options),
+  });
+}

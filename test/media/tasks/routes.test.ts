@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest';
+import { png } from '../media-files.ts';
+import type { Behaviour } from '../mock-provider.ts';
+import { GENERATIONS } from './client.ts';
+import { mediaDaemon, PROVIDER_KEYS } from './media-daemon.ts';
+
+const media = mediaDaemon({ routing: { retries: 1, cooldown: { after: 0 } } });
+const POST = 'POST /images/generations';
+
+/** What OpenAI's interface says of a failure. */
+const failure = (status: number, error: object, headers = {}): Behaviour => ({
+  status,
+  headers,
+  body: { error: { message: 'no', type: 'server_error', param: null, code: null, ...error } },
+});
+
+describe('the route is tried again', () => {
+  it.each([
+    ['500', failure(500, {})],
+    ['503 with a page', { status: 503, body: '<html>later</html>' }],
+    ['529', failure(529, { type: 'overloaded_error' })],
+    ['429', failure(429, { type: 'rate_limit_error' })],
+    ['an error with 200', { ...failure(200, {}) }],
+  ])('after %s', async (_, behaviour) => {
+    const { first, second, client } = media();
+    first.next(POST, behaviour);
+    const ann = await client();
+    expect(await ann.make({ model: 'either' })).toMatchObject({ status: 'completed', error: null });
+    expect(first.to(POST)).toHaveLength(2);
+    expect(second.requests).toHaveLength(0);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
+  });
+
+  it('not before the provider has said', async () => {
+    const { first, client } = media();
+    first.next(POST, failure(429, { type: 'rate_limit_error' }, { 'retry-after': '1' }));
+    const ann = await client();
+    const id = await ann.begin({ model: 'native' });
+    await first.received(POST);
+    const refused = performance.now();
+    await first.received(POST, 1);
+    // Timers and clocks may differ by a millisecond.
+    expect(performance.now() - refused).toBeGreaterThan(950);
+    expect(await ann.ended(id)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('the next route is tried', () => {
+  it.each([
+    ['keeps failing', failure(500, {}), 2],
+    ['does not know our key', failure(401, { message: `bad key ${PROVIDER_KEYS.first}` }), 1],
+    ['has no credit left', failure(429, { code: 'insufficient_quota' }), 1],
+    ['does not know the model', failure(404, { code: 'model_not_found' }), 1],
+    ['takes nothing for a minute', failure(429, {}, { 'retry-after': '60' }), 1],
+  ])('where the first %s', async (_, behaviour, tries) => {
+    const { first, second, client } = media();
+    first.always(POST, behaviour);
+    const ann = await client();
+    expect(await ann.make({ model: 'either' })).toMatchObject({ status: 'completed', error: null });
+    expect([first.to(POST).length, second.to(POST).length]).toEqual([tries, 1]);
+    expect(second.only().headers.authorization).toBe(`Bearer ${PROVIDER_KEYS.second}`);
+  });
+
+  it('and what the last one says is told where all fail', async () => {
+    const { first, second, client } = media();
+    first.always(POST, failure(500, { message: 'first' }));
+    second.always(POST, failure(503, { message: `second, ${PROVIDER_KEYS.second}` }));
+    const ann = await client();
+    const { status, error } = await ann.make({ model: 'either' });
+    expect(status).toBe('failed');
+    expect(error).toMatchObject({ type: 'service_error' });
+    expect(error!.message).toContain('second');
+    expect(error!.message).not.toContain('5ecre7');
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
+  });
+});
+
+describe('nothing is tried again', () => {
+  it.each<[string, Behaviour]>([
+    ['what was given cannot be used', { body: '<html>' }],
+    [
+      'the image is a page',
+      { body: { data: [{ b64_json: Buffer.from('<p>').toString('base64') }] } },
+    ],
+    [
+      'the image is broken',
+      { body: { data: [{ b64_json: png(9, 9).subarray(0, 50).toString('base64') }] } },
+    ],
+    ['the answer broke off', { stopAt: { share: 0.3, end: 'reset' } }],
+    ['the connection was lost after it was asked', { fault: 'reset' }],
+  ])('where %s: it may have been charged', async (_, behaviour) => {
+    const { first, second, client } = media();
+    first.next(POST, behaviour);
+    const ann = await client();
+    const { error } = await ann.make({ model: 'either' });
+    expect(error).toMatchObject({ type: 'billable_error' });
+    expect([first.to(POST).length, second.requests.length]).toEqual([1, 0]);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+
+  it.each([
+    [
+      'a fault of the request',
+      400,
+      { type: 'invalid_request_error', message: `prompt: too odd for ${PROVIDER_KEYS.first}` },
+      { type: 'invalid_request', code: null },
+      400,
+    ],
+    [
+      'a refusal of the content',
+      400,
+      { type: 'image_generation_user_error', code: 'moderation_blocked', message: 'not this' },
+      { type: 'content_policy', code: 'moderation_blocked' },
+      400,
+    ],
+  ])('after %s, which the client is told', async (_, status, told, expected, answered) => {
+    const { first, second, client } = media();
+    first.always(POST, failure(status, told));
+    const ann = await client();
+    const task = await ann.make({ model: 'either' });
+    expect(task).toMatchObject({ status: 'failed', error: expected });
+    const words = told.message.replace(PROVIDER_KEYS.first, '');
+    expect(task.error!.message).toContain(words.trim());
+    expect(task.error!.message).not.toContain('5ecre7');
+    expect([first.to(POST).length, second.requests.length]).toEqual([1, 0]);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
+    const waited = await ann.post(`${GENERATIONS}/sync`, { model: 'either', prompt: 'a' });
+    expect(waited.status).toBe(answered);
+    expect(waited.body.error).toMatchObject(expected);
+  });
+});
+
+describe('a route that keeps failing', () => {
+  const resting = mediaDaemon({ routing: { retries: 0, cooldown: { after: 2, for: '1h' } } });
+
+  it('is left alone', async () => {
+    const { first, second, client } = resting();
+    first.always(POST, failure(500, {}));
+    const ann = await client();
+    for (const expected of [1, 2, 2]) {
+      expect(await ann.make({ model: 'either' })).toMatchObject({ status: 'completed' });
+      expect(first.to(POST)).toHaveLength(expected);
+    }
+    expect(second.to(POST)).toHaveLength(3);
+  });
+});
+
+describe('a job', () => {
+  it('of video is given once, looked at until it is done, and fetched with the key', async () => {
+    const { first, client } = media();
+    first.jobs({ looks: 3, retryAfter: 0 });
+    const ann = await client();
+    const task = await ann.make(
+      { model: 'film', size: '16:9', duration: 8 },
+      '/v1/videos/generations',
+    );
+    expect(task).toMatchObject({ status: 'completed', type: 'video', error: null });
+    expect(task.result).toEqual({
+      status: 'completed',
+      video_url: expect.stringMatching(/\/assets\/[\w-]{43}\.mp4$/),
+      urls: [task.result.video_url],
+    });
+    expect(first.to('POST /videos')).toHaveLength(1);
+    expect(first.to('GET /videos/:id')).toHaveLength(4);
+    const [content] = first.to('GET /videos/:id/content');
+    expect(content!.headers.authorization).toBe(`Bearer ${PROVIDER_KEYS.first}`);
+    const film = await fetch(task.result.video_url);
+    expect(film.headers.get('content-type')).toBe('video/mp4');
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 5 });
+  });
+
+  it('that cannot be looked at for a while is looked at again', async () => {
+    const { far, client } = media();
+    far.jobs({ looks: 2, retryAfter: 0 });
+    far.next('GET /tasks/:id', failure(500, {}, { 'retry-after': '0' }), { fault: 'reset' });
+    const ann = await client();
+    expect(await ann.make({ model: 'far-native' })).toMatchObject({ status: 'completed' });
+    expect(far.to(POST)).toHaveLength(1);
+  });
+
+  it('that failed tells why, and costs nothing', async () => {
+    const { far, client } = media();
+    far.jobs({ looks: 1, retryAfter: 0, error: { type: 'content_policy', message: 'not this' } });
+    const ann = await client();
+    const task = await ann.make({ model: 'far-film' }, '/v1/videos/generations');
+    expect(task).toMatchObject({
+      status: 'failed',
+      type: 'video',
+      result: null,
+      error: { type: 'content_policy', message: 'not this' },
+    });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+
+  it('of speech has its sound', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    const task = await ann.make(
+      { model: 'speech', voice: 'nova', format: 'wav' },
+      '/v1/audio/generations',
+    );
+    expect(task).toMatchObject({ status: 'completed', type: 'audio' });
+    expect(task.result).toEqual({
+      audio_url: expect.stringMatching(/\.wav$/),
+      urls: [task.result.audio_url],
+    });
+    expect(first.only().json).toMatchObject({ voice: 'nova', response_format: 'wav' });
+    expect(await ann.credits()).toMatchObject({ spent: 2 });
+  });
+
+  it('of speech that is a page is none', async () => {
+    const { first, client } = media();
+    first.next('POST /audio/speech', { body: '<html>', type: 'audio/mpeg' });
+    const ann = await client();
+    const task = await ann.make({ model: 'speech' }, '/v1/audio/generations');
+    expect(task).toMatchObject({ status: 'failed', error: { type: 'billable_error' } });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+});
