@@ -159,6 +159,7 @@ export async function startDaemon(
       log,
       reconfigure(next) {
         config = next;
+        media.runner.reconfigured();
       },
       async close() {
         draining.abort();

@@ -16,16 +16,19 @@ export class Lanes {
     return new Seat((provider) => this.#lane(provider).take(client, signal));
   }
 
+  /** The configuration has been loaded anew: who waits may go where there are more places now. */
+  reconfigured(): void {
+    for (const [provider, lane] of this.#lanes) lane.resize(this.#placesAt(provider));
+  }
+
   #lane(provider: string): Places {
-    const count = this.#config().providers[provider]?.concurrency ?? 1;
-    let lane = this.#lanes.get(provider);
-    if (!lane) {
-      lane = new Places(count);
-      this.#lanes.set(provider, lane);
-    }
-    // The configuration may have been loaded anew.
-    lane.resize(count);
+    const lane = this.#lanes.get(provider) ?? new Places(this.#placesAt(provider));
+    this.#lanes.set(provider, lane);
     return lane;
+  }
+
+  #placesAt(provider: string): number {
+    return this.#config().providers[provider]?.concurrency ?? 1;
   }
 }
 
@@ -38,9 +41,13 @@ export class Seat {
     this.#take = take;
   }
 
+  isAt(provider: string): boolean {
+    return this.#provider === provider;
+  }
+
   /** Waits for a place at a provider, and gives up the one at another. @throws the signal's reason */
   async move(provider: string): Promise<void> {
-    if (this.#provider === provider) return;
+    if (this.isAt(provider)) return;
     this.leave();
     this.#leave = await this.#take(provider);
     this.#provider = provider;

@@ -42,6 +42,11 @@ export interface RunnerObserver {
   fault(error: unknown, task: Task): void;
 }
 
+interface Plan {
+  readonly model: Model;
+  readonly ways: readonly MediaWay[];
+}
+
 interface RunnerOptions {
   readonly config: () => Config;
   readonly store: Store;
@@ -120,6 +125,11 @@ export class Runner {
     this.#processes.add(process);
   }
 
+  /** Another configuration is in force: tasks that have not begun go by it. */
+  reconfigured(): void {
+    this.#lanes.reconfigured();
+  }
+
   /** Waits for a task's end, for its time, for whoever waits to leave, or for the daemon to end. */
   async waitFor(task: Task, milliseconds: number, left: AbortSignal): Promise<Task> {
     const open = this.#open.get(task.id);
@@ -185,9 +195,7 @@ export class Runner {
     const seat = this.#lanes.seat(accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const { model, ways } = this.#planOf(open.task);
-      const first = ways.find((way) => this.#options.routing.isWell(way)) ?? ways[0]!;
-      await seat.move(first.route.provider);
+      const { model, ways } = await this.#placed(open.task, seat);
       const claimed = await this.#persist(() => store.claimTask(id));
       if (!claimed) return;
       open.task = claimed;
@@ -258,8 +266,19 @@ export class Runner {
     }
   }
 
+  /** Waits for a place at the provider that is to be asked, which may be another one after the wait. */
+  async #placed(task: Task, seat: Seat): Promise<Plan> {
+    for (;;) {
+      const plan = this.#planOf(task);
+      const { routing } = this.#options;
+      const { route } = plan.ways.find((way) => routing.isWell(way)) ?? plan.ways[0]!;
+      if (seat.isAt(route.provider)) return plan;
+      await seat.move(route.provider);
+    }
+  }
+
   /** A task's model and its routes, the one that has its work already first. */
-  #planOf(task: Task): { readonly model: Model; readonly ways: readonly MediaWay[] } {
+  #planOf(task: Task): Plan {
     const { models } = this.#options.config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
 import type { ImagePool } from '../operations/pool.ts';
 import type { Routing } from '../routing/routing.ts';
@@ -95,8 +96,10 @@ export class MediaWorker implements Worker {
     const { config, upstream, pool } = this.#options;
     const { providers, routing } = config();
     const { provider, model } = way.route;
+    const settings = providers[provider];
+    if (settings === undefined) throw gone();
     return {
-      settings: providers[provider]!,
+      settings,
       model,
       idempotencyKey: idempotencyKeyOf(job.task.id, way.route),
       upstream,
@@ -112,6 +115,13 @@ export class MediaWorker implements Worker {
       note: (progress) => job.note(way, progress),
     };
   }
+}
+
+/** The configuration was loaded anew while the work was under way. Another route may still be there. */
+function gone(): Failure {
+  return new Failure('service_error', 'The provider is no longer configured', {
+    code: 'upstream_not_found',
+  });
 }
 
 function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {

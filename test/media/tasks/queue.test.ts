@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startDaemon } from '../../daemon.ts';
+import { Client } from './client.ts';
+import { gate } from './gate.ts';
+import { mediaConfig, mediaDaemon, startProviders } from './media-daemon.ts';
+
+const POST = 'POST /images/generations';
+
+const media = mediaDaemon({ concurrency: 1 });
+
+it('does the one task of an account next, whatever another has queued', async () => {
+  const { first, client } = media();
+  const [ann, bob] = await Promise.all([client(), client()]);
+  const begun = gate();
+  first.next(POST, { wait: begun.passed });
+  const queued = [await ann.begin({ model: 'any', prompt: 'ann' })];
+  await first.received(POST);
+  for (let count = 1; count < 40; count += 1) {
+    queued.push(await ann.begin({ model: 'any', prompt: 'ann' }));
+  }
+  const one = await bob.begin({ model: 'any', prompt: 'bob' });
+  begun.open();
+  expect(await bob.ended(one)).toMatchObject({ status: 'completed' });
+  await ann.ended(queued.at(-1)!);
+  const prompts = first.to(POST).map(({ json }) => json.prompt);
+  expect(prompts.indexOf('bob')).toBe(1);
+  expect(prompts).toHaveLength(41);
+});
+
+it('lets the providers have their places apart from each other', async () => {
+  const { first, far, client } = media();
+  far.jobs({ looks: 0, retryAfter: 0 });
+  const ann = await client();
+  const held = gate();
+  first.always(POST, { wait: held.passed });
+  const ids = [await ann.begin({ model: 'any' }), await ann.begin({ model: 'any' })];
+  expect(await ann.make({ model: 'far-native' })).toMatchObject({ status: 'completed' });
+  expect(first.to(POST)).toHaveLength(1);
+  expect((await ann.look(ids[1]!)).status).toBe('pending');
+  held.open();
+  for (const id of ids) expect(await ann.ended(id)).toMatchObject({ status: 'completed' });
+});
+
+it('gives a route that is tried next its own place', async () => {
+  const { first, second, client } = media();
+  const ann = await client();
+  const held = gate();
+  first.next(POST, { status: 500, body: 'no' });
+  second.next(POST, { wait: held.passed });
+  const moved = await ann.begin({ model: 'either' });
+  await second.received(POST);
+  // The first provider's only place is free again.
+  expect(await ann.make({ model: 'any' })).toMatchObject({ status: 'completed' });
+  held.open();
+  expect(await ann.ended(moved)).toMatchObject({ status: 'completed' });
+});
+
+it('goes by what is configured anew: places, routes and models', async () => {
+  const providers = await startProviders();
+  onTestFinished(() => providers.close());
+  const { first } = providers;
+  const config = mediaConfig(providers, { concurrency: 2 }) as { models: Record<string, object> };
+  const daemon = await startDaemon({ config });
+  const ann = await Client.of(daemon);
+  const reload = async (changed: object, times: number) => {
+    writeFileSync(join(daemon.data, 'oriel.yaml'), JSON.stringify(changed));
+    daemon.child.kill('SIGHUP');
+    const said = () =>
+      daemon.log.filter(({ msg }) => msg === 'the configuration was read again').length;
+    await expect.poll(said, { timeout: 20_000 }).toBe(times);
+  };
+
+  const gates = Array.from({ length: 6 }, gate);
+  first.next(POST, ...gates.map(({ passed }) => ({ wait: passed })));
+  const ids: string[] = [];
+  for (let count = 0; count < 6; count += 1) ids.push(await ann.begin({ model: 'any' }));
+  await first.received(POST, 1);
+  expect(first.to(POST)).toHaveLength(2);
+
+  await reload({ ...config, ...(mediaConfig(providers, { concurrency: 3 }) as object) }, 1);
+  await first.received(POST, 2);
+  expect(first.to(POST)).toHaveLength(3);
+
+  // Fewer places: who has one keeps it, and nobody gets the next.
+  await reload(mediaConfig(providers, { concurrency: 1 }), 2);
+  gates[0]!.open();
+  expect(await ann.ended(ids[0]!)).toMatchObject({ status: 'completed' });
+  expect(first.to(POST)).toHaveLength(3);
+
+  // A model, and its provider, that are offered no longer.
+  const { any: _, ...models } = config.models;
+  const { first: __, ...others } = (mediaConfig(providers) as { providers: Record<string, object> })
+    .providers;
+  for (const model of ['native', 'film', 'speech', 'judge']) delete models[model];
+  models['either'] = {
+    type: 'image',
+    routes: [{ provider: 'second', model: 'upstream-image' }],
+    price: { perImage: 4 },
+  };
+  await reload({ ...config, providers: others, models }, 3);
+  for (const { open } of gates) open();
+  const ends = await Promise.all(ids.map((id) => ann.ended(id)));
+  expect(ends.map(({ status }) => status)).toEqual([
+    ...['completed', 'completed', 'completed'],
+    ...['failed', 'failed', 'failed'],
+  ]);
+  for (const { error } of ends.slice(3)) {
+    expect(error).toMatchObject({ type: 'service_error', code: 'model_not_found' });
+  }
+  expect(first.to(POST)).toHaveLength(3);
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 12 });
+  expect(await ann.make({ model: 'either' })).toMatchObject({ status: 'completed' });
+  expect(daemon.log.filter(({ msg }) => msg.includes('defect'))).toEqual([]);
+});

@@ -1,0 +1,218 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { png } from '../media-files.ts';
+import { WebhookReceiver } from '../webhook-receiver.ts';
+import { GENERATIONS } from './client.ts';
+import { gate } from './gate.ts';
+import { succession } from './restart.ts';
+
+const POST = 'POST /images/generations';
+const LONG = { server: { grace: '60s' } };
+const NONE = { server: { grace: '0s' } };
+const NEVER = { wait: new Promise(() => {}) };
+const DONE = { status: 'completed', error: null };
+
+describe('a daemon that is asked to end', () => {
+  it('finishes what is at work, answers who waits, and keeps what has not begun', async () => {
+    const { first, next } = await succession({ concurrency: 1, ...LONG });
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const sync = ann.post(`${GENERATIONS}/sync`, { model: 'any', prompt: 'at work' });
+    await first.received(POST);
+    const waiting = await ann.begin({ model: 'any', prompt: 'waits' });
+    const ended = daemon.stop();
+    // Whoever waits is told at once, before the work is done.
+    const told = await sync;
+    expect([told.status, told.body.poll_url]).toEqual([202, `/v1/tasks/${told.body.task_id}`]);
+    held.open();
+    expect((await ended).status).toBe(0);
+    expect(first.to(POST).map(({ json }) => json.prompt)).toEqual(['at work']);
+
+    first.always(POST, NEVER);
+    const { ann: again } = await next();
+    expect(await again.look(told.body.task_id)).toMatchObject(DONE);
+    await first.received(POST, 1);
+    expect(await again.look(waiting)).toMatchObject({ status: 'processing' });
+    expect(await again.credits()).toMatchObject({ reserved: 4, spent: 4 });
+  });
+
+  it('gives back what outlasts its grace, for the next to complete', async () => {
+    const { first, next } = await succession(NONE);
+    const { daemon, ann } = await next();
+    first.next(POST, NEVER);
+    const id = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    expect((await daemon.stop()).status).toBe(0);
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(2);
+    expect(await again.ledger(id)).toEqual([
+      ['reserve', 4],
+      ['charge', 4],
+    ]);
+  });
+
+  it.each([
+    ['video job', 'film', 'POST /videos', 'GET /videos/:id'],
+    ["gateway's task", 'far-film', 'POST /videos/generations', 'GET /tasks/:id'],
+  ])('leaves a %s that is looked at, for the next to look at it', async (_, model, post, look) => {
+    const { first, far, next } = await succession(LONG);
+    const provider = model === 'film' ? first : far;
+    provider.jobs({ looks: 1_000_000, retryAfter: 0 });
+    const { daemon, ann } = await next();
+    const id = await ann.begin({ model, duration: 2 }, '/v1/videos/generations');
+    await provider.received(look, 1);
+    expect((await daemon.stop()).status).toBe(0);
+    for (const job of provider.shop.made.values()) Object.assign(job, { looks: 0 });
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+    expect(provider.to(post)).toHaveLength(1);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 2 });
+  });
+});
+
+describe('a daemon that is killed', () => {
+  it('has its jobs looked at again, not given again', async () => {
+    const { first, far, next } = await succession();
+    for (const provider of [first, far]) provider.jobs({ looks: 1_000_000, retryAfter: 0 });
+    const { daemon, ann } = await next();
+    const image = await ann.begin({ model: 'far-native', n: 2 });
+    const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
+    await Promise.all([far.received('GET /tasks/:id', 1), first.received('GET /videos/:id', 1)]);
+    await daemon.stop('SIGKILL');
+    for (const { shop } of [first, far]) {
+      for (const job of shop.made.values()) Object.assign(job, { looks: 0 });
+    }
+    const { ann: again } = await next();
+    expect(await again.ended(image)).toMatchObject(DONE);
+    expect(await again.ended(film)).toMatchObject(DONE);
+    expect([far.to(POST).length, first.to('POST /videos').length]).toEqual([1, 1]);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 10 });
+  });
+
+  it('again and again gives a task up after five times', async () => {
+    const { first, next } = await succession();
+    first.always(POST, NEVER);
+    let id = '';
+    for (let life = 0; life < 5; life += 1) {
+      const { daemon, ann } = await next();
+      if (life === 0) id = await ann.begin({ model: 'any' });
+      await first.received(POST, life);
+      await daemon.stop('SIGKILL');
+    }
+    const { ann } = await next();
+    expect(await ann.ended(id)).toMatchObject({
+      status: 'failed',
+      error: { type: 'service_error', code: 'task_abandoned' },
+    });
+    expect(first.to(POST)).toHaveLength(5);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+
+  it('has tasks ended whose deadline passed, or whose model is gone', async () => {
+    const { first, next } = await succession({ concurrency: 1, limits: { taskDeadline: '10m' } });
+    first.always(POST, NEVER);
+    const { daemon, ann } = await next();
+    const ids = [await ann.begin({ model: 'any' }), await ann.begin({ model: 'native' })];
+    await first.received(POST);
+    await daemon.stop('SIGKILL');
+    const models = {
+      either: { type: 'image', routes: [{ provider: 'second', model: 'x' }], price: {} },
+    };
+    const { daemon: second, ann: later } = await next({ models });
+    for (const id of ids) {
+      const { status, error } = await later.ended(id);
+      expect([status, error?.code]).toEqual(['failed', 'model_not_found']);
+    }
+    await second.stop('SIGKILL');
+    const { daemon: third, ann: again } = await next();
+    const late = await again.begin({ model: 'any' });
+    await third.stop('SIGKILL');
+    const { ann: last } = await next({}, 11 * 60_000);
+    expect(await last.ended(late)).toMatchObject({ status: 'expired', error: { type: 'timeout' } });
+    expect(await last.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+});
+
+it('a clock that is set back changes no end, and gives no task for ever', async () => {
+  const YEAR = 365 * 86_400_000;
+  const { first, next } = await succession({ ...NONE, limits: { taskDeadline: '3s' } });
+  const { daemon, ann } = await next();
+  const done = await ann.make({ model: 'any' });
+  first.always(POST, NEVER);
+  const open = await ann.begin({ model: 'any' });
+  await first.received(POST, 1);
+  await daemon.stop('SIGKILL');
+  const { ann: past } = await next({}, -YEAR);
+  expect(await past.look(done.task_id)).toMatchObject({
+    ...DONE,
+    result: { created: done.result.created },
+  });
+  // Its deadline is a year away by the clock, and is over in seconds.
+  expect(await past.ended(open)).toMatchObject({ status: 'expired' });
+  first.reset();
+  const made = await past.make({ model: 'any' });
+  expect(made).toMatchObject(DONE);
+  const { body } = await past.ask('/v1/tasks');
+  const listed = body.data.map(({ task_id }: { task_id: string }) => task_id);
+  expect(listed).toEqual([made.task_id, open, done.task_id]);
+  expect(await past.credits()).toMatchObject({ reserved: 0, spent: 8 });
+});
+
+it('tasks, their files and uploads are gone after their retention, and nothing else is', async () => {
+  const { first, next } = await succession({ ...NONE, limits: { retention: '1h' } });
+  const { daemon, ann } = await next();
+  const input = `data:image/png;base64,${png(4, 4).toString('base64')}`;
+  const old = await ann.make({ model: 'any', input_images: [input] });
+  const upload = (await ann.form('/v1/images/upload', [['file', png(4, 4)]])).body.url as string;
+  first.always('POST /images/edits', NEVER);
+  const open = await ann.begin({ model: 'any', input_images: [input] });
+  await first.received('POST /images/edits', 1);
+  await daemon.stop();
+  const folder = join(daemon.data, 'assets');
+  const files = () =>
+    readdirSync(folder, { recursive: true }).filter((name) => /\.png$/.test(String(name)));
+  expect(files()).toHaveLength(4);
+
+  // The deadline of what is open is over, too: it ends now, and stays for its own hour.
+  const { daemon: late, ann: later } = await next({}, 2 * 3_600_000);
+  const at = (url: string) => new URL(new URL(url).pathname, late.url);
+  await expect.poll(() => files().length, { timeout: 20_000 }).toBe(1);
+  const { status, body } = await later.ask(`/v1/tasks/${old.task_id}`);
+  expect([status, body.error.code]).toEqual([404, 'task_not_found']);
+  expect((await later.ask(`/v1/tasks/${old.task_id}/callbacks`)).status).toBe(404);
+  for (const url of [old.result.data[0].url, upload]) {
+    expect((await fetch(at(url))).status).toBe(404);
+    const refused = await later.post(GENERATIONS, {
+      model: 'any',
+      prompt: 'a',
+      input_images: [at(url).href],
+    });
+    expect([refused.status, refused.body.error.code]).toEqual([400, 'asset_not_found']);
+  }
+  expect(await later.ended(open)).toMatchObject({ status: 'expired' });
+  // What it cost stays in the books.
+  expect(await later.credits()).toMatchObject({ reserved: 0, spent: 4 });
+});
+
+it('callbacks that nobody took are brought by the next daemon', async () => {
+  const { next } = await succession();
+  const receiver = await WebhookReceiver.open(() => 'hangs up');
+  onTestFinished(() => receiver.close());
+  const { daemon, ann } = await next();
+  const task = await ann.make({ model: 'any', callback_url: receiver.url });
+  const { headers } = await receiver.nth(1);
+  await daemon.stop('SIGKILL');
+  receiver.reply = () => ({ status: 204 });
+  const { ann: again } = await next();
+  const brought = await receiver.nth(2);
+  expect(brought.headers['webhook-id']).toBe(headers['webhook-id']);
+  const { secret } = (await again.ask('/v1/account/callback-secret')).body;
+  const payload = WebhookReceiver.verified(secret, brought);
+  expect(payload).toMatchObject({ type: 'task.completed', data: { task_id: task.task_id } });
+  await expect
+    .poll(async () => (await again.ask(`/v1/tasks/${task.task_id}/callbacks`)).body.data[0].status)
+    .toBe('delivered');
+});
