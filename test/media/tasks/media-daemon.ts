@@ -96,12 +96,16 @@ export interface MediaDaemon extends Providers {
 }
 
 /** A daemon and the mocks that its models lead to, for all tests of a file. */
-export function mediaDaemon(changes: MediaChanges = {}): () => MediaDaemon {
+export function mediaDaemon(
+  changes: MediaChanges = {},
+  env: Readonly<Record<string, string>> = {},
+): () => MediaDaemon {
   let providers: Awaited<ReturnType<typeof startProviders>> | undefined;
   beforeAll(async () => {
     providers = await startProviders();
   });
   const daemon = sharedDaemon({
+    env,
     // Read when the daemon starts: by then the mocks have their ports.
     get config() {
       return mediaConfig(providers!, changes);

@@ -1,0 +1,101 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { WebhookReceiver } from '../webhook-receiver.ts';
+import { mediaDaemon } from './media-daemon.ts';
+
+const media = mediaDaemon();
+const POST = 'POST /images/generations';
+
+async function receive(reply?: WebhookReceiver['reply']): Promise<WebhookReceiver> {
+  const receiver = await WebhookReceiver.open(reply);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+it('bears the record of the task, signed with the secret of its account', async () => {
+  const { first, client } = media();
+  const [ann, bob] = await Promise.all([client(), client()]);
+  const secretOf = async (one: typeof ann) =>
+    (await one.ask('/v1/account/callback-secret')).body.secret as string;
+  const [hers, his] = [await secretOf(ann), await secretOf(bob)];
+  expect(hers).toMatch(/^whsec_/);
+  expect(hers).not.toBe(his);
+
+  const receiver = await receive();
+  const done = await ann.make({ model: 'native', n: 2, callback_url: receiver.url });
+  first.always(POST, { status: 400, body: { error: { message: 'no' } } });
+  const failed = await ann.make({ model: 'native', callback_url: receiver.url });
+  const callbacks = [await receiver.nth(1), await receiver.nth(2)];
+  for (const [index, [type, task]] of [
+    ['task.completed', done] as const,
+    ['task.failed', failed] as const,
+  ].entries()) {
+    const callback = callbacks[index]!;
+    expect(callback).toMatchObject({
+      method: 'POST',
+      path: '/hook',
+      headers: { 'content-type': expect.stringContaining('application/json') },
+    });
+    const payload = WebhookReceiver.verified(hers, callback);
+    expect(payload).toEqual({ type, timestamp: expect.any(String), data: task });
+    expect(() => WebhookReceiver.verified(his, callback)).toThrow();
+  }
+  expect(callbacks[0]!.headers['webhook-id']).not.toBe(callbacks[1]!.headers['webhook-id']);
+});
+
+it('is listed with its tries', async () => {
+  const ann = await media().client();
+  const receiver = await receive();
+  const { task_id } = await ann.make({ model: 'any', callback_url: receiver.url });
+  const { headers } = await receiver.nth(1);
+  const listed = async () => (await ann.ask(`/v1/tasks/${task_id}/callbacks`)).body.data;
+  await expect.poll(async () => (await listed())[0].status).toBe('delivered');
+  expect(await listed()).toEqual([
+    {
+      id: headers['webhook-id'],
+      url: receiver.url,
+      status: 'delivered',
+      attempts: [
+        {
+          at: expect.any(Number),
+          status: 204,
+          error: null,
+          milliseconds: expect.any(Number),
+        },
+      ],
+      next_attempt_at: null,
+    },
+  ]);
+});
+
+it('is tried later where it was not taken, and never again after 410', async () => {
+  const ann = await media().client();
+  const busy = await receive(() => ({ status: 500 }));
+  const gone = await receive(() => ({ status: 410 }));
+  const tasks = [
+    await ann.make({ model: 'any', callback_url: busy.url }),
+    await ann.make({ model: 'any', callback_url: gone.url }),
+  ];
+  const [later, never] = tasks.map(({ task_id }) => async () => {
+    const { data } = (await ann.ask(`/v1/tasks/${task_id}/callbacks`)).body;
+    return data[0];
+  });
+  await expect.poll(async () => (await later!()).attempts.length).toBeGreaterThan(0);
+  expect(await later!()).toMatchObject({
+    status: 'pending',
+    attempts: [{ status: 500 }],
+    next_attempt_at: expect.any(Number),
+  });
+  await expect.poll(async () => (await never!()).status).toBe('failed');
+  expect(await never!()).toMatchObject({ attempts: [{ status: 410 }], next_attempt_at: null });
+});
+
+it('is nothing where nobody asked for it, and nothing before the end', async () => {
+  const { first, client } = media();
+  const ann = await client();
+  const quiet = await ann.make({ model: 'any' });
+  first.next(POST, { wait: new Promise(() => {}) });
+  const open = await ann.begin({ model: 'any', callback_url: 'https://example.com/' });
+  for (const id of [quiet.task_id, open]) {
+    expect((await ann.ask(`/v1/tasks/${id}/callbacks`)).body.data).toEqual([]);
+  }
+});

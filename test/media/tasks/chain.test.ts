@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
+import { quadrants } from '../../fixtures/images.ts';
+import { decode } from '../../pixels.ts';
+import { Client, EDITS, GENERATIONS } from './client.ts';
+
+/** The one that makes things itself, and the one that asks it. */
+const inner = sharedDaemon();
+const price = {
+  image: { perImage: 4 },
+  video: { perVideo: 3 },
+  audio: { perRequest: 2 },
+  moderation: { perRequest: 1 },
+};
+const modelTo = (type: keyof typeof price, model: string, more: object = {}) => ({
+  type,
+  routes: [{ provider: 'inner', model }],
+  price: price[type],
+  ...more,
+});
+const outer = sharedDaemon({
+  // Read when it starts: by then the other one has its port.
+  get config() {
+    return {
+      routing: { retries: 0, cooldown: { after: 0 } },
+      providers: { inner: { kind: 'oriel', baseUrl: `${inner().url}/v1`, apiKey: OWNER_KEY } },
+      models: {
+        native: modelTo('image', 'sandbox-image', { rules: 'native-size' }),
+        any: modelTo('image', 'sandbox-image-any'),
+        film: modelTo('video', 'sandbox-video'),
+        sound: modelTo('audio', 'sandbox-audio'),
+        judge: modelTo('moderation', 'sandbox-moderation'),
+        stranger: modelTo('image', 'nobody-knows'),
+      },
+    };
+  },
+});
+const client = () => Client.of(outer());
+
+async function bytesAt(url: string): Promise<Buffer> {
+  expect(new URL(url).origin).toBe(outer().url);
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+describe('one Oriel behind another', () => {
+  it('makes images of the size that was asked for', async () => {
+    const ann = await client();
+    const body = { model: 'native', size: '16:9', resolution: '2K', n: 2, seed: 7 };
+    const task = await ann.make(body);
+    expect(task).toMatchObject({ status: 'completed', error: null });
+    expect(task.result.data).toHaveLength(2);
+    const picture = await decode(await bytesAt(task.result.data[0].url));
+    expect(picture).toMatchObject({ width: 2048, height: 1152 });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
+    const owner = new Client(inner(), OWNER_KEY);
+    expect((await owner.ask('/v1/tasks')).body.data).toHaveLength(1);
+  });
+
+  it('edits images where a mask says', async () => {
+    const ann = await client();
+    const size = { width: 64, height: 48 };
+    const { status, body } = await ann.form(EDITS, [
+      ['model', 'any'],
+      ['prompt', 'a hat'],
+      ['image', await quadrants(size).png().toBuffer()],
+      ['mask', await quadrants(size).ensureAlpha(0).png().toBuffer()],
+      ['response_format', 'b64_json'],
+    ]);
+    expect(status).toBe(200);
+    expect(await decode(Buffer.from(body.data[0].b64_json, 'base64'))).toMatchObject(size);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
+  });
+
+  it('makes films and sounds, with what they are to look like', async () => {
+    const ann = await client();
+    const still = await quadrants({ width: 32, height: 32 }).png().toBuffer();
+    const [film, sound] = await Promise.all([
+      ann.make(
+        {
+          model: 'film',
+          duration: 1,
+          size: '128x72',
+          input_images: [`data:image/png;base64,${still.toString('base64')}`],
+        },
+        '/v1/videos/generations',
+      ),
+      ann.make({ model: 'sound', duration: 1 }, '/v1/audio/generations'),
+    ]);
+    expect([film.error, sound.error]).toEqual([null, null]);
+    expect(await decode(await bytesAt(film.result.video_url))).toMatchObject({ width: 128 });
+    expect((await bytesAt(sound.result.audio_url)).toString('latin1', 0, 4)).toBe('RIFF');
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 5 });
+  });
+
+  it('judges', async () => {
+    const ann = await client();
+    const { status, body } = await ann.post('/v1/moderations', { input: ['a house', 'a tree'] });
+    expect([status, body.results.length]).toEqual([200, 2]);
+    // On disk some milliseconds after the answer.
+    await expect.poll(() => ann.credits()).toMatchObject({ reserved: 0, spent: 1 });
+  });
+
+  it.each([
+    ['service_error', 'service_error'],
+    ['content_policy', 'content_policy'],
+    ['invalid_request', 'invalid_request'],
+    ['timeout', 'timeout'],
+    ['rate_limit', 'rate_limit'],
+    ['billable_error', 'billable_error'],
+    // Whom the gateway owes, and who it is there, is nothing that its own clients did.
+    ['insufficient_quota', 'service_error'],
+    ['auth_error', 'service_error'],
+  ])('tells a failure of type %s as one of %s', async (fails, type) => {
+    const ann = await client();
+    const task = await ann.make({ model: 'any', prompt: `a tree sandbox:fail=${fails}` });
+    expect(task).toMatchObject({ status: 'failed', result: null, error: { type } });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+
+  it('gives what it got where that was not all, and nothing where it was nothing', async () => {
+    const ann = await client();
+    const part = await ann.make({ model: 'native', n: 3, prompt: 'a tree sandbox:partial=2' });
+    expect(part.result.data).toHaveLength(2);
+    const none = await ann.make({ model: 'native', prompt: 'a tree sandbox:garbage' });
+    expect(none).toMatchObject({ status: 'failed', error: { type: 'billable_error' } });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
+  });
+
+  it('does not know every model', async () => {
+    const ann = await client();
+    const answer = await ann.post(`${GENERATIONS}/sync`, { model: 'stranger', prompt: 'a' });
+    expect(answer.status).toBe(502);
+    expect(answer.body.error).toMatchObject({ type: 'service_error', code: 'upstream_not_found' });
+  });
+});

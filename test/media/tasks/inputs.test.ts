@@ -1,0 +1,304 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { painted, quadrants, randomNumbers } from '../../fixtures/images.ts';
+import { png, pngBomb } from '../media-files.ts';
+import { EDITS, GENERATIONS } from './client.ts';
+import { mediaDaemon } from './media-daemon.ts';
+
+const POST = 'POST /images/edits';
+const UPLOAD = '/v1/images/upload';
+const SIZE = { width: 6, height: 4 };
+const dataUrl = (bytes: Buffer, type = 'image/png') =>
+  `data:${type};base64,${bytes.toString('base64')}`;
+
+/** A server of files and of redirects, which is at a private address as all in a test are. */
+const answers = new Map<string, { status?: number; location?: string; body?: Buffer }>();
+const server = createServer(({ url }, response) => {
+  const { status, location, body } = answers.get(url!) ?? { status: 404 };
+  response.writeHead(status ?? (location ? 302 : 200), location ? { location } : {}).end(body);
+});
+const at = (path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+const port = () => (server.address() as AddressInfo).port;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  answers.set('/a.png', { body: png(5, 5, 1) });
+  answers.set('/page', { body: Buffer.from('<html>') });
+  answers.set('/bomb', { body: pngBomb() });
+  answers.set('/moved', { location: '/a.png' });
+  answers.set('/round', { location: '/round' });
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('reference images', () => {
+  const media = mediaDaemon();
+
+  it('reach the provider wherever they come from, in their order', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    const { url } = (await ann.form(UPLOAD, [['file', png(3, 3, 9)]])).body;
+    const jpeg = await quadrants(SIZE).jpeg().toBuffer();
+    const task = await ann.make({
+      model: 'native',
+      input_images: [dataUrl(jpeg, 'text/plain'), at('/moved'), url],
+    });
+    expect(task.status).toBe('completed');
+    const images = first.only().parts.filter(({ filename }) => filename !== null);
+    expect(images.map(({ name, filename, type }) => [name, filename, type])).toEqual([
+      ['image[]', 'input-1.jpg', 'image/jpeg'],
+      ['image[]', 'input-2.png', 'image/png'],
+      ['image[]', 'input-3.png', 'image/png'],
+    ]);
+    expect(images.map(({ bytes }) => bytes)).toEqual([jpeg, png(5, 5, 1), png(3, 3, 9)]);
+  });
+
+  it('reach another gateway as data', async () => {
+    const { far, client } = media();
+    far.jobs({ looks: 0, retryAfter: 0 });
+    const ann = await client();
+    const body = { model: 'far-film', input_images: [at('/a.png')] };
+    expect((await ann.make(body, '/v1/videos/generations')).status).toBe('completed');
+    const [asked] = far.to('POST /videos/generations');
+    expect(asked!.json.input_images).toEqual([dataUrl(png(5, 5, 1))]);
+  });
+
+  it.each([
+    ['a page', '/page', 'unsupported_image'],
+    ['a bomb', '/bomb', 'image_too_large'],
+    ['nothing', '/none', null],
+    ['redirects without end', '/round', null],
+  ])('that are %s end the task, and cost nothing', async (_, path, code) => {
+    const { first, client } = media();
+    const ann = await client();
+    const task = await ann.make({ model: 'native', input_images: [at('/a.png'), at(path)] });
+    expect(task).toMatchObject({ status: 'failed', error: { type: 'invalid_request' } });
+    expect(task.error!.message).toContain('input_images[1]');
+    if (code !== null) expect(task.error!.code).toBe(code);
+    expect(first.requests).toHaveLength(0);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
+  });
+
+  it.each([
+    ['no address', 'a.png'],
+    ['an address of another kind', 'file:///etc/passwd'],
+    ['a name and password', 'http://me:secret@example.com/a.png'],
+    ['data that is no image', dataUrl(Buffer.from('<html>'))],
+    ['data that is half an image', dataUrl(png(500, 500).subarray(0, -30))],
+    ['data that is a bomb', dataUrl(pngBomb())],
+    ['data that is no Base64', 'data:image/png;base64,!!!!'],
+    ['data that is not encoded', 'data:image/png,abc'],
+  ])('that are %s are refused', async (_, url) => {
+    const ann = await media().client();
+    const body = { model: 'any', prompt: 'a', input_images: [dataUrl(png(2, 2)), url] };
+    const { status, body: told } = await ann.post(GENERATIONS, body);
+    expect([400, 413]).toContain(status);
+    expect(told.error).toMatchObject({ type: 'invalid_request', param: 'input_images[1]' });
+    expect(told.error.message).not.toContain('secret');
+    expect((await ann.ask('/v1/tasks')).body.data).toEqual([]);
+  });
+
+  it('that were never uploaded, or are no images, are refused', async () => {
+    const { daemon, client } = media();
+    const ann = await client();
+    const sound = await ann.make({ model: 'speech', format: 'wav' }, '/v1/audio/generations');
+    for (const [url, code] of [
+      [`${daemon.url}/assets/${'a'.repeat(43)}.png`, 'asset_not_found'],
+      [`${daemon.url}/assets/../../../etc/passwd`, 'asset_not_found'],
+      [sound.result.audio_url, 'unsupported_format'],
+    ]) {
+      const { status, body } = await ann.post(GENERATIONS, {
+        model: 'any',
+        prompt: 'a',
+        input_images: [url],
+      });
+      expect([status, body.error.code, body.error.param]).toEqual([400, code, 'input_images[0]']);
+    }
+  });
+});
+
+describe('where private addresses are not allowed', () => {
+  const names = new URL('names.mjs', import.meta.url).href;
+  const media = mediaDaemon({ network: {} }, { NODE_OPTIONS: `--import=${names}` });
+
+  it.each([
+    'http://127.0.0.1/a',
+    'http://localhost/a',
+    'http://a.localhost/a',
+    'http://10.1.2.3/a',
+    'http://169.254.169.254/latest/meta-data',
+    'http://[::1]/a',
+    'http://[::ffff:127.0.0.1]/a',
+    'http://[fd00::1]/a',
+    'http://0x7f.1/a',
+    'http://2130706433/a',
+    'http://0.0.0.0/a',
+  ])('%s is refused before a task is made', async (url) => {
+    const ann = await media().client();
+    for (const [field, value, param] of [
+      ['input_images', [url], 'input_images[0]'],
+      ['callback_url', url, 'callback_url'],
+    ] as const) {
+      const { status, body } = await ann.post(GENERATIONS, {
+        model: 'any',
+        prompt: 'a',
+        [field]: value,
+      });
+      expect([status, body.error.code, body.error.param]).toEqual([400, 'private_address', param]);
+    }
+    expect((await ann.ask('/v1/tasks')).body.data).toEqual([]);
+  });
+
+  it.each(['inside.example.com', 'mapped.example.com'])(
+    'a name that leads to one, %s, ends the task',
+    async (name) => {
+      const { first, client } = media();
+      const ann = await client();
+      const url = `http://${name}:${port()}/a.png`;
+      const task = await ann.make({ model: 'any', input_images: [url] });
+      expect(task).toMatchObject({
+        status: 'failed',
+        error: { type: 'invalid_request', code: 'private_address' },
+      });
+      expect(task.error!.message).not.toContain('127.0.0.1');
+      expect(first.requests).toHaveLength(0);
+      expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+    },
+  );
+
+  it('a callback to a name that leads to one is not made', async () => {
+    const ann = await media().client();
+    const url = `http://inside.example.com:${port()}/hook`;
+    const { task_id } = await ann.make({ model: 'any', callback_url: url });
+    const listed = async () => (await ann.ask(`/v1/tasks/${task_id}/callbacks`)).body.data[0];
+    await expect.poll(async () => (await listed()).attempts.length).toBeGreaterThan(0);
+    expect((await listed()).attempts[0]).toMatchObject({ status: null });
+    expect((await listed()).attempts[0].error).toContain('private address');
+  });
+
+  it('results that the provider sends us there for are not fetched', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    first.next('POST /images/generations', { body: { data: [{ url: at('/a.png') }] } });
+    const task = await ann.make({ model: 'any' });
+    expect(task).toMatchObject({ status: 'failed', error: { type: 'billable_error' } });
+    first.next('POST /images/generations', { body: { data: [{ url: `${first.url}/x` }] } });
+    first.always('GET /x', { status: 302, headers: { location: at('/a.png') }, body: '' });
+    const moved = await ann.make({ model: 'any' });
+    expect(moved).toMatchObject({ status: 'failed', error: { type: 'billable_error' } });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+});
+
+describe('uploads', () => {
+  const media = mediaDaemon({ limits: { paid: { rpm: 1_000_000, uploads: '1MB' } } });
+
+  it.each(['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'] as const)(
+    'of %s are kept as they are',
+    async (format) => {
+      const ann = await media().client();
+      const bytes = await quadrants(SIZE).toFormat(format).toBuffer();
+      const { status, body } = await ann.form(UPLOAD, [['file', bytes]]);
+      expect([status, Object.keys(body)]).toEqual([200, ['url']]);
+      const kept = await fetch(body.url);
+      expect(kept.headers.get('content-type')).toBe(`image/${format}`);
+      expect(Buffer.from(await kept.arrayBuffer())).toEqual(bytes);
+      expect(await ann.credits()).toMatchObject({ spent: 0 });
+    },
+  );
+
+  it.each([
+    ['text', Buffer.from('hello')],
+    ['nothing', Buffer.alloc(0)],
+    ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
+    ['PDF', Buffer.from('%PDF-1.4\n')],
+    ['half a PNG', png(300, 300).subarray(0, -30)],
+    ['a bomb', pngBomb()],
+  ])('of %s are refused', async (_, bytes) => {
+    const ann = await media().client();
+    const { status, body } = await ann.form(UPLOAD, [['file', bytes]]);
+    expect([400, 413]).toContain(status);
+    expect(body.error).toMatchObject({ type: 'invalid_request', param: 'file' });
+  });
+
+  it('beyond the room of an account are refused', async () => {
+    const { client } = media();
+    const [ann, bob] = await Promise.all([client(), client()]);
+    const random = randomNumbers(1);
+    const noise = painted({ width: 500, height: 400 }, () => [
+      random(256),
+      random(256),
+      random(256),
+    ]);
+    const bytes = await noise.png({ compressionLevel: 0 }).toBuffer();
+    expect((await ann.form(UPLOAD, [['file', bytes]])).status).toBe(200);
+    const { status, body } = await ann.form(UPLOAD, [['file', bytes]]);
+    expect([status, body.error.code]).toEqual([402, 'storage_full']);
+    expect((await ann.form(UPLOAD, [['file', png(2, 2)]])).status).toBe(200);
+    expect((await bob.form(UPLOAD, [['file', bytes]])).status).toBe(200);
+  });
+});
+
+describe('an edit', () => {
+  const media = mediaDaemon();
+
+  it('hands its images and its mask over, and waits', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    const mask = await quadrants(SIZE).ensureAlpha(0).png().toBuffer();
+    const image = await quadrants(SIZE).png().toBuffer();
+    const { status, body } = await ann.form(EDITS, [
+      ['model', 'native'],
+      ['prompt', 'a hat'],
+      ['n', '2'],
+      ['size', '1:1'],
+      ['image', image],
+      ['image', png(3, 3)],
+      ['mask', mask],
+    ]);
+    expect(status).toBe(200);
+    expect(body.data).toHaveLength(2);
+    const { parts } = first.only();
+    const values = parts.flatMap(({ name, value }) => (value === null ? [] : [[name, value]]));
+    expect(Object.fromEntries(values)).toMatchObject({ n: '2', size: '1024x1024' });
+    expect(parts.find(({ name }) => name === 'mask')!.bytes).toEqual(mask);
+    expect(first.to(POST)).toHaveLength(1);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
+  });
+
+  it.each([
+    ['without an image', [], 'image'],
+    ['of what is no image', [['image', Buffer.from('x')]], 'image'],
+    [
+      'with a mask of another size',
+      [
+        ['image', png(8, 8)],
+        ['mask', 'alpha'],
+      ],
+      'mask',
+    ],
+    [
+      'with a mask without alpha',
+      [
+        ['image', png(8, 8)],
+        ['mask', png(8, 8)],
+      ],
+      'mask',
+    ],
+  ] as const)('%s is refused, and costs nothing', async (_, files, param) => {
+    const ann = await media().client();
+    const alpha = await quadrants(SIZE).ensureAlpha(0).png().toBuffer();
+    const { status, body } = await ann.form(EDITS, [
+      ['model', 'native'],
+      ['prompt', 'a'],
+      ...files.map(([name, file]) => [name, file === 'alpha' ? alpha : file] as const),
+    ]);
+    expect([status, body.error.param]).toEqual([400, param]);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, available: 1000 });
+  });
+});

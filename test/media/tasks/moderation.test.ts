@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest';
+import { mediaDaemon, PROVIDER_KEYS } from './media-daemon.ts';
+
+const PATH = '/v1/moderations';
+const POST = 'POST /moderations';
+
+const media = mediaDaemon({ routing: { retries: 1, cooldown: { after: 0 } } });
+
+it('passes judgements on, one for each text, and is charged by the request', async () => {
+  const { first, client } = media();
+  const ann = await client();
+  const { status, body } = await ann.post(PATH, { model: 'judge', input: ['fine', 'flag'] });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ id: expect.any(String), model: expect.any(String) });
+  expect(body.results.map(({ flagged }: { flagged: boolean }) => flagged)).toEqual([false, true]);
+  expect(body.results[1]).toMatchObject({
+    categories: { violence: true, illicit: false },
+    category_scores: { violence: 0.9, illicit: 0 },
+  });
+  const asked = first.only();
+  expect(asked.json).toEqual({ model: 'upstream-moderation', input: ['fine', 'flag'] });
+  expect(asked.headers.authorization).toBe(`Bearer ${PROVIDER_KEYS.first}`);
+  // On disk some milliseconds after the answer.
+  await expect.poll(() => ann.credits()).toMatchObject({ reserved: 0, spent: 0.5 });
+});
+
+it('finds the model by itself where none is named', async () => {
+  const { client } = media();
+  const ann = await client();
+  const parts = [
+    { type: 'text', text: 'flag' },
+    { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+  ];
+  const { status, body } = await ann.post(PATH, { input: parts });
+  expect([status, body.results.length]).toEqual([200, 1]);
+});
+
+it('tries again what failed, and charges once', async () => {
+  const { first, client } = media();
+  first.next(POST, { status: 500, body: 'no' });
+  const ann = await client();
+  expect((await ann.post(PATH, { model: 'judge', input: 'fine' })).status).toBe(200);
+  expect(first.to(POST)).toHaveLength(2);
+  // On disk some milliseconds after the answer.
+  await expect.poll(() => ann.credits()).toMatchObject({ reserved: 0, spent: 0.5 });
+});
+
+it.each([
+  ['fails', { status: 500, body: `no ${PROVIDER_KEYS.first}` }, 502, 'service_error'],
+  ['sends a page', { body: '<html>' }, 502, 'service_error'],
+  [
+    'sends too few judgements',
+    { body: { id: 'a', model: 'b', results: [] } },
+    502,
+    'service_error',
+  ],
+  [
+    'refuses the request',
+    { status: 400, body: { error: { type: 'invalid_request_error', message: 'too long' } } },
+    400,
+    'invalid_request',
+  ],
+])('releases what it held where the provider %s', async (_, behaviour, status, type) => {
+  const { first, client } = media();
+  first.always(POST, behaviour);
+  const ann = await client();
+  const answer = await ann.post(PATH, { model: 'judge', input: 'fine' });
+  expect(answer.status).toBe(status);
+  expect(answer.body.error).toMatchObject({ type });
+  expect(answer.body.error.message).not.toContain('5ecre7');
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
+});
+
+it('is refused without the credits, and with a body that is none', async () => {
+  const { first, client } = media();
+  const ann = await client({ credits: '0.4' });
+  const { status, body } = await ann.post(PATH, { model: 'judge', input: 'fine' });
+  expect([status, body.error.type]).toEqual([402, 'insufficient_quota']);
+  for (const [input, param] of [
+    [undefined, 'input'],
+    [[], 'input'],
+    [5, 'input'],
+    [['a', 5], 'input[1]'],
+    [[{ type: 'text' }], 'input[0].text'],
+  ] as const) {
+    const { status, body } = await ann.post(PATH, { model: 'judge', input });
+    expect([status, body.error.param]).toEqual([400, param]);
+  }
+  expect(first.requests).toHaveLength(0);
+});
