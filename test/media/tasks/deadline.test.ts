@@ -28,13 +28,15 @@ it('ends a task whose provider does not answer, and lets go of the provider', as
   ]);
 });
 
-it('ends a task that still waits for its place', async () => {
+it('ends tasks that still wait for their places', async () => {
   const { first, client } = media();
   first.always(POST, NEVER);
   const ann = await client();
-  const ids = [await ann.begin({ model: 'native' }), await ann.begin({ model: 'native' })];
+  const ids = await Promise.all(Array.from({ length: 6 }, () => ann.begin({ model: 'native' })));
   for (const id of ids) expect(await ann.ended(id)).toMatchObject(EXPIRED);
-  expect(first.to(POST)).toHaveLength(1);
+  // The next may come to its place in the moment between the ends of two.
+  expect(first.to(POST).length).toBeLessThan(6);
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
   first.reset();
   expect(await ann.make({ model: 'native' })).toMatchObject({ status: 'completed' });
 });
