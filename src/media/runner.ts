@@ -1,6 +1,7 @@
 import { routesOf } from '../config/catalog.ts';
 import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { pause } from '../routing/patience.ts';
 import type { Routing, Way } from '../routing/routing.ts';
 import { isObject } from '../schema/untrusted.ts';
 import type { Completion, Store } from '../store/store.ts';
@@ -195,7 +196,7 @@ export class Runner {
     const seat = this.#lanes.seat(accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const { model, ways } = await this.#placed(open.task, seat);
+      const { model, ways } = await this.#placed(open, seat);
       const claimed = await this.#persist(() => store.claimTask(id));
       if (!claimed) return;
       open.task = claimed;
@@ -266,14 +267,23 @@ export class Runner {
     }
   }
 
-  /** Waits for a place at the provider that is to be asked, which may be another one after the wait. */
-  async #placed(task: Task, seat: Seat): Promise<Plan> {
+  /**
+   * Waits until a route may be asked, and for a place at its provider. While it waits, the routes may
+   * come to rest, and the configuration be loaded anew.
+   */
+  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<Plan> {
+    const { routing } = this.#options;
     for (;;) {
       const plan = this.#planOf(task);
-      const { routing } = this.#options;
-      const { route } = plan.ways.find((way) => routing.isWell(way)) ?? plan.ways[0]!;
-      if (seat.isAt(route.provider)) return plan;
-      await seat.move(route.provider);
+      const [first] = plan.ways;
+      // What a route has begun would be paid for twice at another.
+      const asked = notedFor(first!, task) === null ? plan.ways : [first!];
+      const well = asked.find((way) => routing.restOf(way) === 0);
+      if (well === undefined) {
+        seat.leave();
+        await pause(Math.min(...asked.map((way) => routing.restOf(way))), signal);
+      } else if (seat.isAt(well.route.provider)) return plan;
+      else await seat.move(well.route.provider);
     }
   }
 

@@ -2,7 +2,8 @@ import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
 import type { ImagePool } from '../operations/pool.ts';
-import type { Routing } from '../routing/routing.ts';
+import { pause } from '../routing/patience.ts';
+import { Resting, type Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/assets.ts';
 import type { Completion, Store } from '../store/store.ts';
 import type { Cancelled } from '../upstream/cancellation.ts';
@@ -26,6 +27,11 @@ interface MediaWorkerOptions {
   readonly routing: Routing;
 }
 
+interface Answered {
+  readonly production: Production;
+  readonly workshop: Workshop;
+}
+
 /** Does the work of a task: its inputs are loaded, a provider makes what was asked, and that is kept. */
 export class MediaWorker implements Worker {
   readonly #options: MediaWorkerOptions;
@@ -35,22 +41,10 @@ export class MediaWorker implements Worker {
   }
 
   async perform(job: WorkerJob): Promise<Completion> {
-    const { task, model, ways, seat, signal, deadline } = job;
+    const { task, model, signal } = job;
     const work = task.request as Work;
     const order = await this.#orderOf(work, signal);
-    const { production, workshop } = await this.#options.routing.run({
-      model: task.model,
-      ways,
-      signal,
-      deadline,
-      attempt: async (way: MediaWay) => {
-        await seat.move(way.route.provider);
-        const at = this.#workshopFor(way, job);
-        return { production: await make(order, at), workshop: at };
-      },
-      failureOf: () => null,
-      forget: () => {},
-    });
+    const { production, workshop } = await this.#ask(order, job);
     const { upstream, pool, files } = this.#options;
     const { settings, timeouts } = workshop;
     const { result, assets } = await keepResults(order, production, {
@@ -66,6 +60,33 @@ export class MediaWorker implements Worker {
     const outputs = result.outputs.length;
     const charge = priceOf(work, model).each * outputs;
     return { result, assets, charge, counts: { requests: 1, outputs } };
+  }
+
+  /** Asks the routes. Where all of them rest, that is waited for: the task's deadline ends it. */
+  async #ask(order: Order, job: WorkerJob): Promise<Answered> {
+    const { task, ways, seat, signal, deadline } = job;
+    for (;;) {
+      try {
+        return await this.#options.routing.run({
+          model: task.model,
+          ways,
+          signal,
+          deadline,
+          attempt: async (way: MediaWay) => {
+            await seat.move(way.route.provider);
+            const workshop = this.#workshopFor(way, job);
+            return { production: await make(order, workshop), workshop };
+          },
+          failureOf: () => null,
+          forget: () => {},
+        });
+      } catch (error) {
+        if (!(error instanceof Resting)) throw error;
+        // The place is for somebody who can use it.
+        seat.leave();
+        await pause(error.retryAfter! * 1000, signal);
+      }
+    }
   }
 
   get #limits(): Limits {

@@ -39,6 +39,18 @@ export type Tried = (provider: string, outcome: string) => void;
 /** No number of failures makes a route rest. */
 const NEVER = { after: 0, for: 0 };
 
+/** No route of a model may be tried now. `retryAfter` tells when the first may be. */
+export class Resting extends Failure {
+  /** @param rest milliseconds */
+  constructor(model: string, rest: number) {
+    super('service_error', `all upstreams of the model ${model} are failing`, {
+      code: 'upstreams_resting',
+      status: 503,
+      retryAfter: rest / 1000,
+    });
+  }
+}
+
 /** Tries the routes of models: again where that may help, then the next one, and lets those rest that keep failing. */
 export class Routing {
   readonly #config: () => Config;
@@ -50,12 +62,12 @@ export class Routing {
     this.#tried = tried;
   }
 
-  /** Whether a route may be tried now. */
-  isWell({ name }: Way<Route>): boolean {
-    return this.#health.restOf(name) === 0;
+  /** Milliseconds until a route may be tried; 0 for now. */
+  restOf({ name }: Way<Route>): number {
+    return this.#health.restOf(name);
   }
 
-  /** @throws Failure of the route that failed last, or where all are resting */
+  /** @throws Failure of the route that failed last; Resting where all are */
   async run<Routed extends Route, Outcome>(trial: Trial<Routed, Outcome>): Promise<Outcome> {
     let last: Failure | null = null;
     let rest = Infinity;
@@ -71,11 +83,7 @@ export class Routing {
       if (last === null || !isUntold(outcome)) last = outcome;
     }
     if (last) throw last;
-    throw new Failure('service_error', `all upstreams of the model ${trial.model} are failing`, {
-      code: 'upstreams_resting',
-      status: 503,
-      retryAfter: rest / 1000,
-    });
+    throw new Resting(trial.model, rest);
   }
 
   /** Tries one route, again where that may help. A failure that is returned is worth another route. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { png } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
 import { GENERATIONS } from './client.ts';
+import { gate } from './gate.ts';
 import { mediaDaemon, PROVIDER_KEYS } from './media-daemon.ts';
 
 const media = mediaDaemon({ routing: { retries: 1, cooldown: { after: 0 } } });
@@ -142,6 +143,32 @@ describe('a route that keeps failing', () => {
       expect(first.to(POST)).toHaveLength(expected);
     }
     expect(second.to(POST)).toHaveLength(3);
+  });
+});
+
+describe('where all routes rest', () => {
+  const resting = mediaDaemon({
+    routing: { retries: 0, cooldown: { after: 2, for: '1s' } },
+    concurrency: 4,
+  });
+
+  it('tasks wait for them, and do not fail with those that failed', async () => {
+    const { first, client } = resting();
+    const ann = await client();
+    const fails = failure(500, {});
+    first.next(POST, fails, fails);
+    for (let count = 0; count < 2; count += 1) {
+      expect(await ann.make({ model: 'native' })).toMatchObject({ status: 'failed' });
+    }
+    // One of them tries how it is, which takes longer than the others would be told to wait.
+    const probe = gate();
+    first.next(POST, { wait: probe.passed });
+    const ids = await Promise.all(Array.from({ length: 8 }, () => ann.begin({ model: 'native' })));
+    await first.received(POST, 2);
+    expect(first.to(POST)).toHaveLength(3);
+    probe.open();
+    for (const id of ids) expect(await ann.ended(id)).toMatchObject({ status: 'completed' });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 32 });
   });
 });
 
