@@ -125,12 +125,9 @@ export class MediaWorker implements Worker {
       idempotencyKey: idempotencyKeyOf(job.task.id, way.route),
       upstream,
       pool,
-      // How long a model draws before it says anything is bounded by the task's deadline alone.
-      timeouts: {
-        ...routing.timeouts,
-        firstByte: 0,
-        total: Math.max(1, job.deadline - performance.now()),
-      },
+      // How long a model draws is bounded by the task's deadline alone, which the signal tells: another
+      // timer for the same moment would now and then be the first.
+      timeouts: { ...routing.timeouts, firstByte: 0, total: 0 },
       signal: job.signal,
       noted: job.noted(way),
       note: (progress) => job.note(way, progress),

@@ -4,6 +4,7 @@ import { GENERATIONS } from './client.ts';
 import { mediaDaemon } from './media-daemon.ts';
 
 const media = mediaDaemon({ limits: { taskDeadline: '1s' }, concurrency: 1 });
+const roomy = mediaDaemon({ limits: { taskDeadline: '1s' }, concurrency: 100 });
 const POST = 'POST /images/generations';
 const NEVER = { wait: new Promise(() => {}) };
 
@@ -26,6 +27,16 @@ it('ends a task whose provider does not answer, and lets go of the provider', as
     ['reserve', 4],
     ['release', 4],
   ]);
+});
+
+it('ends every one of many tasks as expired, whichever timer comes first', async () => {
+  const { first, client } = roomy();
+  first.always(POST, NEVER);
+  const ann = await client();
+  const ids: string[] = [];
+  for (let count = 0; count < 24; count += 1) ids.push(await ann.begin({ model: 'native' }));
+  for (const id of ids) expect(await ann.ended(id)).toMatchObject(EXPIRED);
+  expect(first.to(POST).length).toBeGreaterThan(0);
 });
 
 it('ends tasks that still wait for their places', async () => {

@@ -61,7 +61,10 @@ it('goes by what is configured anew: places, routes and models', async () => {
   const providers = await startProviders();
   onTestFinished(() => providers.close());
   const { first } = providers;
-  const config = mediaConfig(providers, { concurrency: 2 }) as { models: Record<string, object> };
+  const config = mediaConfig(providers, { concurrency: 2 }) as Record<
+    'models' | 'providers',
+    Record<string, object>
+  >;
   const daemon = await startDaemon({ config });
   const ann = await Client.of(daemon);
   const reload = async (changed: object, times: number) => {
@@ -91,8 +94,7 @@ it('goes by what is configured anew: places, routes and models', async () => {
 
   // A model, and its provider, that are offered no longer.
   const { any: _, ...models } = config.models;
-  const { first: __, ...others } = (mediaConfig(providers) as { providers: Record<string, object> })
-    .providers;
+  const { first: __, ...others } = config.providers;
   for (const model of ['native', 'film', 'speech', 'judge']) delete models[model];
   models['either'] = {
     type: 'image',
@@ -112,5 +114,18 @@ it('goes by what is configured anew: places, routes and models', async () => {
   expect(first.to(POST)).toHaveLength(3);
   expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 12 });
   expect(await ann.make({ model: 'either' })).toMatchObject({ status: 'completed' });
+
+  // A provider that is gone when a task that is under way comes to it.
+  await reload(config, 4);
+  const failing = gate();
+  first.reset();
+  first.next(POST, { wait: failing.passed, status: 500, body: 'no' });
+  const id = await ann.begin({ model: 'either' });
+  await first.received(POST);
+  const { second: ___, ...left } = config.providers;
+  const { either: ____, ...known } = config.models;
+  await reload({ ...config, providers: left, models: known }, 5);
+  failing.open();
+  expect(await ann.ended(id)).toMatchObject({ status: 'failed', error: { type: 'service_error' } });
   expect(daemon.log.filter(({ msg }) => msg.includes('defect'))).toEqual([]);
 });
