@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
 import type { ImagePool } from '../operations/pool.ts';
 import type { Routing } from '../routing/routing.ts';
@@ -24,6 +25,9 @@ interface MediaWorkerOptions {
   readonly pool: ImagePool;
   readonly routing: Routing;
 }
+
+/** Bytes of all images that a work looks at, as of a form with them: they are in memory at once. */
+const MOST_BYTES = 100 * 1024 * 1024;
 
 /** Does the work of a task: its inputs are loaded, a provider makes what was asked, and that is kept. */
 export class MediaWorker implements Worker {
@@ -83,9 +87,14 @@ export class MediaWorker implements Worker {
       return loadInput(reference, { param, name }, { ...loading, limits, allowPrivate });
     };
     const inputs: InputFile[] = [];
+    let bytes = 0;
     // One after another: each may have 30 MB.
     for (const [index, reference] of (work.type === 'audio' ? [] : work.inputs).entries()) {
-      inputs.push(await load(reference, `input_images[${index}]`, `input-${index + 1}`));
+      const param = `input_images[${index}]`;
+      const input = await load(reference, param, `input-${index + 1}`);
+      bytes += input.bytes.length;
+      if (bytes > MOST_BYTES) throw tooLarge(param);
+      inputs.push(input);
     }
     const mask = work.type === 'image' && work.mask ? await load(work.mask, 'mask', 'mask') : null;
     return { work, inputs, mask };
@@ -112,6 +121,14 @@ export class MediaWorker implements Worker {
       note: (progress) => job.note(way, progress),
     };
   }
+}
+
+function tooLarge(param: string): Failure {
+  return new Failure(
+    'invalid_request',
+    `${param}: expected at most ${MOST_BYTES} bytes of images in all, received more`,
+    { param, code: 'file_too_large', status: 413 },
+  );
 }
 
 function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {
