@@ -16,6 +16,7 @@ import { mediaRoutes } from './media-routes.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
+import { endPipelined } from './pipelining.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
 import { requestLogger } from './request-log.ts';
@@ -64,6 +65,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
   lingerAfterRefusals(server);
+  endPipelined(server);
   observeRequests(server, gateway);
   sendTogether(server);
 

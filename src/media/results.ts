@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
 import type { ImagePool } from '../operations/pool.ts';
 import { pauseBefore } from '../routing/patience.ts';
+import { withoutKey } from '../routing/upstream-failure.ts';
 import type { NewAsset } from '../store/asset.ts';
 import type { AssetFiles } from '../store/assets.ts';
 import type { Cancelled } from '../upstream/cancellation.ts';
@@ -71,7 +72,11 @@ export async function keepResults(
   if (keeping.signal.aborted || defect !== undefined || kept.length === 0) {
     await keeping.files.remove(kept.map(({ asset }) => asset.id));
     if (keeping.signal.aborted) throw keeping.signal.reason;
-    throw defect ?? unusable(work, reasons as Failure[]);
+    if (defect !== undefined) throw defect;
+    const { settings } = keeping;
+    // Why an address led nowhere repeats what the provider wrote there: our key, perhaps.
+    const secret = settings.kind === 'sandbox' ? undefined : settings.apiKey;
+    throw withoutKey(unusable(work, reasons as Failure[]), secret);
   }
   return {
     result: {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { routesOf } from '../config/catalog.ts';
 import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
@@ -82,6 +83,8 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#lanes = new Lanes(options.config);
+    // Everybody who waits for a task listens: any number of them is no leak.
+    setMaxListeners(0, this.#draining.signal);
   }
 
   /** Tasks that have not ended. */

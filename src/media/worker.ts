@@ -32,6 +32,9 @@ interface Answered {
   readonly workshop: Workshop;
 }
 
+/** Bytes of all images that a work looks at, as of a form with them: they are in memory at once. */
+const MOST_BYTES = 100 * 1024 * 1024;
+
 /** Does the work of a task: its inputs are loaded, a provider makes what was asked, and that is kept. */
 export class MediaWorker implements Worker {
   readonly #options: MediaWorkerOptions;
@@ -105,9 +108,14 @@ export class MediaWorker implements Worker {
       return loadInput(reference, { param, name }, { ...loading, limits, allowPrivate });
     };
     const inputs: InputFile[] = [];
+    let bytes = 0;
     // One after another: each may have 30 MB.
     for (const [index, reference] of (work.type === 'audio' ? [] : work.inputs).entries()) {
-      inputs.push(await load(reference, `input_images[${index}]`, `input-${index + 1}`));
+      const param = `input_images[${index}]`;
+      const input = await load(reference, param, `input-${index + 1}`);
+      bytes += input.bytes.length;
+      if (bytes > MOST_BYTES) throw tooLarge(param);
+      inputs.push(input);
     }
     const mask = work.type === 'image' && work.mask ? await load(work.mask, 'mask', 'mask') : null;
     return { work, inputs, mask };
@@ -140,6 +148,14 @@ function gone(): Failure {
   return new Failure('service_error', 'The provider is no longer configured', {
     code: 'upstream_not_found',
   });
+}
+
+function tooLarge(param: string): Failure {
+  return new Failure(
+    'invalid_request',
+    `${param}: expected at most ${MOST_BYTES} bytes of images in all, received more`,
+    { param, code: 'file_too_large', status: 413 },
+  );
 }
 
 function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {

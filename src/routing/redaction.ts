@@ -21,13 +21,16 @@ export function told<Told extends string | Buffer>(text: Told, secret: string | 
   return found ? withoutSecret(text.toString(), secret) : text;
 }
 
-/** An upstream's complaint as it came, each of its texts without a key and its parts. */
+/** An upstream's complaint as it came, each of its texts and names without a key and its parts. */
 export function complaintWithout(complaint: unknown, secret: string | undefined): unknown {
   if (typeof complaint === 'string') return withoutSecret(complaint, secret);
   if (Array.isArray(complaint)) return complaint.map((one) => complaintWithout(one, secret));
   if (typeof complaint !== 'object' || complaint === null) return complaint;
   return Object.fromEntries(
-    Object.entries(complaint).map(([name, value]) => [name, complaintWithout(value, secret)]),
+    Object.entries(complaint).map(([name, value]) => [
+      withoutSecret(name, secret),
+      complaintWithout(value, secret),
+    ]),
   );
 }
 

@@ -88,7 +88,9 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#over) return;
+    // Undici flushes its parser when it goes on, which tells of nothing. A reader that paused at that
+    // and went on at once would do so for ever, and nothing else would have its turn.
+    if (this.#over || chunk.length === 0) return;
     this.#touched = performance.now();
     if (this.#reader !== null && !this.#paused && this.#held.length === 0) {
       this.#deliver(chunk);

@@ -58,7 +58,7 @@ export function privateAddress(hostname: string): Failure {
  * @param hostname as URL has it: IPv4 in dotted decimals, IPv6 in brackets, names in lower case
  */
 export function mayBePublic(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
   if (isIP(host) !== 0) return isPublicAddress(host);
   return host !== 'localhost' && !host.endsWith('.localhost');
 }

@@ -4,7 +4,8 @@ import type { ModerationAnswer, ModerationInput, Workshop } from './provider.ts'
 import { type Json, jsonOf, withRemote } from './remote.ts';
 import { unusable } from './unusable.ts';
 
-const MOST_BYTES = 32 * 1024 * 1024;
+/** Bytes of an answer: 64 results, each with a dozen categories. */
+const MOST_BYTES = 1024 * 1024;
 
 type Result = ModerationAnswer['results'][number];
 
@@ -51,7 +52,8 @@ function readResult(value: unknown): Result {
 function valuesOf<Value>(told: unknown, none: Value): Record<string, Value> | null {
   if (!isObject(told)) return null;
   const values = Object.entries(told).map(([name, value]) => [name, value ?? none] as const);
-  return values.every(([, value]) => typeof value === typeof none)
+  // JSON has no infinite numbers, but may be written with digits for one.
+  return values.every(([, value]) => typeof value === typeof none && Number.isFinite(Number(value)))
     ? (Object.fromEntries(values) as Record<string, Value>)
     : null;
 }

@@ -11,8 +11,9 @@ import { charged } from './unusable.ts';
 import { usageOf } from './usage.ts';
 import { wishesOf } from './wishes.ts';
 
-/** Bytes of the answer to an edit, whose images may be in it. */
-const MOST_BYTES = 480 * 1024 * 1024;
+/** Bytes of an answer, and of each image in it that comes as base64. */
+const MOST_BYTES = 1024 * 1024;
+const MOST_OF_IMAGE = 48 * 1024 * 1024;
 
 /** Outputs of one video or audio task. */
 const MOST_OUTPUTS = 10;
@@ -21,6 +22,8 @@ const MOST_OUTPUTS = 10;
 interface Errand {
   readonly path: string;
   readonly sent: Sent;
+  /** Bytes that its result may have. */
+  readonly most: number;
   /** Throws where the result is none. */
   readonly read: (result: Json) => Production;
 }
@@ -63,7 +66,7 @@ async function fulfil(errand: Errand, place: Place): Promise<Production> {
     path: errand.path,
     sent: errand.sent,
     headers: { 'idempotency-key': keyOf(workshop, failed) },
-    most: MOST_BYTES,
+    most: errand.most,
   });
   if (isObject(body['error'])) throw remote.told(null, body);
   const id = jobIdOf(body['task_id']);
@@ -92,6 +95,7 @@ function waitFor(taskId: string, errand: Errand, place: Place): Promise<Producti
     // Not the poll_url that was told: the key goes to the provider's own address alone.
     path: `/tasks/${encodeURIComponent(taskId)}`,
     pace: looks,
+    most: errand.most,
     look: (record) => look(record, errand, remote),
     forget: () => workshop.note(noted),
   });
@@ -129,6 +133,7 @@ function generationOf(order: Order<ImageWork>, model: string, remote: Remote): E
       ...(work.seed !== null && { seed: work.seed }),
       ...imagesWith(inputs),
     }),
+    most: order.work.n * MOST_OF_IMAGE,
     read: imagesIn(order, remote),
   };
 }
@@ -145,6 +150,7 @@ function editOf(order: Order<ImageWork>, model: string, remote: Remote): Errand 
       ...inputs.map((input): Part => ['image', input]),
       ...(mask === null ? [] : [['mask', mask] as const]),
     ]),
+    most: order.work.n * MOST_OF_IMAGE,
     read: imagesIn(order, remote),
   };
 }
@@ -158,6 +164,7 @@ function videoOf({ work, inputs }: Order<VideoWork>, model: string): Errand {
   return {
     path: '/videos/generations',
     sent: jsonOf({ model, ...said({ prompt, size, duration, seed, user }), ...imagesWith(inputs) }),
+    most: MOST_BYTES,
     read: outputsIn('video_url'),
   };
 }
@@ -167,6 +174,7 @@ function audioOf({ work }: Order<AudioWork>, model: string): Errand {
   return {
     path: '/audio/generations',
     sent: jsonOf({ model, ...said({ prompt, voice, format, duration, seed, user }) }),
+    most: MOST_BYTES,
     read: outputsIn('audio_url'),
   };
 }

@@ -33,15 +33,14 @@ export const pace: Pace = (looks, asked) => {
 /** Milliseconds until the answer to a look begins, which takes no work. */
 const PATIENCE = 30_000;
 
-/** Bytes of what is said of a job: it may bear images as base64. */
-const MOST_BYTES = 480 * 1024 * 1024;
-
 interface Watch<Done> {
   readonly remote: Remote;
   readonly workshop: Workshop;
   /** What follows the base address: `/videos/ID`. */
   readonly path: string;
   readonly pace: Pace;
+  /** Bytes of what is said of a job. */
+  readonly most: number;
   /** What a job gave that is done; null while it is not. Throws what it failed with. */
   readonly look: (body: Json) => Done | null;
   /** Notes that there is no such job any more, so that the next try gives a new one. */
@@ -83,10 +82,10 @@ interface Seen {
   readonly asked: number | null;
 }
 
-async function see({ remote, path, workshop }: Watch<unknown>): Promise<Seen> {
+async function see({ remote, path, most, workshop }: Watch<unknown>): Promise<Seen> {
   try {
     const timeouts = impatient(workshop.timeouts);
-    const { body, headers } = await remote.sendForJson({ path, most: MOST_BYTES, timeouts });
+    const { body, headers } = await remote.sendForJson({ path, most, timeouts });
     return { body, asked: secondsOf(headers['retry-after']) };
   } catch (error) {
     if (!(error instanceof Failure) || isLeft(error, workshop)) throw error;

@@ -29,6 +29,7 @@ export function makeVideo(
       workshop,
       path,
       pace,
+      most: MOST_BYTES,
       look: (job) => look(job, remote),
       forget: () => workshop.note(null),
     });

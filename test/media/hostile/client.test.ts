@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { quadrants } from '../../fixtures/images.ts';
+import { expectCalm, hostileDaemon, post } from './hostile-daemon.ts';
+
+const hostile = hostileDaemon();
+
+const png = () => quadrants({ width: 16, height: 16 }).png().toBuffer();
+
+/** Uploads an image of so many bytes. @returns its address */
+async function upload(bytes: number): Promise<string> {
+  const image = await png();
+  const form = new FormData();
+  // What comes after the end of a PNG is nothing to it.
+  form.append('file', new Blob([new Uint8Array(image), new Uint8Array(bytes - image.length)]), 'a');
+  const sent = await hostile().daemon.request('/v1/images/upload', { method: 'POST', body: form });
+  return ((await sent.json()) as { url: string }).url;
+}
+
+describe('whatever a client sends', () => {
+  it('a part of a form that says to be JSON is not too deep', async () => {
+    const form = new FormData();
+    form.append('model', 'sandbox');
+    form.append('image', new Blob([new Uint8Array(await png())]), 'a.png');
+    // FormData has no types for texts.
+    const { body, headers } = await wholeOf(new Response(form));
+    const boundary = /boundary=(.*)$/.exec(headers)![1]!;
+    const deep = '['.repeat(60_000) + ']'.repeat(60_000);
+    const part = `--${boundary}\r\nContent-Disposition: form-data; name="prompt"\r\nContent-Type: application/json\r\n\r\n${deep}\r\n`;
+    const response = await hostile().daemon.request('/v1/images/edits', {
+      method: 'POST',
+      headers: { 'content-type': headers },
+      body: new Uint8Array(Buffer.concat([Buffer.from(part), body])),
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { param: 'prompt' } },
+    ]);
+  });
+
+  it('all images of a work together have a limit', async () => {
+    const url = await upload(27 * 2 ** 20);
+    const { status, json } = await post(hostile(), '/v1/images/generations/sync', {
+      model: 'sandbox',
+      prompt: 'a',
+      input_images: [url, url, url, url],
+    });
+    expect([status, json.error.code]).toEqual([400, 'file_too_large']);
+    expect(json.error.message).toMatch(/^input_images\[3\]: /);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'a client that leaves answers behind one another leaves no open file',
+    async () => {
+      const { daemon } = hostile();
+      const { pathname } = new URL(await upload(2 ** 23));
+      const files = () => readdirSync(`/proc/${daemon.child.pid}/fd`).length;
+      const before = files();
+      const socket = connect(Number(new URL(daemon.url).port), '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(`GET ${pathname} HTTP/1.1\r\nHost: oriel\r\n\r\n`.repeat(20));
+      await expect.poll(files).toBeGreaterThan(before + 19);
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+      await expect.poll(files, { timeout: 10_000 }).toBeLessThan(before + 10);
+    },
+  );
+
+  it('many may wait for images, and leave', async () => {
+    const leaving = new AbortController();
+    const { daemon } = hostile();
+    const waits = Array.from({ length: 16 }, (_, index) =>
+      daemon
+        .request('/v1/images/generations/sync', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({
+            model: 'sandbox',
+            size: '16x16',
+            prompt: `sandbox:delay=1s ${index}`,
+          }),
+          signal: leaving.signal,
+        })
+        .catch(() => 'left'),
+    );
+    const count = async (status: string) => {
+      const list = await daemon.request(`/v1/tasks?limit=100&status=${status}`);
+      return ((await list.json()) as { data: unknown[] }).data.length;
+    };
+    const open = async () => (await count('pending')) + (await count('processing'));
+    await expect.poll(open).toBe(16);
+    leaving.abort();
+    expect(await Promise.all(waits)).toEqual(Array(16).fill('left'));
+    await expect.poll(open, { timeout: 20_000 }).toBe(0);
+    expect(await count('completed')).toBe(16);
+  });
+
+  it('it leaves no trace', () => expectCalm(hostile()));
+});
+
+async function wholeOf(form: Response): Promise<{ body: Buffer; headers: string }> {
+  const headers = form.headers.get('content-type')!;
+  return { headers, body: Buffer.from(await form.arrayBuffer()) };
+}
