@@ -5,74 +5,12 @@ import { openStore } from '../../../src/store/lowdb/open.ts';
 import { png } from '../media-files.ts';
 import { WebhookReceiver } from '../webhook-receiver.ts';
 import { GENERATIONS } from './client.ts';
-import { gate } from './gate.ts';
 import { succession } from './restart.ts';
 
 const POST = 'POST /images/generations';
-const LONG = { server: { grace: '60s' } };
 const NONE = { server: { grace: '0s' } };
 const NEVER = { wait: new Promise(() => {}) };
 const DONE = { status: 'completed', error: null };
-
-describe('a daemon that is asked to end', () => {
-  it('finishes what is at work, answers who waits, and keeps what has not begun', async () => {
-    const { first, next } = await succession({ concurrency: 1, ...LONG });
-    const { daemon, ann } = await next();
-    const held = gate();
-    first.next(POST, { wait: held.passed });
-    const sync = ann.post(`${GENERATIONS}/sync`, { model: 'any', prompt: 'at work' });
-    await first.received(POST);
-    const waiting = await ann.begin({ model: 'any', prompt: 'waits' });
-    const ended = daemon.stop();
-    // Whoever waits is told at once, before the work is done.
-    const told = await sync;
-    expect([told.status, told.body.poll_url]).toEqual([202, `/v1/tasks/${told.body.task_id}`]);
-    held.open();
-    expect((await ended).status).toBe(0);
-    expect(first.to(POST).map(({ json }) => json.prompt)).toEqual(['at work']);
-
-    first.always(POST, NEVER);
-    const { ann: again } = await next();
-    expect(await again.look(told.body.task_id)).toMatchObject(DONE);
-    await first.received(POST, 1);
-    expect(await again.look(waiting)).toMatchObject({ status: 'processing' });
-    expect(await again.credits()).toMatchObject({ reserved: 4, spent: 4 });
-  });
-
-  it('gives back what outlasts its grace, for the next to complete', async () => {
-    const { first, next } = await succession(NONE);
-    const { daemon, ann } = await next();
-    first.next(POST, NEVER);
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
-    expect((await daemon.stop()).status).toBe(0);
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(first.to(POST)).toHaveLength(2);
-    expect(await again.ledger(id)).toEqual([
-      ['reserve', 4],
-      ['charge', 4],
-    ]);
-  });
-
-  it.each([
-    ['video job', 'film', 'POST /videos', 'GET /videos/:id'],
-    ["gateway's task", 'far-film', 'POST /videos/generations', 'GET /tasks/:id'],
-  ])('leaves a %s that is looked at, for the next to look at it', async (_, model, post, look) => {
-    const { first, far, next } = await succession(LONG);
-    const provider = model === 'film' ? first : far;
-    provider.jobs({ looks: 1_000_000, retryAfter: 0 });
-    const { daemon, ann } = await next();
-    const id = await ann.begin({ model, duration: 2 }, '/v1/videos/generations');
-    await provider.received(look, 1);
-    expect((await daemon.stop()).status).toBe(0);
-    for (const job of provider.shop.made.values()) Object.assign(job, { looks: 0 });
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(provider.to(post)).toHaveLength(1);
-    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 2 });
-  });
-});
 
 describe('a daemon that is killed', () => {
   it('has its jobs looked at again, not given again', async () => {
