@@ -54,8 +54,11 @@ export class MediaGateway {
    * @throws Failure
    */
   async submit(call: MediaCall): Promise<Task> {
-    this.#checkRoom(call.holder);
-    const task = await submitTask(call, { ...this.#options, config: this.#options.config() });
+    const task = await submitTask(call, {
+      ...this.#options,
+      config: this.#options.config(),
+      checkRoom: () => this.#checkRoom(call.holder),
+    });
     if (task.status === 'pending') this.runner.add(task);
     return task;
   }

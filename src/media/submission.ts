@@ -27,6 +27,8 @@ interface SubmissionOptions {
   readonly store: Store;
   readonly files: AssetFiles;
   readonly pool: ImagePool;
+  /** @throws Failure where the account may have no further task now */
+  readonly checkRoom: () => void;
 }
 
 type Reader = (fields: MediaCall['fields'], model: Model) => MediaRequest;
@@ -63,6 +65,9 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       ? null
       : checkPublicUrl(request.callbackUrl, 'callback_url', allowPrivateAddresses).href;
   const idempotency = await idempotencyOf(call);
+  const repeated = idempotency && (await store.findRepeat(holder.account.id, idempotency));
+  if (repeated) return repeated;
+  options.checkRoom();
   const kept: NewAsset[] = [];
   const letGo = () => files.remove(kept.map((asset) => asset.id));
   try {

@@ -127,6 +127,14 @@ export interface Store {
    * then, the inputs neither.
    */
   createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }>;
+  /**
+   * The task that an idempotency key made before, so that nothing needs to be done for one that is
+   * repeated; undefined where it made none. Fails as `createTask` does where the request was another.
+   */
+  findRepeat(
+    accountId: string,
+    idempotency: NonNullable<Task['idempotency']>,
+  ): Promise<Task | undefined>;
   /** pending → processing. Undefined where somebody else was faster or the task has ended. */
   claimTask(taskId: string): Promise<Task | undefined>;
   /**

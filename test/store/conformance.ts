@@ -436,6 +436,7 @@ export function conforms(subject: Subject): void {
       const again = await reopened();
       const third = await again.createTask(task);
       expect(third).toEqual({ created: false, task: both[0]!.task });
+      expect(await again.findRepeat(account.id, idempotency)).toEqual(both[0]!.task);
       expect(await again.findAccount(account.id)).toMatchObject({ reserved: 6 });
       expect(await audit(again)).toEqual([]);
     });
@@ -445,7 +446,10 @@ export function conforms(subject: Subject): void {
       const { key } = await owner(store);
       await store.createTask(taskFor(key, { idempotency }));
       const other = taskFor(key, { idempotency: { ...idempotency, fingerprint: 'other' } });
-      await expect(store.createTask(other)).rejects.toEqual(code('idempotency_conflict', 409));
+      const conflict = code('idempotency_conflict', 409);
+      await expect(store.createTask(other)).rejects.toEqual(conflict);
+      const { accountId } = key;
+      await expect(store.findRepeat(accountId, other.idempotency!)).rejects.toEqual(conflict);
     });
 
     it('belong to an account, and are free again once the task is forgotten', async () => {
@@ -454,10 +458,12 @@ export function conforms(subject: Subject): void {
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
       const foreign = await store.createKey(keyFor(other));
       const { task } = await store.createTask(taskFor(key, { idempotency }));
+      expect(await store.findRepeat(other.id, idempotency)).toBeUndefined();
       const theirs = await store.createTask(taskFor(foreign, { idempotency, reservation: 0 }));
       expect(theirs.created).toBe(true);
       await store.expireTask(task.id);
       await store.deleteTasks(Infinity);
+      expect(await store.findRepeat(key.accountId, idempotency)).toBeUndefined();
       expect(await store.createTask(taskFor(key, { idempotency }))).toMatchObject({
         created: true,
       });

@@ -115,6 +115,13 @@ export class Driver extends Reader implements Store {
     return this.records.holds.within(revoked);
   }
 
+  findRepeat(
+    accountId: string,
+    idempotency: NonNullable<Task['idempotency']>,
+  ): Promise<Task | undefined> {
+    return this.#tasks.repeat(accountId, idempotency);
+  }
+
   createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
     return this.#tasks.create(task);
   }

@@ -18,6 +18,8 @@ interface Ending extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'
   readonly charge: number;
 }
 
+type Idempotency = NonNullable<Task['idempotency']>;
+
 /** The verbs that change tasks, with the assets and the delivery that belong to each. */
 export class Tasks {
   readonly #records: Records;
@@ -27,19 +29,13 @@ export class Tasks {
   }
 
   async create(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
-    const { state, now, commits } = this.#records;
+    const { state, now } = this.#records;
     const before = this.#records.holder(task);
     const { idempotency } = task;
-    const order =
-      idempotency && state.taskByIdempotency.order(keyOfSum(task.accountId, idempotency.key));
-    if (idempotency && order) {
-      const same = state.tasks.rows.get(order)!;
-      if (same.idempotency!.fingerprint !== idempotency.fingerprint) {
-        const message = 'this idempotency key came with another request before';
-        throw conflict(message, 'idempotency_conflict');
-      }
-      await commits.settled('tasks', order);
-      return { task: same, created: false };
+    // Not asked for where there can be none: what follows happens in one turn with what it found.
+    if (idempotency && this.#orderOf(task.accountId, idempotency) !== undefined) {
+      const same = await this.repeat(task.accountId, idempotency);
+      return { task: same!, created: false };
     }
     const holder = reserve(before, task.reservation, this.#records.held(before));
     const at = now();
@@ -70,6 +66,23 @@ export class Tasks {
     transaction.taskEntry(holder, 'reserve', task.reservation, created);
     await this.#records.commit(transaction);
     return { task: created, created: true };
+  }
+
+  async repeat(accountId: string, idempotency: Idempotency): Promise<Task | undefined> {
+    const { state, commits } = this.#records;
+    const order = this.#orderOf(accountId, idempotency);
+    if (order === undefined) return undefined;
+    const same = state.tasks.rows.get(order)!;
+    if (same.idempotency!.fingerprint !== idempotency.fingerprint) {
+      const message = 'this idempotency key came with another request before';
+      throw conflict(message, 'idempotency_conflict');
+    }
+    await commits.settled('tasks', order);
+    return same;
+  }
+
+  #orderOf(accountId: string, { key }: Idempotency): number | undefined {
+    return this.#records.state.taskByIdempotency.order(keyOfSum(accountId, key));
   }
 
   async claim(id: string): Promise<Task | undefined> {
