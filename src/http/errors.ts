@@ -56,7 +56,9 @@ function pathOf({ url }: FastifyRequest): string {
 /** Answers a request with a failure, whatever was thrown. The only place that does. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = failureOf(error);
-  if (failure.type === 'unknown') request.log.error({ err: error }, 'a defect, please report it');
+  // Of a task that ended so, or of a provider, it is told as it was told to us.
+  const isDefect = failure.type === 'unknown' && failure !== error;
+  if (isDefect) request.log.error({ err: error }, 'a defect, please report it');
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
   // An answer of another kind may have been announced before it failed.

@@ -97,6 +97,14 @@ describe('whatever a client sends', () => {
     expect(await count('completed')).toBe(16);
   });
 
+  it('a failure that a prompt asks for is no defect of ours', async () => {
+    const { json } = await post(hostile(), '/v1/images/generations/sync', {
+      model: 'sandbox',
+      prompt: 'sandbox:fail=unknown',
+    });
+    expect(json.error).toMatchObject({ type: 'unknown', code: 'sandbox_failure' });
+  });
+
   it('it leaves no trace', () => expectCalm(hostile()));
 });
 
