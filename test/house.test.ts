@@ -13,7 +13,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['text', 'media', 'workers'],
   ['routing'],
   ['administration', 'operations', 'config'],
-  ['images'],
+  ['images', 'safety'],
   ['store', 'upstream', 'schema'],
   ['failure'],
 ];

@@ -2,6 +2,7 @@ import { findModel } from '../config/catalog.ts';
 import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { ImagePool } from '../operations/pool.ts';
+import { checkPrompt } from '../safety/check-prompt.ts';
 import type { NewAsset } from '../store/asset.ts';
 import type { AssetFiles } from '../store/assets.ts';
 import type { NewTask, Store } from '../store/store.ts';
@@ -19,7 +20,6 @@ import { readEditRequest } from './requests/edit.ts';
 import { readImageRequest } from './requests/image.ts';
 import { namedModel } from './requests/model.ts';
 import { readVideoRequest } from './requests/video.ts';
-import { checkPrompt } from './safety/check-prompt.ts';
 import type { Reference, Work } from './work.ts';
 
 interface SubmissionOptions {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { judge } from '../../safety/judge.ts';
+import { judge } from '../../../safety/judge.ts';
 import type { ModerationAnswer, ModerationInput, Workshop } from '../provider.ts';
 import { expectModel, obey } from './prompt.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { Failure } from '../../../src/failure.ts';
-import { checkPrompt } from '../../../src/media/safety/check-prompt.ts';
-import { judge } from '../../../src/media/safety/judge.ts';
-import { LANGUAGES } from '../../../src/media/safety/languages.ts';
-import { normalise } from '../../../src/media/safety/normalise.ts';
-import { wordsOf } from '../../../src/media/safety/words.ts';
+import { Failure } from '../../src/failure.ts';
+import { checkPrompt } from '../../src/safety/check-prompt.ts';
+import { judge } from '../../src/safety/judge.ts';
+import { LANGUAGES } from '../../src/safety/languages.ts';
+import { normalise } from '../../src/safety/normalise.ts';
+import { wordsOf } from '../../src/safety/words.ts';
 import { BENIGN } from './benign.ts';
 import { termsOf } from './refusals.ts';
 

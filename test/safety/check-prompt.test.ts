@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { Failure } from '../../../src/failure.ts';
-import { checkPrompt } from '../../../src/media/safety/check-prompt.ts';
-import { LANGUAGES } from '../../../src/media/safety/languages.ts';
+import { Failure } from '../../src/failure.ts';
+import { checkPrompt } from '../../src/safety/check-prompt.ts';
+import { LANGUAGES } from '../../src/safety/languages.ts';
 import { BENIGN } from './benign.ts';
 import { HELD_OUT, HELD_OUT_LATER } from './held-out.ts';
 import { disguised, mixed, plainTerm, type Refusal, refusals } from './refusals.ts';

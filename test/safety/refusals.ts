@@ -1,5 +1,5 @@
-import { LANGUAGES } from '../../../src/media/safety/languages.ts';
-import type { Language, TermClass } from '../../../src/media/safety/terms.ts';
+import { LANGUAGES } from '../../src/safety/languages.ts';
+import type { Language, TermClass } from '../../src/safety/terms.ts';
 import { DISGUISES } from './disguises.ts';
 
 /** A prompt that must be refused, made from the rule's own terms. */
