@@ -1,12 +1,12 @@
 import { Failure } from '../failure.ts';
-import { verdictOf } from './verdict.ts';
+import { isRefused } from './verdict.ts';
 
 /**
  * Refuses a prompt that shows a minor with nudity, sexual content, or sensitive areas of the body
  * bared or dwelt on. The message does not repeat the prompt.
  */
 export function checkPrompt(prompt: string, param: string): void {
-  if (!verdictOf(prompt).isOfMinor) return;
+  if (!isRefused(prompt)) return;
   throw new Failure(
     'content_policy',
     `${param} was refused: content that shows minors in a sexual or exposing way cannot be made.`,

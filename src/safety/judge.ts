@@ -29,11 +29,10 @@ const UNLIKELY = 0.0001;
 
 /** What a moderation model would answer, as far as plain rules can tell. */
 export function judge(text: string): Judgement {
-  const { isOfMinor, isSexual, hits } = verdictOf(text);
-  const found = new Set(hits.map(({ termClass }) => termClass));
+  const { isOfMinor, isSexual, classes } = verdictOf(text);
   const categories: Record<string, boolean> = {};
   for (const [category, termClass] of Object.entries(TOLD)) {
-    categories[category] = termClass !== null && found.has(termClass);
+    categories[category] = termClass !== null && classes.has(termClass);
   }
   categories['sexual'] = isSexual || isOfMinor;
   categories['sexual/minors'] = isOfMinor;

@@ -3,7 +3,8 @@ export function nearby<T extends { readonly start: number }>(
   list: readonly T[],
   at: number,
   reach: number,
-): T[] {
+): readonly T[] {
+  if (list.length === 0) return list;
   let low = 0;
   let high = list.length;
   while (low < high) {

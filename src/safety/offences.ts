@@ -1,4 +1,4 @@
-import type { Hit } from './lexicon.ts';
+import type { Hit, Hits } from './hits.ts';
 import { nearby } from './nearby.ts';
 import { negatedWords } from './negation.ts';
 import type { Person } from './people.ts';
@@ -22,68 +22,53 @@ const ART_REACH = 4;
 const BIRTH_REACH = 40;
 /** A part between commas that is short enough to be a tag. */
 const TAG = 3;
-const UNSPACED = new Set(['zh', 'ja']);
 
-/** Whether a term may be an offence, by itself or with others. */
-export function isOffensive({ termClass }: Hit): boolean {
-  return EXPLICIT.has(termClass) || termClass === 'area' || termClass === 'soft';
-}
+const DOING: ReadonlySet<TermClass> = new Set<TermClass>(['exposure', 'emphasis']);
+const AREAS: ReadonlySet<TermClass> = new Set<TermClass>(['area', 'soft']);
 
-/** The offences of a prompt that neither a negation nor a context takes back, in order. */
+/** The offences of a prompt that neither a negation nor a context takes back. */
 export function offencesOf(
   words: readonly Word[],
-  hits: readonly Hit[],
+  hits: Hits,
   people: readonly Person[],
 ): Offence[] {
   const negated = negatedWords(words, hits);
-  const contexts = contextsOf(words, hits);
-  const standing = hits.filter(({ start }) => !negated.has(start));
   const offences: Offence[] = [];
-  for (const hit of standing) {
-    if (!EXPLICIT.has(hit.termClass)) continue;
-    const sentence = words[hit.start]!.sentence;
+  for (const hit of hits.ofAny(EXPLICIT)) {
+    if (negated.has(hit.start)) continue;
+    const { sentence } = words[hit.start]!;
+    const has = (context: TermClass) => hits.isInSentence(context, sentence);
     if (hit.termClass === 'nudity') {
       if (isArt(words, hit, hits, people)) continue;
-      if (contexts.has(`birth ${sentence}`) && isOfNewborn(words, hit, hits, people)) continue;
+      if (has('birth') && isOfNewborn(words, hit, hits, people)) continue;
     }
     if (hit.termClass === 'private') {
-      const isShown = contexts.has(`exposure ${sentence}`) || contexts.has(`emphasis ${sentence}`);
-      const isTaught = contexts.has(`lesson ${sentence}`) || contexts.has(`medical ${sentence}`);
+      const isShown = has('exposure') || has('emphasis');
+      const isTaught = has('lesson') || has('medical');
       if (isTaught && !isShown) continue;
     }
     offences.push({ start: hit.start, end: hit.end, isOfBody: false, termClass: hit.termClass });
   }
-  offences.push(...exposures(words, standing, contexts));
-  return offences.sort((one, other) => one.start - other.start);
-}
-
-/** Which contexts each sentence has. */
-function contextsOf(words: readonly Word[], hits: readonly Hit[]): Set<string> {
-  return new Set(hits.map(({ termClass, start }) => `${termClass} ${words[start]!.sentence}`));
+  return offences.concat(exposures(words, hits, negated));
 }
 
 /** Areas of the body that are bared or dwelt on. */
-function exposures(
-  words: readonly Word[],
-  hits: readonly Hit[],
-  contexts: ReadonlySet<string>,
-): Offence[] {
+function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<number>): Offence[] {
+  const isStanding = ({ start }: Hit) => !negated.has(start);
   const offences: Offence[] = [];
-  const doing = hits.filter(
-    ({ termClass }) => termClass === 'exposure' || termClass === 'emphasis',
-  );
+  const doing = hits.ofAny(DOING).filter(isStanding);
   if (doing.length === 0) return offences;
   let first = 0;
-  for (const area of hits) {
+  for (const area of hits.ofAny(AREAS).filter(isStanding)) {
     const { termClass, start, end } = area;
-    if (termClass !== 'area' && termClass !== 'soft') continue;
     const { sentence } = words[start]!;
-    const isCare = contexts.has(`care ${sentence}`);
-    const isTreated = isCare || contexts.has(`medical ${sentence}`);
+    const has = (context: TermClass) => hits.isInSentence(context, sentence);
+    const isCare = has('care');
+    const isTreated = isCare || has('medical');
     if (termClass === 'soft' && isTreated) continue;
     // A breast is bared to feed a baby.
-    if (isCare && contexts.has(`newborn ${sentence}`)) continue;
-    const isBoyAtPlay = contexts.has(`activity ${sentence}`) && !contexts.has(`girl ${sentence}`);
+    if (isCare && has('newborn')) continue;
+    const isBoyAtPlay = has('activity') && !has('girl');
     if (termClass === 'soft' && isBoyAtPlay) continue;
     while (first < doing.length && start - doing[first]!.end > REACH.emphasisBefore) first++;
     for (let index = first; index < doing.length; index++) {
@@ -112,13 +97,13 @@ function reaches(words: readonly Word[], act: Hit, area: Hit): boolean {
   if (one.segment !== other.segment) {
     return gap <= 1 && isTag(words, act.start) && isTag(words, area.start);
   }
-  if (UNSPACED.has(area.language)) return gap <= REACH.unspaced;
+  if (area.grammar === 'unspaced') return gap <= REACH.unspaced;
   if (act.termClass === 'emphasis') {
     return gap <= (isBefore ? REACH.emphasisBefore : REACH.emphasisAfter);
   }
   if (gap > REACH.exposure) return false;
   // In English what comes after describes what follows it: `a chest with exposed hinges`.
-  if (isBefore || act.language !== 'en') return true;
+  if (isBefore || act.grammar !== 'english') return true;
   return words[act.end]?.segment !== one.segment;
 }
 
@@ -131,14 +116,12 @@ function isTag(words: readonly Word[], at: number): boolean {
 function isOfNewborn(
   words: readonly Word[],
   nudity: Hit,
-  hits: readonly Hit[],
+  hits: Hits,
   people: readonly Person[],
 ): boolean {
   const { sentence } = words[nudity.start]!;
   const newborns = new Set(
-    nearby(hits, nudity.start, BIRTH_REACH)
-      .filter(({ termClass }) => termClass === 'newborn')
-      .map(({ start }) => start),
+    nearby(hits.of('newborn'), nudity.start, BIRTH_REACH).map(({ start }) => start),
   );
   return (
     newborns.size > 0 &&
@@ -153,12 +136,12 @@ function isOfNewborn(
 function isArt(
   words: readonly Word[],
   nudity: Hit,
-  hits: readonly Hit[],
+  hits: Hits,
   people: readonly Person[],
 ): boolean {
   const { sentence } = words[nudity.start]!;
-  return nearby(hits, nudity.start, ART_REACH + 1).some((art) => {
-    if (art.termClass !== 'art' || words[art.start]!.sentence !== sentence) return false;
+  return nearby(hits.of('art'), nudity.start, ART_REACH + 1).some((art) => {
+    if (words[art.start]!.sentence !== sentence) return false;
     const start = Math.min(art.start, nudity.start);
     const end = Math.max(art.end, nudity.end);
     if (end - start > ART_REACH + 2) return false;
@@ -169,8 +152,8 @@ function isArt(
       const from = person.start >= end ? end : person.end;
       const to = person.start >= end ? person.start : start;
       if (words[from - 1]!.sentence !== words[to]!.sentence) return false;
-      return !nearby(hits, from, ART_REACH + 1).some(
-        (hit) => hit.termClass === 'apart' && hit.start >= from && hit.start <= to,
+      return !nearby(hits.of('apart'), from, ART_REACH + 1).some(
+        (apart) => apart.start >= from && apart.start <= to,
       );
     });
   });

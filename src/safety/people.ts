@@ -1,6 +1,5 @@
-import { agesOf } from './ages.ts';
-import type { Hit } from './lexicon.ts';
-import { nearby } from './nearby.ts';
+import { type Age, agesOf } from './ages.ts';
+import type { Hit, Hits } from './hits.ts';
 import { EXPLICIT } from './terms.ts';
 import type { Word } from './words.ts';
 
@@ -15,64 +14,88 @@ const ADULT = 18;
 /** Words that may part an age that follows from whom it is told of: `girl, who is now 30`. */
 const AGE_REACH = 6;
 
-/** Who is in the prompt, in order. */
-export function peopleOf(words: readonly Word[], hits: readonly Hit[]): Person[] {
-  const inClass = (termClass: Hit['termClass']) =>
-    hits.filter((hit) => hit.termClass === termClass);
-  const adults = inClass('adult');
-  const apart = new Set(inClass('apart').map(({ start }) => start));
-  const things = [...inClass('thing'), ...adults];
-  const ages = agesOf(words);
-  const grown = [...inClass('grown'), ...ages.filter(({ years }) => years >= ADULT)];
-  const starts = new Set(adults.map(({ start }) => start));
-  const thingStarts = new Set(things.map(({ start }) => start));
+/** A run of words: nothing explicit has more. */
+const LONGEST_TERM = 12;
 
+/** Who is in the prompt, in order. */
+export function peopleOf(words: readonly Word[], hits: Hits): Person[] {
+  const ages = agesOf(words);
+  const adults = hits.of('adult');
+  const people: Person[] = [
+    ...minorsOf(words, hits, ages).map(({ start, end }) => ({ start, end, isMinor: true })),
+    ...adults.map(({ start, end }) => ({ start, end, isMinor: false })),
+  ];
+  return people.sort((one, other) => one.start - other.start);
+}
+
+function minorsOf(words: readonly Word[], hits: Hits, ages: readonly Age[]): (Hit | Age)[] {
+  const adultAt = startsOf(hits.of('adult'));
+  const thingAt = startsOf(hits.of('thing'));
+  const isThing = (at: number) => thingAt.has(at) || adultAt.has(at);
+  const isGrown = grownTest(words, hits, ages, adultAt);
+  const isPresent = presenceTest(words, hits);
+  return [
+    ...hits.of('minor').filter(isPresent),
+    ...hits.of('youth').filter((hit) => isPresent(hit) && !isGrown(hit)),
+    ...hits
+      .of('young')
+      .filter(
+        (hit) =>
+          !(isThing(hit.end) || isThing(hit.end + 1) || isThing(hit.end + 2)) && !isGrown(hit),
+      ),
+    ...ages.filter(({ years, end }) => {
+      const isOfThing = [end, end + 1].some((at) => thingAt.has(at) && !adultAt.has(at));
+      return years < ADULT && !isOfThing;
+    }),
+  ];
+}
+
+/** Tells whether an adult age is said of somebody. */
+function grownTest(
+  words: readonly Word[],
+  hits: Hits,
+  ages: readonly Age[],
+  adultAt: ReadonlySet<number>,
+): (hit: Hit) => boolean {
+  const grown = [...hits.of('grown'), ...ages.filter(({ years }) => years >= ADULT)];
+  if (grown.length === 0) return () => false;
+  const apart = startsOf(hits.of('apart'));
   const grownAt = new Map<number, number>();
   for (const { start, end } of grown) {
     for (let at = start; at < end; at++) grownAt.set(at, Math.max(grownAt.get(at) ?? 0, end));
   }
   /** Whether what is said from a place on tells of another, who is named after it. */
-  const isOfAnother = (end: number) => starts.has(end) || starts.has(end + 1);
-
-  const isGrown = ({ start, end }: Hit): boolean => {
+  const isOfAnother = (end: number) => adultAt.has(end) || adultAt.has(end + 1);
+  return ({ start, end }) => {
     // `25-year-old girl`, `adult blonde girl`
     if (grownAt.has(start - 1)) return true;
     if (grownAt.has(start - 2) && !apart.has(start - 1) && together(words, start - 2, start)) {
       return true;
     }
     for (let at = end; at <= end + AGE_REACH && at < words.length; at++) {
-      if (words[at]!.sentence !== words[start]!.sentence || apart.has(at) || starts.has(at)) break;
+      if (words[at]!.sentence !== words[start]!.sentence || apart.has(at) || adultAt.has(at)) break;
       const until = grownAt.get(at);
       if (until !== undefined) return !isOfAnother(until);
     }
     return false;
   };
+}
 
+/** Tells whether somebody is there at all: `no children`. */
+function presenceTest(words: readonly Word[], hits: Hits): (hit: Hit) => boolean {
+  if (!hits.has('negation')) return () => true;
   // `wearing nothing` negates nobody.
-  const offensive = hits.filter(({ termClass }) => EXPLICIT.has(termClass));
-  const negations = new Set(
-    inClass('negation')
-      .filter((no) => !nearby(offensive, no.end - 6, 6).some(({ end }) => end === no.end))
-      .map(({ end }) => end),
-  );
-  /** `no children` */
-  const isPresent = ({ start }: Hit) =>
-    !(negations.has(start) && together(words, start - 1, start));
+  const explicitEnds = new Set<number>();
+  for (const { start, end } of hits.ofAny(EXPLICIT)) {
+    if (end - start <= LONGEST_TERM) explicitEnds.add(end);
+  }
+  const negated = new Set<number>();
+  for (const { end } of hits.of('negation')) if (!explicitEnds.has(end)) negated.add(end);
+  return ({ start }) => !(negated.has(start) && together(words, start - 1, start));
+}
 
-  const minors: Person[] = [
-    ...inClass('minor').filter(isPresent),
-    ...inClass('youth').filter((hit) => isPresent(hit) && !isGrown(hit)),
-    ...inClass('young').filter(
-      (hit) => ![0, 1, 2].some((gap) => thingStarts.has(hit.end + gap)) && !isGrown(hit),
-    ),
-    ...ages.filter(
-      ({ years, end }) =>
-        years < ADULT &&
-        ![0, 1].some((gap) => thingStarts.has(end + gap) && !starts.has(end + gap)),
-    ),
-  ].map(({ start, end }) => ({ start, end, isMinor: true }));
-  const others = adults.map(({ start, end }) => ({ start, end, isMinor: false }));
-  return [...minors, ...others].sort((one, other) => one.start - other.start);
+function startsOf(hits: readonly Hit[]): ReadonlySet<number> {
+  return new Set(hits.map(({ start }) => start));
 }
 
 function together(words: readonly Word[], one: number, other: number): boolean {

@@ -47,6 +47,11 @@ export const EXPLICIT: ReadonlySet<TermClass> = new Set<TermClass>([
   ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
 ]);
 
+/** Whether terms of a class may be an offence, by themselves or with others. */
+export function isOffensive(termClass: TermClass): boolean {
+  return EXPLICIT.has(termClass) || termClass === 'area' || termClass === 'soft';
+}
+
 /**
  * One language's terms, separated by commas. A term is one or several words; a word that ends with
  * `*` stands for all that begin with it. A term that begins with `~` is also a common word of other

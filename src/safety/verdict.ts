@@ -1,7 +1,8 @@
-import { findTerms, type Hit } from './lexicon.ts';
+import { findHits, type Hits, mayOffend } from './hits.ts';
 import { nearby } from './nearby.ts';
-import { isOffensive, type Offence, offencesOf } from './offences.ts';
+import { type Offence, offencesOf } from './offences.ts';
 import { type Person, peopleOf } from './people.ts';
+import { isOffensive, type TermClass } from './terms.ts';
 import { type Word, wordsOf } from './words.ts';
 
 /** What the rules find in a text. */
@@ -10,7 +11,8 @@ export interface Verdict {
   readonly isOfMinor: boolean;
   /** Explicit, whoever it is about. */
   readonly isSexual: boolean;
-  readonly hits: readonly Hit[];
+  /** Of the terms that are in it. */
+  readonly classes: ReadonlySet<TermClass>;
 }
 
 /** Sentences through which `she` or a sentence about nobody still tells of an earlier person. */
@@ -20,29 +22,45 @@ const BESIDE = 2;
 /** Words after a part of the body in which its owner may still be named: `the legs of a girl`. */
 const OWNER_REACH = 5;
 
-/** Reads a text once. Time and memory grow with its length. */
+/** Whether the rules refuse a text. Time and memory grow with its length. */
+export function isRefused(text: string): boolean {
+  const words = wordsOf(text);
+  // Nearly every prompt ends here.
+  if (!mayOffend(words)) return false;
+  const hits = findHits(words);
+  if (!isOffending(hits)) return false;
+  const people = peopleOf(words, hits);
+  if (!people.some(({ isMinor }) => isMinor)) return false;
+  return combines(words, hits, people, offencesOf(words, hits, people));
+}
+
+/** All that the rules find in a text. */
 export function verdictOf(text: string): Verdict {
   const words = wordsOf(text);
-  const hits = findTerms(words);
-  // Nearly every prompt ends here.
-  if (!hits.some(isOffensive)) return { isOfMinor: false, isSexual: false, hits };
+  const hits = findHits(words);
+  const classes = new Set(hits.classes);
+  if (!isOffending(hits)) return { isOfMinor: false, isSexual: false, classes };
   const people = peopleOf(words, hits);
   const offences = offencesOf(words, hits, people);
   return {
-    isOfMinor: offences.length > 0 && combines(words, hits, people, offences),
+    isOfMinor: combines(words, hits, people, offences),
     isSexual: offences.some(({ isOfBody }) => !isOfBody),
-    hits,
+    classes,
   };
+}
+
+function isOffending(hits: Hits): boolean {
+  for (const termClass of hits.classes) if (isOffensive(termClass)) return true;
+  return false;
 }
 
 function combines(
   words: readonly Word[],
-  hits: readonly Hit[],
+  hits: Hits,
   people: readonly Person[],
   offences: readonly Offence[],
 ): boolean {
-  const minors = people.filter(({ isMinor }) => isMinor);
-  if (minors.length === 0) return false;
+  if (offences.length === 0 || !people.some(({ isMinor }) => isMinor)) return false;
   const scenes = new Scenes(words, hits, people);
   return offences.some((offence) =>
     offence.isOfBody ? isOfMinorBody(words, offence, people, scenes) : scenes.hasMinor(offence),
@@ -64,8 +82,8 @@ function isOfMinorBody(
       !scenes.areApart(end, person.start),
   );
   if (next.some(({ isMinor }) => isMinor)) return true;
-  const owners = scenes.lastBefore(start);
-  if (owners.length > 0) return owners.some(({ isMinor }) => isMinor);
+  const isOwnedByMinor = scenes.isMinorLastBefore(start);
+  if (isOwnedByMinor !== null) return isOwnedByMinor;
   return scenes.hasMinor({ start, end, isOfBody: true, termClass: 'area' });
 }
 
@@ -73,22 +91,22 @@ function isOfMinorBody(
 class Scenes {
   readonly #words: readonly Word[];
   readonly #people: readonly Person[];
+  readonly #withMinor: readonly boolean[];
   readonly #minorSentences: Set<number>;
   readonly #peopleSentences: Set<number>;
   readonly #pronounSentences: Set<number>;
   readonly #apart: Set<number>;
 
-  constructor(words: readonly Word[], hits: readonly Hit[], people: readonly Person[]) {
+  constructor(words: readonly Word[], hits: Hits, people: readonly Person[]) {
     const sentencesOf = (found: readonly { start: number }[]) =>
       new Set(found.map(({ start }) => words[start]!.sentence));
-    this.#apart = new Set(
-      hits.filter(({ termClass }) => termClass === 'apart').map(({ start }) => start),
-    );
+    this.#apart = new Set(hits.of('apart').map(({ start }) => start));
     this.#words = words;
     this.#people = people;
+    this.#withMinor = withMinor(words, people);
     this.#minorSentences = sentencesOf(people.filter(({ isMinor }) => isMinor));
     this.#peopleSentences = sentencesOf(people);
-    this.#pronounSentences = sentencesOf(hits.filter(({ termClass }) => termClass === 'pronoun'));
+    this.#pronounSentences = sentencesOf(hits.of('pronoun'));
   }
 
   /** Whether a minor is in the sentence, in one beside it, or in one that it still tells of. */
@@ -111,9 +129,11 @@ class Scenes {
     return false;
   }
 
-  /** Who was named last before a place, in its sentence, with whom they were named along with. */
-  lastBefore(start: number): Person[] {
-    const { sentence } = this.#words[start]!;
+  /**
+   * Whether who was named last before a place, in its sentence, is a minor or was named along with one;
+   * null where nobody was.
+   */
+  isMinorLastBefore(start: number): boolean | null {
     let low = 0;
     let high = this.#people.length;
     while (low < high) {
@@ -121,15 +141,26 @@ class Scenes {
       if (this.#people[middle]!.start < start) low = middle + 1;
       else high = middle;
     }
-    const owners: Person[] = [];
-    for (let index = low - 1; index >= 0; index--) {
-      const person = this.#people[index]!;
-      if (this.#words[person.start]!.sentence !== sentence) break;
-      const next = owners[0];
-      if (next !== undefined && next.start - person.end > BESIDE) break;
-      owners.unshift(person);
-      if (person.isMinor) break;
-    }
-    return owners;
+    const last = this.#people[low - 1];
+    if (last === undefined || !areOneSentence(this.#words, last.start, start)) return null;
+    return this.#withMinor[low - 1]!;
   }
+}
+
+/** For each person whether it is a minor, or was named along with one before it. */
+function withMinor(words: readonly Word[], people: readonly Person[]): boolean[] {
+  const known: boolean[] = [];
+  for (const [index, { start, isMinor }] of people.entries()) {
+    const before = people[index - 1];
+    const isBeside =
+      before !== undefined &&
+      start - before.end <= BESIDE &&
+      areOneSentence(words, before.start, start);
+    known.push(isMinor || (isBeside && known[index - 1]!));
+  }
+  return known;
+}
+
+function areOneSentence(words: readonly Word[], one: number, other: number): boolean {
+  return words[one]!.sentence === words[other]!.sentence;
 }

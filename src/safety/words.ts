@@ -14,99 +14,133 @@ export interface Word {
   readonly segment: number;
 }
 
-type Kind = 'space' | 'letter' | 'sign' | 'alone' | 'stop' | 'border' | 'other';
+type Kind = number;
+const UNKNOWN: Kind = 0;
+const SPACE: Kind = 1;
+const LETTER: Kind = 2;
+const SIGN: Kind = 3;
+const ALONE: Kind = 4;
+const STOP: Kind = 5;
+const BORDER: Kind = 6;
+const OTHER: Kind = 7;
 
 const STOPS = new Set('.!?;\n\r。！？｡；।॥؟۔…‼⁉');
 /** Stops that are also written inside words and numbers: `3.5`, `n.u`. */
-const INNER_STOPS = new Set('.!?;');
+const INNER_STOPS = codesOf('.!?;');
 const BORDERS = new Set(',:()[]{}"“”«»„、，：（）「」『』【】،؛–—•·');
 /** Signs that are taken for letters inside a word. */
 const SIGNS = new Set('@$*€|+£');
 /** Those that are letters at either end, too; the others are marks there: `*emphasis*`. */
-const OUTER_SIGNS = new Set('@$€£');
-const SPACE = /\s/u;
-const LETTER = /[\p{L}\p{N}\p{M}]/u;
-const ALONE = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Extended_Pictographic}]/u;
+const OUTER_SIGNS = codesOf('@$€£');
+const STAR = 0x2a;
+const PLUS = 0x2b;
+const EXCLAMATION = 0x21;
 
-const KINDS = new Map<string, Kind>();
+const BLANK = /\s/u;
+const LETTERS = /[\p{L}\p{N}\p{M}]/u;
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Extended_Pictographic}]/u;
 
-function kindOf(character: string | undefined): Kind {
-  if (character === undefined) return 'stop';
-  const known = KINDS.get(character);
-  if (known !== undefined) return known;
-  const kind = classify(character);
-  // Bounded, because hostile prompts may hold every character there is.
-  if (KINDS.size < 20_000) KINDS.set(character, kind);
+/** What each character is, as far as it has been met. */
+const KINDS = new Uint8Array(0x110000);
+
+function codesOf(characters: string): ReadonlySet<number> {
+  return new Set(Array.from(characters, (character) => character.codePointAt(0)!));
+}
+
+/** The end of a text ends its last sentence. */
+function kindAt(text: string, at: number): Kind {
+  const code = text.codePointAt(at);
+  if (code === undefined) return STOP;
+  const known = KINDS[code]!;
+  if (known !== UNKNOWN) return known;
+  const kind = classify(String.fromCodePoint(code));
+  KINDS[code] = kind;
   return kind;
 }
 
 function classify(character: string): Kind {
-  if (STOPS.has(character)) return 'stop';
-  if (BORDERS.has(character)) return 'border';
-  if (SIGNS.has(character)) return 'sign';
-  if (SPACE.test(character)) return 'space';
-  if (ALONE.test(character)) return 'alone';
-  return LETTER.test(character) ? 'letter' : 'other';
+  if (STOPS.has(character)) return STOP;
+  if (BORDERS.has(character)) return BORDER;
+  if (SIGNS.has(character)) return SIGN;
+  if (BLANK.test(character)) return SPACE;
+  if (UNSPACED.test(character)) return ALONE;
+  return LETTERS.test(character) ? LETTER : OTHER;
 }
 
 /** Splits a prompt into words, once over its characters. */
 export function wordsOf(prompt: string): Word[] {
-  const characters = Array.from(normalise(prompt));
+  const normalised = normalise(prompt);
   const words: Word[] = [];
   let sentence = 0;
   let segment = 0;
   let glued = false;
-  const add = (text: string) => {
-    words.push({ text, readings: readingsOf(text), glued, sentence, segment });
-    glued = true;
-  };
-  let at = 0;
-  while (at < characters.length) {
-    const character = characters[at]!;
-    const kind = kindOf(character);
-    if (kind === 'alone') {
-      add(character);
-      at++;
-    } else if (startsWord(characters, at, kind)) {
-      const end = wordEnd(characters, at);
-      add(characters.slice(at, end).join(''));
+  for (let at = 0; at < normalised.length; ) {
+    const kind = kindAt(normalised, at);
+    const end = wordEnd(normalised, at, kind);
+    if (end > at) {
+      const text = normalised.slice(at, end);
+      const readings = kind === ALONE ? [text] : readingsOf(text);
+      words.push({ text, readings, glued, sentence, segment });
+      glued = true;
       at = end;
-    } else {
-      if (kind === 'stop' && !isInner(characters, at)) {
-        sentence++;
-        segment++;
-        glued = false;
-      } else if (kind === 'border') {
-        segment++;
-      } else if (kind === 'space') {
-        glued = false;
-      }
-      at++;
+      continue;
     }
+    if (kind === STOP && !isInner(normalised, at)) {
+      sentence++;
+      segment++;
+      glued = false;
+    } else if (kind === BORDER) {
+      segment++;
+    } else if (kind === SPACE) {
+      glued = false;
+    }
+    at += widthAt(normalised, at);
   }
   return words;
 }
 
-function isInner(characters: readonly string[], at: number): boolean {
-  return INNER_STOPS.has(characters[at]!) && kindOf(characters[at + 1]) === 'letter';
+/** The words of a text that has been normalised, without anything else about them. */
+export function textsOf(normalised: string): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at < normalised.length; ) {
+    const end = wordEnd(normalised, at, kindAt(normalised, at));
+    if (end > at) texts.push(normalised.slice(at, end));
+    at = end > at ? end : at + widthAt(normalised, at);
+  }
+  return texts;
 }
 
-function startsWord(characters: readonly string[], at: number, kind: Kind): boolean {
-  if (kind === 'letter') return true;
-  return OUTER_SIGNS.has(characters[at]!) && kindOf(characters[at + 1]) === 'letter';
+/** Code units of the character at a place. */
+function widthAt(text: string, at: number): number {
+  return text.codePointAt(at)! > 0xffff ? 2 : 1;
 }
 
-function wordEnd(characters: readonly string[], start: number): number {
-  let at = start + 1;
-  for (; ; at++) {
-    const kind = kindOf(characters[at]);
-    if (kind === 'letter') continue;
-    const next = kindOf(characters[at + 1]);
-    // Between letters it is one: `l!ke`.
-    if (characters[at] === '!' && next === 'letter') continue;
-    if (kind !== 'sign') return at;
-    // `18+` is an age.
-    const isLast = OUTER_SIGNS.has(characters[at]!) || characters[at] === '+';
-    if (next !== 'letter' && !(next === 'sign' && characters[at] === '*') && !isLast) return at;
+function isInner(text: string, at: number): boolean {
+  return INNER_STOPS.has(text.charCodeAt(at)) && kindAt(text, at + 1) === LETTER;
+}
+
+/** Where the word ends that begins at a place; the place itself where none does. */
+function wordEnd(text: string, start: number, kind: Kind): number {
+  const first = start + widthAt(text, start);
+  if (kind === ALONE) return first;
+  const begins =
+    kind === LETTER ||
+    (kind === SIGN && OUTER_SIGNS.has(text.charCodeAt(start)) && kindAt(text, first) === LETTER);
+  if (!begins) return start;
+  for (let at = first; ; ) {
+    const inner = kindAt(text, at);
+    if (inner === LETTER) {
+      at += widthAt(text, at);
+      continue;
+    }
+    const code = text.charCodeAt(at);
+    if (inner !== SIGN && code !== EXCLAMATION) return at;
+    const next = kindAt(text, at + 1);
+    if (next !== LETTER) {
+      // `18+` is an age; an exclamation mark is a letter only between letters: `l!ke`.
+      const isLast = OUTER_SIGNS.has(code) || code === PLUS;
+      if (inner !== SIGN || !(isLast || (code === STAR && next === SIGN))) return at;
+    }
+    at += 1;
   }
 }

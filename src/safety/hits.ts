@@ -1,0 +1,249 @@
+import { type Grammar, type Lexicon, lexicon, type Node, pairOf, type Term } from './lexicon.ts';
+import { isOffensive, type TermClass } from './terms.ts';
+import type { Word } from './words.ts';
+
+/** A term found in a prompt. */
+export interface Hit {
+  readonly termClass: TermClass;
+  readonly grammar: Grammar;
+  /** The first word, and the one after the last. */
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Found extends Hit {
+  readonly term: Term;
+}
+
+/** Letters with digits or signs for some of them. */
+const MASKED = /\p{L}.*[*@$€!|0-9]|[*@$€!|0-9].*\p{L}/u;
+const KATAKANA = /^[\u30a1-\u30fa\u30fc]$/;
+
+/** Words written as one are looked for in words of these lengths. */
+const FUSED = { least: 7, most: 28 } as const;
+
+const NONE: readonly Hit[] = [];
+
+/** What was found in a prompt, in the order of first words. */
+export class Hits {
+  readonly all: readonly Hit[];
+  readonly #words: readonly Word[];
+  readonly #byClass = new Map<TermClass, Hit[]>();
+  readonly #sentences = new Map<TermClass, Set<number>>();
+
+  constructor(words: readonly Word[], all: readonly Hit[]) {
+    this.#words = words;
+    this.all = all;
+    for (const hit of all) {
+      const hits = this.#byClass.get(hit.termClass);
+      if (hits === undefined) this.#byClass.set(hit.termClass, [hit]);
+      else hits.push(hit);
+    }
+  }
+
+  of(termClass: TermClass): readonly Hit[] {
+    return this.#byClass.get(termClass) ?? NONE;
+  }
+
+  has(termClass: TermClass): boolean {
+    return this.#byClass.has(termClass);
+  }
+
+  /** Those of several classes, in order. */
+  ofAny(termClasses: ReadonlySet<TermClass>): readonly Hit[] {
+    const meant = [...termClasses].filter((termClass) => this.has(termClass));
+    if (meant.length < 2) return meant.length === 0 ? NONE : this.of(meant[0]!);
+    return this.all.filter(({ termClass }) => termClasses.has(termClass));
+  }
+
+  /** Whether a term of a class is in a sentence. */
+  isInSentence(termClass: TermClass, sentence: number): boolean {
+    let sentences = this.#sentences.get(termClass);
+    if (sentences === undefined) {
+      sentences = new Set(this.of(termClass).map(({ start }) => this.#words[start]!.sentence));
+      this.#sentences.set(termClass, sentences);
+    }
+    return sentences.has(sentence);
+  }
+
+  get classes(): Iterable<TermClass> {
+    return this.#byClass.keys();
+  }
+}
+
+/** All terms in a prompt without those inside neutral phrases. */
+export function findHits(words: readonly Word[]): Hits {
+  return new Search(words).hits();
+}
+
+/**
+ * Whether a prompt may hold a term that may be an offence: whether it is meant, other terms tell. Nearly
+ * no prompt does, and to look for these alone takes a third of the time.
+ */
+export function mayOffend(words: readonly Word[]): boolean {
+  return new Search(words).mayOffend();
+}
+
+class Search {
+  readonly #words: readonly Word[];
+  readonly #lexicon: Lexicon;
+  #found: Found[] = [];
+  /** The languages that the prompt shows. */
+  #languages = 0;
+  #hasDoubtful = false;
+  #hasNeutral = false;
+  /** Whether only offences are looked for. */
+  #isHasty = false;
+
+  constructor(words: readonly Word[]) {
+    this.#words = words;
+    this.#lexicon = lexicon();
+  }
+
+  hits(): Hits {
+    for (let at = 0; at < this.#words.length; at++) this.#findAt(at);
+    let found = this.#found;
+    if (this.#hasDoubtful) {
+      found = found.filter(
+        ({ term }) => !term.needsEvidence || (term.languages & this.#languages) !== 0,
+      );
+    }
+    return new Hits(this.#words, this.#hasNeutral ? withoutNeutral(found) : found);
+  }
+
+  mayOffend(): boolean {
+    this.#isHasty = true;
+    for (let at = 0; at < this.#words.length; at++) {
+      this.#findAt(at);
+      if (this.#found.length > 0) return true;
+    }
+    return false;
+  }
+
+  #findAt(at: number): void {
+    const before = this.#found.length;
+    this.#follow(this.#lexicon.root, at, at);
+    this.#addPieced(at);
+    if (this.#found.length === before) this.#addFused(at);
+  }
+
+  #add(term: Term, start: number, end: number): void {
+    const { termClass, grammar } = term;
+    if (this.#isHasty) {
+      if (!isOffensive(termClass)) return;
+    } else if (term.needsEvidence) {
+      this.#hasDoubtful = true;
+    } else {
+      this.#languages |= term.languages;
+    }
+    if (termClass === 'neutral') this.#hasNeutral = true;
+    this.#found.push({ termClass, grammar, start, end, term });
+  }
+
+  /** Walks the terms that go on at a word. As deep as the longest term has words. */
+  #follow(node: Node, start: number, at: number): void {
+    for (const reading of this.#words[at]!.readings) {
+      const exact = node.words?.get(reading);
+      if (exact !== undefined) this.#arrive(exact, start, at + 1);
+      const lengths = node.lengths?.get(pairOf(reading));
+      if (lengths === undefined) continue;
+      for (const length of lengths) {
+        if (length > reading.length) continue;
+        const begun = node.beginnings!.get(reading.slice(0, length));
+        if (begun === undefined) continue;
+        this.#arrive(begun, start, at + 1);
+        break;
+      }
+    }
+  }
+
+  #arrive(node: Node, start: number, end: number): void {
+    if (this.#isHasty && !node.leadsToOffence) return;
+    if (node.terms.length > 0 && !this.#isInsideKatakana(start)) {
+      for (const term of node.terms) {
+        // What is written in disguise is not meant harmlessly.
+        if (term.termClass === 'neutral' && this.#isDisguised(start, end)) continue;
+        this.#add(term, start, end);
+      }
+    }
+    const goesOn = node.words !== null || node.beginnings !== null;
+    if (goesOn && end < this.#words.length) this.#follow(node, start, end);
+  }
+
+  #isDisguised(start: number, end: number): boolean {
+    for (let at = start; at < end; at++) if (MASKED.test(this.#words[at]!.text)) return true;
+    return false;
+  }
+
+  /** Words in katakana are foreign ones, and many hold another one's sounds: フロリダ. */
+  #isInsideKatakana(start: number): boolean {
+    const before = this.#words[start - 1];
+    const word = this.#words[start]!;
+    if (before === undefined || !word.glued || word.text.length > 1) return false;
+    return KATAKANA.test(word.text) && KATAKANA.test(before.text);
+  }
+
+  /** A term in pieces: `n a k e d`, `n-u-d-e`, `na ked`. Each piece is read as a letter if it can be. */
+  #addPieced(at: number): void {
+    const { hidden, hiddenBeginnings } = this.#lexicon;
+    const first = this.#words[at]!;
+    let asWritten = first.text;
+    let asLetters = letters(first);
+    let allSmall = asWritten.length <= 3;
+    let allSingle = asWritten.length === 1;
+    for (let end = at + 1; end < this.#words.length; end++) {
+      if (!hiddenBeginnings.has(asWritten)) {
+        if (asLetters === asWritten || !hiddenBeginnings.has(asLetters)) return;
+      }
+      const word = this.#words[end]!;
+      const { length } = word.text;
+      if (word.sentence !== first.sentence) return;
+      allSmall &&= length <= 3;
+      allSingle &&= length === 1;
+      if (!word.glued && !allSmall && end > at + 1) return;
+      asWritten += word.text;
+      asLetters += letters(word);
+      if (asWritten.length < (allSingle || word.glued ? 3 : 4)) continue;
+      const terms = hidden.get(asWritten) ?? hidden.get(asLetters);
+      if (terms !== undefined) for (const term of terms) this.#add(term, at, end + 1);
+    }
+  }
+
+  /** Two terms written as one word. */
+  #addFused(at: number): void {
+    const { hidden, hiddenBeginnings } = this.#lexicon;
+    for (const text of this.#words[at]!.readings) {
+      if (text.length < FUSED.least || text.length > FUSED.most) continue;
+      for (let cut = 3; cut <= text.length - 3; cut++) {
+        const start = text.slice(0, cut);
+        if (!hiddenBeginnings.has(start)) break;
+        const first = hidden.get(start);
+        const second = first && hidden.get(text.slice(cut));
+        if (first === undefined || second === undefined) continue;
+        for (const term of first) this.#add(term, at, at + 1);
+        for (const term of second) this.#add(term, at, at + 1);
+      }
+    }
+  }
+}
+
+function letters(word: Word): string {
+  return word.text.length === 1 ? word.readings.at(-1)! : word.text;
+}
+
+function withoutNeutral(found: readonly Found[]): Found[] {
+  // The end of the neutral phrase that reaches furthest, by the word where phrases begin.
+  const covered = new Map<number, number>();
+  for (const { termClass, start, end } of found) {
+    if (termClass === 'neutral') covered.set(start, Math.max(covered.get(start) ?? 0, end));
+  }
+  let reach = 0;
+  let at = -1;
+  return found.filter(({ termClass, start, end }) => {
+    if (start !== at) {
+      at = start;
+      reach = Math.max(reach, covered.get(start) ?? 0);
+    }
+    return termClass !== 'neutral' && end > reach;
+  });
+}
