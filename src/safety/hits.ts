@@ -1,4 +1,12 @@
-import { type Grammar, type Lexicon, lexicon, type Node, pairOf, type Term } from './lexicon.ts';
+import {
+  type Grammar,
+  type Lexicon,
+  lexicon,
+  type Node,
+  nodesBehind,
+  pairOf,
+  type Term,
+} from './lexicon.ts';
 import { isOffensive, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
@@ -144,17 +152,22 @@ class Search {
   #follow(node: Node, start: number, at: number): void {
     for (const reading of this.#words[at]!.readings) {
       const exact = node.words?.get(reading);
-      if (exact !== undefined) this.#arrive(exact, start, at + 1);
+      if (exact !== undefined) this.#arriveAtAll(exact, reading, start, at + 1);
       const lengths = node.lengths?.get(pairOf(reading));
       if (lengths === undefined) continue;
       for (const length of lengths) {
         if (length > reading.length) continue;
         const begun = node.beginnings!.get(reading.slice(0, length));
         if (begun === undefined) continue;
-        this.#arrive(begun, start, at + 1);
+        this.#arriveAtAll(begun, reading, start, at + 1);
         break;
       }
     }
+  }
+
+  #arriveAtAll(node: Node, reading: string, start: number, end: number): void {
+    if (node.also === null) this.#arrive(node, start, end);
+    else for (const each of nodesBehind(node, reading)) this.#arrive(each, start, end);
   }
 
   #arrive(node: Node, start: number, end: number): void {

@@ -13,7 +13,7 @@ export interface Term {
   readonly termClass: TermClass;
   readonly grammar: Grammar;
   /** A bit for each language. */
-  languages: number;
+  readonly languages: number;
   /** Counts only where the prompt shows the term's language. */
   readonly needsEvidence: boolean;
 }
@@ -21,7 +21,7 @@ export interface Term {
 /** Where the words of a prompt have led so far. */
 export interface Node {
   /** What ends here. */
-  readonly terms: Term[];
+  terms: readonly Term[];
   /** Whether anything that ends here or further on may be an offence. */
   leadsToOffence: boolean;
   words: Map<string, Node> | null;
@@ -29,6 +29,8 @@ export interface Node {
   beginnings: Map<string, Node> | null;
   /** The lengths of those beginnings, the longest first, by the pair of letters they begin with. */
   lengths: Map<number, number[]> | null;
+  /** The next one of those that cannot be told apart without their double letters: `goose`, `gosse`. */
+  also: Node | null;
 }
 
 export interface Lexicon {
@@ -49,6 +51,7 @@ const DISGUISED: ReadonlySet<TermClass> = new Set<TermClass>([
 const GRAMMATICAL: ReadonlySet<TermClass> = new Set<TermClass>(['area', 'soft', 'exposure']);
 const UNSPACED = new Set(['zh', 'ja']);
 
+const NO_TERMS: readonly Term[] = [];
 const PLAIN = /^[a-z]+$/;
 /** Words shorter than this are not looked for without their double letters. */
 const SQUEEZABLE = 4;
@@ -58,25 +61,43 @@ export function pairOf(word: string): number {
   return word.length === 1 ? word.charCodeAt(0) : word.charCodeAt(0) * 0x10000 + word.charCodeAt(1);
 }
 
-/** Compiles the terms of all languages. Stops after a few hundred terms at a time, to go on when asked. */
+/** Compiles the terms of all languages. Stops after some, to go on when asked. */
 function* compile(): Generator<void, Lexicon> {
   const root = newNode();
   for (const [index, language] of LANGUAGES.entries()) {
-    for (const termClass of TERM_CLASSES) insertAll(root, language, termClass, 1 << index);
-    yield;
+    for (const termClass of TERM_CLASSES) {
+      insertAll(root, language, termClass, 1 << index);
+      yield;
+    }
   }
-  const hidden = new Map<string, Term[]>();
+  const hidden = new Map<string, readonly Term[]>();
   const hiddenBeginnings = new Set<string>();
   for (const children of [root.words, root.beginnings]) {
-    for (const [word, { terms }] of children ?? []) {
-      const meant = terms.filter(({ termClass }) => DISGUISED.has(termClass));
-      if (meant.length === 0) continue;
-      hidden.set(word, [...(hidden.get(word) ?? []), ...meant]);
-      for (let end = 1; end <= word.length; end++) hiddenBeginnings.add(word.slice(0, end));
+    for (const [word, node] of children ?? []) {
+      hide(word, node, hidden, hiddenBeginnings);
+      if (hidden.size % 100 === 0) yield;
     }
-    yield;
   }
   return { root, hidden, hiddenBeginnings };
+}
+
+/** Adds the terms of one word that are looked for in disguise. */
+function hide(
+  word: string,
+  node: Node,
+  hidden: Map<string, readonly Term[]>,
+  beginnings: Set<string>,
+): void {
+  const terms = nodesBehind(node, word).flatMap((each) => each.terms);
+  const meant = terms.filter(({ termClass }) => DISGUISED.has(termClass));
+  if (meant.length === 0) return;
+  hidden.set(word, meant.concat(hidden.get(word) ?? []));
+  for (let end = word.length; end > 0; end--) {
+    const beginning = word.slice(0, end);
+    // Then those of the beginning are there, too.
+    if (beginnings.has(beginning)) return;
+    beginnings.add(beginning);
+  }
 }
 
 let compiling: Generator<void, Lexicon> | null = null;
@@ -88,22 +109,41 @@ function compileMore(): void {
   if (done) compiled = value;
 }
 
-/** The terms of all languages. What is not compiled yet is compiled now, which takes 30 ms at most. */
+/** The terms of all languages. What is not compiled yet is compiled now, which takes 40 ms at most. */
 export function lexicon(): Lexicon {
   while (compiled === null) compileMore();
   return compiled;
 }
 
+/** Milliseconds of one turn of the event loop that compiling may take. */
+const SLICE = 2;
+
 /** Compiles the terms a little in every turn of the event loop, so that nobody has to wait for it. */
 export async function prepareLexicon(): Promise<void> {
   while (compiled === null) {
-    compileMore();
+    const end = performance.now() + SLICE;
+    while (compiled === null && performance.now() < end) compileMore();
     await setImmediate(undefined, { ref: false });
   }
 }
 
+/** The node that was found by a reading, and those that it cannot be told apart from in that reading. */
+export function nodesBehind(node: Node, reading: string): readonly Node[] {
+  if (node.also === null || !reading.startsWith(SQUEEZED)) return [node];
+  const nodes: Node[] = [];
+  for (let each: Node | null = node; each !== null; each = each.also) nodes.push(each);
+  return nodes;
+}
+
 function newNode(): Node {
-  return { terms: [], leadsToOffence: false, words: null, beginnings: null, lengths: null };
+  return {
+    terms: NO_TERMS,
+    leadsToOffence: false,
+    words: null,
+    beginnings: null,
+    lengths: null,
+    also: null,
+  };
 }
 
 /** @param bit the language's */
@@ -115,46 +155,47 @@ function insertAll(root: Node, { code, terms }: Language, termClass: TermClass, 
     if (code === 'en') grammar = 'english';
     else if (UNSPACED.has(code)) grammar = 'unspaced';
   }
+  // Most nodes have one term, and share it.
+  const sure = [{ termClass, grammar, languages: bit, needsEvidence: false }];
+  const doubtful = [{ termClass, grammar, languages: bit, needsEvidence: true }];
   const offends = isOffensive(termClass);
+  if (offends) root.leadsToOffence = true;
   // All at once, which takes a tenth of the time that one by one does.
   for (const spelled of normalise(written).split(',')) {
     const term = spelled.trim();
     if (term === '') continue;
     const needsEvidence = term.startsWith('~');
-    for (const node of nodesOf(root, needsEvidence ? term.slice(1) : term, offends)) {
-      const known = node.terms.find(
-        (other) =>
-          other.termClass === termClass &&
-          other.grammar === grammar &&
-          !other.needsEvidence &&
-          !needsEvidence,
-      );
-      if (known) known.languages |= bit;
-      else node.terms.push({ termClass, grammar, languages: bit, needsEvidence });
-    }
+    const node = nodeOf(root, needsEvidence ? term.slice(1) : term, offends);
+    const added = needsEvidence ? doubtful : sure;
+    node.terms = node.terms.length === 0 ? added : together(node.terms, added[0]!);
   }
 }
 
-/** Where a term ends: as it is spelled, and with words that have lost their double letters. */
-function nodesOf(root: Node, term: string, offends: boolean): Node[] {
-  if (offends) root.leadsToOffence = true;
-  let nodes = [root];
+/** Terms that mean the same in several languages are one. */
+function together(terms: readonly Term[], added: Term): readonly Term[] {
+  const isSame = ({ termClass, grammar, needsEvidence }: Term) =>
+    termClass === added.termClass &&
+    grammar === added.grammar &&
+    !(needsEvidence || added.needsEvidence);
+  if (!terms.some(isSame)) return [...terms, added];
+  return terms.map((term) =>
+    isSame(term) ? { ...term, languages: term.languages | added.languages } : term,
+  );
+}
+
+/** Where a term ends. */
+function nodeOf(root: Node, term: string, offends: boolean): Node {
+  let node = root;
   for (const part of term.split(' ')) {
     const isOpen = part.endsWith('*');
     const bare = isOpen ? part.slice(0, -1) : part;
     const words = PLAIN.test(bare) ? [bare] : textsOf(bare);
-    for (const [index, word] of words.entries()) {
-      const open = isOpen && index === words.length - 1;
-      const next: Node[] = [];
-      for (const node of nodes) {
-        next.push(child(node, word, open));
-        if (word.length >= SQUEEZABLE) next.push(child(node, SQUEEZED + squeeze(word), open));
-      }
-      if (offends) for (const node of next) node.leadsToOffence = true;
-      nodes = next;
+    for (let index = 0; index < words.length; index++) {
+      node = child(node, words[index]!, isOpen && index === words.length - 1);
+      if (offends) node.leadsToOffence = true;
     }
   }
-  return nodes;
+  return node;
 }
 
 function child(node: Node, word: string, open: boolean): Node {
@@ -165,11 +206,20 @@ function child(node: Node, word: string, open: boolean): Node {
     else node.words = children;
   }
   let found = children.get(word);
-  if (found === undefined) {
-    found = newNode();
-    children.set(word, found);
-    if (open) addLength(node, word);
+  if (found !== undefined) return found;
+  found = newNode();
+  children.set(word, found);
+  if (open) addLength(node, word);
+  if (word.length < SQUEEZABLE) return found;
+  const squeezed = SQUEEZED + squeeze(word);
+  let last = children.get(squeezed);
+  if (last === undefined) {
+    children.set(squeezed, found);
+    if (open) addLength(node, squeezed);
+    return found;
   }
+  while (last.also !== null) last = last.also;
+  last.also = found;
   return found;
 }
 

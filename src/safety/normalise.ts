@@ -43,6 +43,8 @@ const INVISIBLE = new RegExp(
 const ACCENTS = /[\u0300-\u036f]/g;
 
 const FOLDABLE = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'gu');
+const LOOKING_ALIKE = new RegExp(`[${Object.keys(LOOK_ALIKES).join('')}]`, 'u');
+const LOOK_ALIKE = new RegExp(LOOKING_ALIKE, 'gu');
 const ENCLOSED = /[\u{1f1e6}-\u{1f1ff}\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]/gu;
 const LATIN = /[a-z]/;
 const WORD = /[\p{L}\p{N}]+/gu;
@@ -71,6 +73,8 @@ export function normalise(text: string): string {
     .replace(FOLDABLE, (letter) => FOLDED[letter]!)
     .replace(DIGIT, asciiDigit)
     .normalize('NFC');
+  // Nearly no text has words of both.
+  if (!LOOKING_ALIKE.test(folded) || !LATIN.test(folded)) return folded;
   return folded.replace(WORD, (word) => (LATIN.test(word) ? latinised(word) : word));
 }
 
@@ -86,9 +90,7 @@ export function latinReading(word: string): string | null {
 }
 
 function latinised(word: string): string {
-  let latin = '';
-  for (const letter of word) latin += LOOK_ALIKES[letter] ?? letter;
-  return latin;
+  return word.replace(LOOK_ALIKE, (letter) => LOOK_ALIKES[letter]!);
 }
 
 /** Letters in circles and squares, and those of which flags are made. */

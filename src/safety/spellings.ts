@@ -24,6 +24,8 @@ const VOWELS = ['a', 'e', 'i', 'o', 'u'];
 
 /** More letters than any term has: longer words are read as they are. */
 const LONGEST = 40;
+/** One double letter in a word with fewer is how that word is written: `barre`. */
+const TELLING = 5;
 
 /**
  * What a word may be meant to say, its own text first. Never more than a dozen readings, of a word
@@ -32,6 +34,7 @@ const LONGEST = 40;
 export function readingsOf(text: string): readonly string[] {
   const letters = lettersOf(text);
   if (letters === 'latin') return [text];
+  if (letters === 'drawn') return drawnReadings(text);
   if (text.length > LONGEST && !REPEATED.test(text)) return [text];
   const readings = new Set([text]);
   if (letters === 'foreign') {
@@ -58,31 +61,52 @@ export function readingsOf(text: string): readonly string[] {
     const drawn = reading.replace(THRICE, '$1$1');
     const squeezed = squeeze(reading);
     readings.add(drawn);
-    // One double letter in a short word is how that word is written: `barre`.
     const isPlayed = drawn !== reading || reading.length - squeezed.length > 1;
-    if (isPlayed || squeezed.length >= 5) readings.add(squeezed);
+    if (isPlayed || squeezed.length >= TELLING) readings.add(squeezed);
     if (isPlayed) readings.add(SQUEEZED + squeezed);
   }
   return [...readings];
 }
 
+/** What a word of plain letters may be meant to say, of which some stand twice in a row or more often. */
+function drawnReadings(text: string): string[] {
+  let drawn = '';
+  let squeezed = '';
+  let run = 0;
+  for (let at = 0; at < text.length; at++) {
+    run = at > 0 && text[at] === text[at - 1] ? run + 1 : 1;
+    if (run <= 2) drawn += text[at];
+    if (run === 1) squeezed += text[at];
+  }
+  const readings = drawn === text ? [text] : [text, drawn];
+  const isPlayed = drawn !== text || text.length - squeezed.length > 1;
+  if (isPlayed || squeezed.length >= TELLING) readings.push(squeezed);
+  if (isPlayed) readings.push(SQUEEZED + squeezed);
+  return readings;
+}
+
+type Letters = 'latin' | 'drawn' | 'foreign' | 'other';
+
 /**
- * Whether a word is of letters alone, none of them twice in a row: nearly every word is. `foreign` may
- * be any character that has no second reading by itself.
+ * What a word is made of: plain letters, none of them twice in a row, as nearly every word is; plain
+ * letters of which some are; characters that have no second reading by themselves, none of them twice;
+ * anything else.
  */
-function lettersOf(text: string): 'latin' | 'foreign' | 'other' {
-  let isLatin = true;
+function lettersOf(text: string): Letters {
+  let isPlain = true;
+  let isRepeated = false;
   let before = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === before) return 'other';
+    if (code === before) isRepeated = true;
     before = code;
     if (code >= 0x61 && code <= 0x7a) continue;
     const isSurrogate = code >= 0xd800 && code <= 0xdfff;
     if (code < 0x80 || code === POUND || code === EURO || isSurrogate) return 'other';
-    isLatin = false;
+    isPlain = false;
   }
-  return isLatin ? 'latin' : 'foreign';
+  if (isPlain) return isRepeated ? 'drawn' : 'latin';
+  return isRepeated ? 'other' : 'foreign';
 }
 
 /** Stands before a reading that has lost double letters, to match what has lost its own. */
@@ -91,7 +115,8 @@ export const SQUEEZED = '=';
 /** Makes every run of one letter a single one. */
 export function squeeze(word: string): string {
   // Most have none, and telling that takes a tenth of the time.
-  if (lettersOf(word) !== 'other') return word;
+  const letters = lettersOf(word);
+  if (letters === 'latin' || letters === 'foreign') return word;
   return word.replace(/(.)\1+/gu, '$1');
 }
 
