@@ -12,6 +12,7 @@ import { buildServer } from './http/server.ts';
 import { Spool } from './http/spool.ts';
 import { Callbacks } from './media/callbacks/callbacks.ts';
 import { MediaGateway } from './media/gateway.ts';
+import { preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
 import { Upkeep } from './media/upkeep.ts';
 import { startPool } from './operations/pool.ts';
@@ -152,6 +153,7 @@ export async function startDaemon(
     upkeep.start();
     // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
     const owner = await firstRun(store, { credits });
+    background(preparePromptRules(), 'the rules for prompts could not be loaded');
 
     return {
       url,

@@ -2,7 +2,6 @@ import { findModel } from '../config/catalog.ts';
 import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { ImagePool } from '../operations/pool.ts';
-import { checkPrompt } from '../safety/check-prompt.ts';
 import type { NewAsset } from '../store/asset.ts';
 import type { AssetFiles } from '../store/assets.ts';
 import type { NewTask, Store } from '../store/store.ts';
@@ -14,6 +13,7 @@ import { admitInput } from './inputs.ts';
 import { keepImage, LARGEST_IMAGE } from './kept-image.ts';
 import { pictureLimits } from './pictures.ts';
 import { priceOf } from './price.ts';
+import { admitPrompt } from './prompts.ts';
 import type { MediaRequest } from './request.ts';
 import { readAudioRequest } from './requests/audio.ts';
 import { readEditRequest } from './requests/edit.ts';
@@ -53,12 +53,12 @@ interface Inputs {
  * @throws Failure
  */
 export async function submitTask(call: MediaCall, options: SubmissionOptions): Promise<Task> {
-  const { config, store, files } = options;
+  const { config, store, files, pool } = options;
   const { holder, fields } = call;
   const id = namedModel(fields);
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
-  checkPrompt(request.work.prompt, 'prompt');
+  await admitPrompt(pool, request.work.prompt, 'prompt', { client: holder.account.id });
   const { allowPrivateAddresses } = config.network;
   const callbackUrl =
     request.callbackUrl === null

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../images/file-error.ts';
+import type { Cancelled } from '../upstream/cancellation.ts';
 import type { Job, JobFailure, JobResult } from './job.ts';
 import { Places } from './places.ts';
 
@@ -9,7 +10,7 @@ import { Places } from './places.ts';
 export interface Turn {
   /** Clients that wait are served fairly, whatever the number of their jobs. */
   readonly client?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Cancelled | undefined;
 }
 
 /** Something that performs image jobs. */

@@ -3,11 +3,17 @@ import { isRefused } from './verdict.ts';
 
 /**
  * Refuses a prompt that shows a minor with nudity, sexual content, or sensitive areas of the body
- * bared or dwelt on. The message does not repeat the prompt.
+ * bared or dwelt on.
+ *
+ * @throws Failure content_policy
  */
 export function checkPrompt(prompt: string, param: string): void {
-  if (!isRefused(prompt)) return;
-  throw new Failure(
+  if (isRefused(prompt)) throw promptRefusal(param);
+}
+
+/** The message does not repeat the prompt. */
+export function promptRefusal(param: string): Failure {
+  return new Failure(
     'content_policy',
     `${param} was refused: content that shows minors in a sexual or exposing way cannot be made.`,
     { status: 400, code: 'content_policy', param },

@@ -77,18 +77,10 @@ async function perform(
   if (signal.aborted) throw signal.reason;
   // Bytes are moved to a thread, so it gets a copy.
   const bytes = new Uint8Array(source?.bytes ?? []);
-  // A job that still waits for a thread need not be done when nobody wants it any more.
-  const left = new AbortController();
-  const leave = () => left.abort(signal.reason);
-  signal.addEventListener('abort', leave);
-  try {
-    const job: Job = { operation, options, source: { bytes }, limits: LIMITS };
-    const result = await pool.run(job, { signal: left.signal });
-    if (result.ok) return result;
-    throw new Failure('service_error', `the sandbox could not draw: ${result.error.message}`, {
-      code: 'sandbox_failure',
-    });
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
+  const job: Job = { operation, options, source: { bytes }, limits: LIMITS };
+  const result = await pool.run(job, { signal });
+  if (result.ok) return result;
+  throw new Failure('service_error', `the sandbox could not draw: ${result.error.message}`, {
+    code: 'sandbox_failure',
+  });
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { judge } from '../../../safety/judge.ts';
+import { judgeTexts } from '../../prompts.ts';
 import type { ModerationAnswer, ModerationInput, Workshop } from '../provider.ts';
 import { expectModel, obey } from './prompt.ts';
 
@@ -12,13 +12,15 @@ export async function moderate(
   const texts = textsOf(input);
   await obey(texts.join('\n'), 'input', workshop.signal);
   const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex');
+  const judgements = await judgeTexts(workshop.pool, texts, { signal: workshop.signal });
   return {
     id: `modr-${digest.slice(0, 24)}`,
     model: workshop.model,
-    results: texts.map((text) => {
-      const { flagged, categories, scores } = judge(text);
-      return { flagged, categories, category_scores: scores };
-    }),
+    results: judgements.map(({ flagged, categories, scores }) => ({
+      flagged,
+      categories,
+      category_scores: scores,
+    })),
   };
 }
 

@@ -1,0 +1,79 @@
+import { Failure } from '../failure.ts';
+import { DEFAULT_LIMITS } from '../images/limits.ts';
+import type { Judgements } from '../operations/judge.ts';
+import type { ImagePool, Turn } from '../operations/pool.ts';
+import type { Judgement } from '../safety/judge.ts';
+
+/** Characters, which take 3 ms at worst; while a thread judges more, others are served. */
+const LONG = 2000;
+
+/**
+ * Loads and compiles the rules bit by bit. Who needs them earlier gets them, too, but waits: they are not
+ * loaded with everything else because a start would take twice as long.
+ */
+export async function preparePromptRules(): Promise<void> {
+  const { prepareLexicon } = await import('../safety/lexicon.ts');
+  await Promise.all([loadGate(), prepareLexicon()]);
+}
+
+function loadGate(): Promise<typeof import('../safety/check-prompt.ts')> {
+  return import('../safety/check-prompt.ts');
+}
+
+/**
+ * Lets a prompt pass, or not.
+ *
+ * @param param where it stands in the request
+ * @throws Failure content_policy; service_error where a long one could not be judged
+ */
+export async function admitPrompt(
+  pool: ImagePool,
+  prompt: string,
+  param: string,
+  turn?: Turn,
+): Promise<void> {
+  const { checkPrompt, promptRefusal } = await loadGate();
+  if (prompt.length <= LONG) {
+    checkPrompt(prompt, param);
+    return;
+  }
+  const [judgement] = await judgeInThread(pool, [prompt], turn);
+  if (judgement!.categories['sexual/minors']) throw promptRefusal(param);
+}
+
+/**
+ * What the rules say of texts, one by one.
+ *
+ * @throws Failure service_error where long ones could not be judged
+ */
+export async function judgeTexts(
+  pool: ImagePool,
+  texts: readonly string[],
+  turn?: Turn,
+): Promise<readonly Judgement[]> {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length > LONG) return judgeInThread(pool, texts, turn);
+  const { judge } = await import('../safety/judge.ts');
+  return texts.map(judge);
+}
+
+async function judgeInThread(
+  pool: ImagePool,
+  texts: readonly string[],
+  turn?: Turn,
+): Promise<readonly Judgement[]> {
+  const result = await pool.run(
+    {
+      operation: 'judge',
+      options: { texts },
+      source: { bytes: new Uint8Array() },
+      limits: DEFAULT_LIMITS,
+    },
+    turn,
+  );
+  if (result.ok) return (result.data as Judgements).judgements;
+  throw new Failure('service_error', `The text could not be judged: ${result.error.message}`, {
+    code: 'text_not_judged',
+    status: 503,
+  });
+}

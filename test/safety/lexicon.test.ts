@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { LANGUAGES } from '../../src/safety/languages.ts';
+import { lexicon, prepareLexicon } from '../../src/safety/lexicon.ts';
+import { isRefused } from '../../src/safety/verdict.ts';
+import { plainTerm } from './refusals.ts';
+
+test('a prompt that comes while the terms are being compiled meets all of them', async () => {
+  const prepared = prepareLexicon();
+  const last = LANGUAGES.at(-1)!;
+  const prompt = `${plainTerm(last, 'minor')}, ${plainTerm(last, 'nudity')}`;
+  expect(isRefused(prompt)).toBe(true);
+  const compiled = lexicon();
+  await prepared;
+  expect(lexicon()).toBe(compiled);
+  expect(isRefused(prompt)).toBe(true);
+});
