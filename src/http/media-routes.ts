@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import type { MediaKind } from '../media/call.ts';
 import { audioRequest } from '../media/requests/audio.ts';
+import type { MediaKind } from '../media/requests/call.ts';
 import { imageRequest } from '../media/requests/image.ts';
 import { moderationRequest } from '../media/requests/moderation.ts';
 import { videoRequest } from '../media/requests/video.ts';

@@ -6,14 +6,14 @@ import type { AssetFiles } from '../store/assets.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { Upstream } from '../upstream.ts';
-import type { MediaCall, SentFile } from './call.ts';
-import { keepImage, LARGEST_IMAGE } from './kept-image.ts';
+import { keepImage, LARGEST_IMAGE } from './files/kept-image.ts';
+import { pictureLimits } from './files/pictures.ts';
 import { Moderator } from './moderation.ts';
-import { pictureLimits } from './pictures.ts';
 import type { ModerationAnswer } from './providers/provider.ts';
-import { Runner, type RunnerObserver } from './runner.ts';
-import { submitTask } from './submission.ts';
-import { MediaWorker } from './worker.ts';
+import { Runner, type RunnerObserver } from './queue/runner.ts';
+import { MediaWorker } from './queue/worker.ts';
+import type { MediaCall, SentFile } from './requests/call.ts';
+import { submitTask } from './requests/submission.ts';
 
 export interface MediaObserver extends RunnerObserver {
   readonly tried: Tried;

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { sniffMedia } from '../../media/media-type.ts';
+import { sniffMedia } from '../../media/files/media-type.ts';
 import { RESULT_EXTENSIONS } from './result-names.ts';
 
 /** What a result is. */

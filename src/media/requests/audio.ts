@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { field, integer } from '../../schema.ts';
-import type { MediaRequest } from '../request.ts';
 import {
   callbackUrl,
   checkFields,
@@ -14,6 +13,7 @@ import {
   word,
 } from './fields.ts';
 import { expectType } from './model.ts';
+import type { MediaRequest } from './request.ts';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
 

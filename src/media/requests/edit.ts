@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
-import type { MediaRequest } from '../request.ts';
 import { callbackUrl, checkFields, type Fields, model, prompt, seed, user } from './fields.ts';
 import { count, imageWork, quality, size } from './image.ts';
 import { expectType } from './model.ts';
+import type { MediaRequest } from './request.ts';
 
 /** The fields of POST /v1/images/edits (interface part 4.6) beside its files. */
 export const editRequest = v.strictObject({

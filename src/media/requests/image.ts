@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema.ts';
-import type { MediaRequest } from '../request.ts';
 import { type ImageWork, QUALITIES } from '../work.ts';
 import {
   callbackUrl,
@@ -18,6 +17,7 @@ import {
   word,
 } from './fields.ts';
 import { expectType } from './model.ts';
+import type { MediaRequest } from './request.ts';
 
 export const size = word(
   'auto, WIDTHxHEIGHT, a ratio such as 16:9, or what else the model calls a size',

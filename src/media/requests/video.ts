@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { type Size, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema.ts';
-import type { MediaRequest } from '../request.ts';
 import {
   callbackUrl,
   checkFields,
@@ -17,6 +16,7 @@ import {
   word,
 } from './fields.ts';
 import { expectType } from './model.ts';
+import type { MediaRequest } from './request.ts';
 
 /** The body of POST /v1/videos/generations. */
 export const videoRequest = v.strictObject({

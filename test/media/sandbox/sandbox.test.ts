@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../../src/failure.ts';
-import { sniffMedia } from '../../../src/media/media-type.ts';
+import { sniffMedia } from '../../../src/media/files/media-type.ts';
 import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts';
 import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { audio, images, moderation, video, workshop } from './workshop.ts';

@@ -1,16 +1,16 @@
-import { Failure } from '../failure.ts';
-import type { Limits } from '../images/limits.ts';
-import type { ImagePool } from '../operations/pool.ts';
-import type { NewAsset } from '../store/asset.ts';
-import type { AssetFiles } from '../store/assets.ts';
-import type { Store } from '../store/store.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
-import { fetchPublic } from '../upstream/fetch-public.ts';
-import { checkPublicUrl } from '../upstream/public-url.ts';
-import type { Upstream } from '../upstream.ts';
+import { Failure } from '../../failure.ts';
+import type { Limits } from '../../images/limits.ts';
+import type { ImagePool } from '../../operations/pool.ts';
+import type { NewAsset } from '../../store/asset.ts';
+import type { AssetFiles } from '../../store/assets.ts';
+import type { Store } from '../../store/store.ts';
+import type { Cancelled } from '../../upstream/cancellation.ts';
+import { fetchPublic } from '../../upstream/fetch-public.ts';
+import { checkPublicUrl } from '../../upstream/public-url.ts';
+import type { Upstream } from '../../upstream.ts';
+import type { InputFile } from '../providers/provider.ts';
+import type { Reference } from '../work.ts';
 import { provePicture } from './pictures.ts';
-import type { InputFile } from './providers/provider.ts';
-import type { Reference } from './work.ts';
 
 /** Milliseconds for one image to arrive. */
 const PATIENCE = 20_000;

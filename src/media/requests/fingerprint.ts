@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { isObject } from '../schema/untrusted.ts';
+import { isObject } from '../../schema/untrusted.ts';
 
 /**
  * Tells requests apart that come with the same Idempotency-Key: a digest of the endpoint, of the

@@ -1,10 +1,10 @@
-import type { Config } from '../config/schema.ts';
-import { Failure } from '../failure.ts';
-import { FORMATS, type OutputFormat } from '../images/formats.ts';
-import type { Limits } from '../images/limits.ts';
-import type { FileError } from '../operations/job.ts';
-import type { ImagePool } from '../operations/pool.ts';
-import type { Proof } from '../operations/verify.ts';
+import type { Config } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import { FORMATS, type OutputFormat } from '../../images/formats.ts';
+import type { Limits } from '../../images/limits.ts';
+import type { FileError } from '../../operations/job.ts';
+import type { ImagePool } from '../../operations/pool.ts';
+import type { Proof } from '../../operations/verify.ts';
 
 /** What an image is, each pixel of which was decoded. */
 export interface ProvenPicture extends Proof {

@@ -1,5 +1,5 @@
-import type { Task } from '../store/task.ts';
-import { Cancellation } from '../upstream/cancellation.ts';
+import type { Task } from '../../store/task.ts';
+import { Cancellation } from '../../upstream/cancellation.ts';
 import { Expired } from './endings.ts';
 
 /** The longest that a timer can be set for, in milliseconds. */

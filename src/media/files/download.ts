@@ -1,8 +1,8 @@
-import { Failure } from '../failure.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
-import type { Exchange, Timeouts } from '../upstream/exchange.ts';
-import { checkPublicUrl } from '../upstream/public-url.ts';
-import type { Upstream } from '../upstream.ts';
+import { Failure } from '../../failure.ts';
+import type { Cancelled } from '../../upstream/cancellation.ts';
+import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
+import { checkPublicUrl } from '../../upstream/public-url.ts';
+import type { Upstream } from '../../upstream.ts';
 
 export interface DownloadOptions {
   readonly upstream: Upstream;

@@ -1,17 +1,17 @@
 import { readdirSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Failure } from '../../src/failure.ts';
-import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
-import type { Product } from '../../src/media/providers/provider.ts';
-import { type Keeping, keepResults } from '../../src/media/results.ts';
-import type { AudioWork, ImageWork, VideoWork, Work } from '../../src/media/work.ts';
-import { inlinePool } from '../../src/operations/pool.ts';
-import { AssetFiles } from '../../src/store/assets.ts';
-import { Cancellation } from '../../src/upstream/cancellation.ts';
-import { photo, pngPromising } from '../fixtures/images.ts';
-import { temporaryFolder } from '../oriel.ts';
-import { listening, saying, upstream } from '../upstream/servers.ts';
+import { Failure } from '../../../src/failure.ts';
+import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
+import { type Keeping, keepResults } from '../../../src/media/files/results.ts';
+import type { Product } from '../../../src/media/providers/provider.ts';
+import type { AudioWork, ImageWork, VideoWork, Work } from '../../../src/media/work.ts';
+import { inlinePool } from '../../../src/operations/pool.ts';
+import { AssetFiles } from '../../../src/store/assets.ts';
+import { Cancellation } from '../../../src/upstream/cancellation.ts';
+import { photo, pngPromising } from '../../fixtures/images.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { listening, saying, upstream } from '../../upstream/servers.ts';
 
 const IMAGE: ImageWork = {
   type: 'image',

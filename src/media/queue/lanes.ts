@@ -1,6 +1,6 @@
-import type { Config } from '../config/schema.ts';
-import { type Leave, Places } from '../operations/places.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
+import type { Config } from '../../config/schema.ts';
+import { type Leave, Places } from '../../operations/places.ts';
+import type { Cancelled } from '../../upstream/cancellation.ts';
 
 /** The places that each provider has for media tasks; accounts wait for them in lines of their own. */
 export class Lanes {

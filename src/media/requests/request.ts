@@ -1,4 +1,4 @@
-import type { Work } from './work.ts';
+import type { Work } from '../work.ts';
 
 /** What a client asks for, validated against its model, before anything is looked up, kept or held. */
 export interface MediaRequest {

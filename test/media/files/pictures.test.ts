@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
-import { provePicture } from '../../src/media/pictures.ts';
-import { type ImagePool, startPool } from '../../src/operations/pool.ts';
-import { photo } from '../fixtures/images.ts';
-import { temporaryFolder } from '../oriel.ts';
+import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
+import { provePicture } from '../../../src/media/files/pictures.ts';
+import { type ImagePool, startPool } from '../../../src/operations/pool.ts';
+import { photo } from '../../fixtures/images.ts';
+import { temporaryFolder } from '../../oriel.ts';
 
 let pool: ImagePool;
 beforeAll(async () => {

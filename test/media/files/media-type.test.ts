@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeBytes, isText, sniffMedia } from '../../src/media/media-type.ts';
-import { photo } from '../fixtures/images.ts';
+import { describeBytes, isText, sniffMedia } from '../../../src/media/files/media-type.ts';
+import { photo } from '../../fixtures/images.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 

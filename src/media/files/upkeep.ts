@@ -1,6 +1,6 @@
-import type { Config } from '../config/schema.ts';
-import type { AssetFiles } from '../store/assets.ts';
-import type { Store } from '../store/store.ts';
+import type { Config } from '../../config/schema.ts';
+import type { AssetFiles } from '../../store/assets.ts';
+import type { Store } from '../../store/store.ts';
 
 interface UpkeepOptions {
   readonly config: () => Config;

@@ -1,20 +1,20 @@
-import type { Provider as ProviderSettings } from '../config/schema.ts';
-import { Failure } from '../failure.ts';
-import type { Limits } from '../images/limits.ts';
-import type { ImagePool } from '../operations/pool.ts';
-import { pauseBefore } from '../routing/patience.ts';
-import { withoutKey } from '../routing/upstream-failure.ts';
-import type { NewAsset } from '../store/asset.ts';
-import type { AssetFiles } from '../store/assets.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
-import type { Timeouts } from '../upstream/exchange.ts';
-import type { Upstream } from '../upstream.ts';
+import type { Provider as ProviderSettings } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import type { Limits } from '../../images/limits.ts';
+import type { ImagePool } from '../../operations/pool.ts';
+import { pauseBefore } from '../../routing/patience.ts';
+import { withoutKey } from '../../routing/upstream-failure.ts';
+import type { NewAsset } from '../../store/asset.ts';
+import type { AssetFiles } from '../../store/assets.ts';
+import type { Cancelled } from '../../upstream/cancellation.ts';
+import type { Timeouts } from '../../upstream/exchange.ts';
+import type { Upstream } from '../../upstream.ts';
+import type { Order, Product, Production } from '../providers/provider.ts';
+import type { StoredResult } from '../result.ts';
+import type { Work } from '../work.ts';
 import { mayPass, openDownload, piecesOf } from './download.ts';
 import { describeBytes, HEAD, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { provePicture } from './pictures.ts';
-import type { Order, Product, Production } from './providers/provider.ts';
-import type { StoredResult } from './result.ts';
-import type { Work } from './work.ts';
 
 /** What results are fetched, proven and kept with. */
 export interface Keeping {

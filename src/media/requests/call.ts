@@ -1,4 +1,4 @@
-import type { KeyHolder } from '../store/store.ts';
+import type { KeyHolder } from '../../store/store.ts';
 
 /** The four ways to ask for a task, each with the fields of its endpoint. */
 export type MediaKind = 'image' | 'edit' | 'video' | 'audio';

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../../failure.ts';
 
 /** A task under way is let go of because its deadline is over. */
 export class Expired extends Failure {

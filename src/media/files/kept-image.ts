@@ -1,7 +1,7 @@
-import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
-import type { ImagePool } from '../operations/pool.ts';
-import type { NewAsset } from '../store/asset.ts';
-import type { AssetFiles } from '../store/assets.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
+import type { ImagePool } from '../../operations/pool.ts';
+import type { NewAsset } from '../../store/asset.ts';
+import type { AssetFiles } from '../../store/assets.ts';
 import { type ProvenPicture, provePicture } from './pictures.ts';
 
 interface Keeping {

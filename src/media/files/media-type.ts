@@ -1,5 +1,5 @@
-import { FORMATS, OUTPUT_FORMATS } from '../images/formats.ts';
-import { sniff } from '../images/sniff.ts';
+import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
+import { sniff } from '../../images/sniff.ts';
 
 /** What a file is by its content. */
 export interface MediaType {

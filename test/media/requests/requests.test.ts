@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 import { describe, expect, it, test } from 'vitest';
-import { findModel } from '../../src/config/catalog.ts';
-import { configSchema, type Model } from '../../src/config/schema.ts';
-import { Failure } from '../../src/failure.ts';
-import { readAudioRequest } from '../../src/media/requests/audio.ts';
-import { readEditRequest } from '../../src/media/requests/edit.ts';
-import { readImageRequest } from '../../src/media/requests/image.ts';
-import { namedModel, usualModerator } from '../../src/media/requests/model.ts';
-import { readModerationRequest } from '../../src/media/requests/moderation.ts';
-import { readVideoRequest } from '../../src/media/requests/video.ts';
-import { received } from '../../src/schema.ts';
-import { MODELS } from '../http/media/hand-media.ts';
+import { findModel } from '../../../src/config/catalog.ts';
+import { configSchema, type Model } from '../../../src/config/schema.ts';
+import { Failure } from '../../../src/failure.ts';
+import { readAudioRequest } from '../../../src/media/requests/audio.ts';
+import { readEditRequest } from '../../../src/media/requests/edit.ts';
+import { readImageRequest } from '../../../src/media/requests/image.ts';
+import { namedModel, usualModerator } from '../../../src/media/requests/model.ts';
+import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
+import { readVideoRequest } from '../../../src/media/requests/video.ts';
+import { received } from '../../../src/schema.ts';
+import { MODELS } from '../../http/media/hand-media.ts';
 
 const config = v.parse(configSchema, MODELS);
 const modelOf = (id: string): Model => findModel(config, id, null);
