@@ -19,11 +19,13 @@ interface Answer {
   readonly stderr: string;
 }
 
+/** What can be chosen of a call: all that does not need a process of its own. */
+export interface CallOptions extends Omit<RunOptions, 'unprivileged' | 'input'> {
+  readonly input?: string | Uint8Array;
+}
+
 /** Runs the command as `oriel` does. */
-export type Command = (
-  args: readonly string[],
-  options?: Omit<RunOptions, 'unprivileged'> & { readonly input?: string | Uint8Array },
-) => Promise<Run>;
+export type Command = (args: readonly string[], options?: CallOptions) => Promise<Run>;
 
 /**
  * The built command in one process for all tests of a file, one call after another. For tables of
