@@ -2,8 +2,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BatchResult, FileRecord } from '../src/operations/batch.ts';
-import { oriel, type Run } from './oriel.ts';
+import type { Run } from './oriel.ts';
 import { decode, type Pixels } from './pixels.ts';
+import { residentCommand } from './resident.ts';
+
+const oriel = residentCommand();
 
 /** One run of an image command over files, as its JSON document and its outputs tell it. */
 export interface Batch {
@@ -24,7 +27,7 @@ const GIVE_DATA = new Set(['hash', 'metadata', 'palette', 'size-map']);
 
 export type Files = Readonly<Record<string, Uint8Array>>;
 
-/** Runs the binary over all the files at once, in a folder that is gone afterwards. */
+/** Runs the command over all the files at once, in a folder that is gone afterwards. */
 export async function runBatch(args: readonly string[], files: Files): Promise<Batch> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
   try {
@@ -75,7 +78,7 @@ function readBatch({ code, stderr, out }: Run): Batch {
   };
 }
 
-/** Runs the binary over one file that must succeed, and decodes its output. */
+/** Runs the command over one file that must succeed, and decodes its output. */
 export async function runOne(
   args: readonly string[],
   bytes: Uint8Array,

@@ -10,7 +10,10 @@ import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { oriel, type Run, shell, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { filesBelow } from './folder.ts';
+
+const resident = residentCommand();
 
 /** What one command or another prints. */
 type Printed = AccountRecord &
@@ -32,7 +35,7 @@ interface Place {
 }
 
 function placeAt(data: string, rest: Pick<Place, 'look' | 'log'>): Place {
-  const run = (...args: string[]) => oriel([...args, '--data', data]);
+  const run = (...args: string[]) => resident([...args, '--data', data]);
   return {
     data,
     run,
@@ -128,9 +131,16 @@ describe.each([
   });
 
   it('a key is all that standard output gets, and it opens the account', async () => {
-    const { run, json, look } = await begin();
+    const { data, json, look } = await begin();
     await json('accounts', 'create', 'ci');
-    const { status, out, stderr } = await run('keys', 'create', '--account', 'ci');
+    const { status, out, stderr } = await oriel([
+      'keys',
+      'create',
+      '--account',
+      'ci',
+      '--data',
+      data,
+    ]);
     expect(status).toBe(0);
     expect(out).toMatch(/^sk-oriel-\w{43}\n$/);
     expect(stderr).toMatch(/^key key_\w+ \(unnamed\) of account ci; it is shown this once\n$/);
@@ -320,10 +330,12 @@ describe.each([
   });
 
   it('grants at once from many processes add up exactly', async () => {
-    const { json, run } = await begin();
+    const { json, data } = await begin();
     await json('accounts', 'create', 'ci');
     const grants = Array.from({ length: 8 }, (_, index) => `${index + 1}.000001`);
-    const runs = await Promise.all(grants.map((amount) => run('accounts', 'grant', 'ci', amount)));
+    const runs = await Promise.all(
+      grants.map((amount) => oriel(['accounts', 'grant', 'ci', amount, '--data', data])),
+    );
     expect(runs.map(({ status, stderr }) => [status, stderr])).toEqual(
       runs.map(() => [0, expect.stringMatching(/^account ci has [\d.]+ credits to spend\n$/)]),
     );
@@ -400,7 +412,7 @@ describe('wrong usage', () => {
   ])('of %s is named, and nothing is made', async (named, expected, refused) => {
     const data = join(temporaryFolder(), 'data');
     const runs = await Promise.all(
-      refused.map((args) => oriel(args.includes('--data=') ? args : [...args, '--data', data])),
+      refused.map((args) => resident(args.includes('--data=') ? args : [...args, '--data', data])),
     );
     for (const { status, out, stderr } of runs) {
       expect({ status, out }).toEqual({ status: 2, out: '' });
@@ -453,7 +465,7 @@ describe('which store', () => {
       ['accounts', 'grant', 'ci', '1'],
       ['keys', 'list'],
     ]) {
-      const { status, stderr } = await oriel([...args, '--data', data]);
+      const { status, stderr } = await resident([...args, '--data', data]);
       expect({ status, stderr }).toEqual({
         status: 1,
         stderr: `oriel: ${data}: there is no store of Oriel\n`,
@@ -474,7 +486,7 @@ describe('which store', () => {
     ];
     expect(runs.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
     const names = async (data: string) => {
-      const { out } = await oriel(['accounts', 'list', '--json', '--data', data], { cwd });
+      const { out } = await resident(['accounts', 'list', '--json', '--data', data], { cwd });
       return (JSON.parse(out) as { accounts: { name: string }[] }).accounts.map(({ name }) => name);
     };
     expect([await names('mine'), await names('others'), await names('third')]).toEqual([

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { oriel, type Run, type RunOptions, shell, start } from '../oriel.ts';
+import { oriel, type Run, shell, start } from '../oriel.ts';
+import { type CallOptions, residentCommand } from '../resident.ts';
 import {
   type Answering,
   CATALOG,
@@ -12,13 +13,19 @@ import {
   stream,
 } from './chat-server.ts';
 
+const resident = residentCommand();
+
 const says =
   (...texts: string[]): Answering =>
   (_, response) =>
     stream(response, ...texts);
 
-function chat(server: ChatServer, args: readonly string[], options: RunOptions = {}): Promise<Run> {
-  return oriel(['chat', '--url', server.url, ...args], options);
+function chat(
+  server: ChatServer,
+  args: readonly string[],
+  options: CallOptions = {},
+): Promise<Run> {
+  return resident(['chat', '--url', server.url, ...args], options);
 }
 
 describe('oriel chat', () => {
@@ -229,7 +236,7 @@ describe('oriel chat ends with exit code 2', () => {
     [[], 'expected a prompt, received nothing'],
     [['  '], 'expected a prompt, received nothing'],
   ])('for %j', async (args, message) => {
-    const run = await oriel(['chat', ...args]);
+    const run = await resident(['chat', ...args]);
     expect(run).toMatchObject({ status: 2, out: '' });
     expect(run.stderr).toContain(message);
   });
@@ -281,7 +288,7 @@ describe('oriel chat lets go', () => {
 describe('oriel models', () => {
   it('prints a table', async () => {
     const server = await chatServer(says());
-    const run = await oriel(['models', '--url', server.url]);
+    const run = await resident(['models', '--url', server.url]);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.out.split('\n')).toEqual([
       'MODEL       TYPE   EFFORTS   PRICE',
@@ -298,7 +305,7 @@ describe('oriel models', () => {
   });
 
   it('says where no daemon answers', async () => {
-    const run = await oriel(['models', '--url', 'http://127.0.0.1:9']);
+    const run = await resident(['models', '--url', 'http://127.0.0.1:9']);
     expect(run).toMatchObject({ status: 1, out: '' });
     expect(run.stderr).toContain('oriel serve');
   });

@@ -2,17 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  handOver,
-  oriel,
-  type RunOptions,
-  shell,
-  startProgram,
-  temporaryFolder,
-} from '../oriel.ts';
+import { handOver, oriel, type Run, shell, startProgram, temporaryFolder } from '../oriel.ts';
+import { type CallOptions, residentCommand } from '../resident.ts';
 import { linesOf, outcomes } from './document.ts';
 import { contentBelow, filesBelow } from './folder.ts';
 import { writePhotographs } from './photographs.ts';
+
+const resident = residentCommand();
+const HASH = ['hash', '--jsonl'];
 
 /** A folder of the test's own with images in it. */
 async function folderWith(...names: string[]): Promise<string> {
@@ -22,8 +19,7 @@ async function folderWith(...names: string[]): Promise<string> {
 }
 
 /** What each input came to: the name of the file, and `succeeded` or an error code. */
-async function hashed(args: readonly string[], options: RunOptions) {
-  const run = await oriel(['hash', '--jsonl', ...args], options);
+function hashedBy(run: Run) {
   const records = linesOf(run);
   return {
     status: run.status,
@@ -34,9 +30,13 @@ async function hashed(args: readonly string[], options: RunOptions) {
   };
 }
 
+async function hashed(args: readonly string[], options: CallOptions) {
+  return hashedBy(await resident([...HASH, ...args], options));
+}
+
 /** The names of the inputs that the arguments stand for, none of which is opened. */
-async function found(args: readonly string[], options: RunOptions): Promise<string[]> {
-  const run = await oriel(['hash', '--dry-run', '--jsonl', ...args], options);
+async function found(args: readonly string[], options: CallOptions): Promise<string[]> {
+  const run = await resident(['hash', '--dry-run', '--jsonl', ...args], options);
   expect(run).toMatchObject({ status: 0 });
   return linesOf(run).map(({ inputFilename }) => inputFilename);
 }
@@ -285,11 +285,13 @@ describe('what permissions hide', () => {
       );
       if (able?.status !== 0) skip('an unprivileged user cannot run this checkout');
       const denied = 'cannot be read: permission denied';
-      const walked = await hashed(['-r', '.'], options);
+      const walked = hashedBy(await oriel([...HASH, '-r', '.'], options));
       expect(walked.names).toEqual(['a.jpg', 'closed', 'closed.jpg', 'open/c.jpg']);
       expect(walked.messages).toEqual([undefined, denied, denied, undefined]);
       expect(walked.status).toBe(1);
-      const named = await hashed(['closed/b.jpg', 'closed/*.jpg', 'a.jpg', 'closed.jpg'], options);
+      const named = hashedBy(
+        await oriel([...HASH, 'closed/b.jpg', 'closed/*.jpg', 'a.jpg', 'closed.jpg'], options),
+      );
       expect(named.messages).toEqual([denied, denied, undefined, denied]);
     } finally {
       // Else nobody but root could remove it.

@@ -5,10 +5,13 @@ import { readPng } from '../../src/cli/client/pictures/png.ts';
 import { previewOf } from '../../src/cli/client/pictures/preview.ts';
 import { kindOf } from '../../src/cli/client/result-kind.ts';
 import { stemOf } from '../../src/cli/client/result-names.ts';
-import { oriel, type Run, type RunOptions, start, temporaryFolder } from '../oriel.ts';
+import { oriel, type Run, start, temporaryFolder } from '../oriel.ts';
+import { type CallOptions, residentCommand } from '../resident.ts';
 import { json } from './chat-server.ts';
 import { type MediaServer, mediaServer, pictures, record } from './media-server.ts';
 import { photograph } from './photographs.ts';
+
+const resident = residentCommand();
 
 const PNG = await photograph('png');
 const JPEG = await photograph('jpeg');
@@ -19,9 +22,9 @@ const ASSETS = {
   d: { bytes: Buffer.from('....ftypisom'), type: 'video/mp4; codecs=x' },
 };
 
-async function run(server: MediaServer, args: string[], options: RunOptions = {}): Promise<Run> {
+async function run(server: MediaServer, args: string[], options: CallOptions = {}): Promise<Run> {
   const env = { ORIEL_URL: server.url, ORIEL_API_KEY: 'secret', ...options.env };
-  return oriel(args, { ...options, env });
+  return resident(args, { ...options, env });
 }
 
 const LIGHTHOUSE = 'a lighthouse at dusk';
@@ -262,7 +265,7 @@ it('wrong usage of all of them ends with exit code 2', async () => {
     [['task', 'x', '--callbacks', '--wait'], '--callbacks and --wait exclude'],
     [['tasks', '--status', 'done'], '--status: expected one of pending, processing'],
   ];
-  const runs = await Promise.all(lines.map(async ([args]) => oriel(args)));
+  const runs = await Promise.all(lines.map(async ([args]) => resident(args)));
   for (const [index, { status, stderr }] of runs.entries()) {
     const [args, said] = lines[index]!;
     expect([args, status]).toEqual([args, 2]);

@@ -13,9 +13,12 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { handOver, oriel, shell, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { linesOf, outcomes } from './document.ts';
 import { contentBelow, filesBelow, temporariesBelow } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
+
+const resident = residentCommand();
 
 /** A folder with images, in which no run may leave anything unfinished. */
 async function folderWith(...names: string[]): Promise<string> {
@@ -32,7 +35,7 @@ async function formatOf(path: string): Promise<string> {
 /** Runs a command that must be refused before any work, and gives what it said. */
 async function refused(args: readonly string[], cwd: string): Promise<string> {
   const before = contentBelow(cwd);
-  const { status, out, stderr } = await oriel(args, { cwd });
+  const { status, out, stderr } = await resident(args, { cwd });
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(contentBelow(cwd)).toEqual(before);
   expect(stderr).toMatch(/^oriel: .+\n$/);
@@ -56,7 +59,7 @@ describe('outputs', () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     const convert = ['convert', '--format', 'png', 'a.jpg', 'sub/b.jpg', '-q'];
     for (const out of ['new/deep', './sub/../slash/', join(cwd, 'absolute')]) {
-      expect(await oriel([...convert, '--out', out], { cwd })).toMatchObject({ status: 0 });
+      expect(await resident([...convert, '--out', out], { cwd })).toMatchObject({ status: 0 });
     }
     expect(filesBelow(cwd).filter((name) => name.endsWith('.png'))).toEqual([
       'absolute/a.png',
@@ -70,7 +73,7 @@ describe('outputs', () => {
 
   it('keep the ending of an input that has their format already', async () => {
     const cwd = await folderWith('a.JPG', 'b.jpeg', 'c.png');
-    await oriel(['convert', '--format', 'jpeg', '-r', '.', '--out', 'out', '-q'], { cwd });
+    await resident(['convert', '--format', 'jpeg', '-r', '.', '--out', 'out', '-q'], { cwd });
     expect(filesBelow(join(cwd, 'out'))).toEqual(['a.JPG', 'b.jpeg', 'c.jpg']);
   });
 });
@@ -85,14 +88,16 @@ describe('--out with the name of a file', () => {
     ['deep/er/x.tif', 'tiff'],
   ])('%s takes its format', async (out, format) => {
     const cwd = await folderWith('a.jpg');
-    const run = await oriel(['convert', 'a.jpg', '--out', out, '-q'], { cwd });
+    const run = await resident(['convert', 'a.jpg', '--out', out, '-q'], { cwd });
     expect(run).toMatchObject({ status: 0, out: '', stderr: '' });
     expect(await formatOf(join(cwd, out))).toBe(format);
   });
 
   it('gives every operation that writes images its format', async () => {
     const cwd = await folderWith('a.jpg');
-    const run = await oriel(['rotate', '--angle', '90', 'a.jpg', '--out', 'x.png', '-q'], { cwd });
+    const run = await resident(['rotate', '--angle', '90', 'a.jpg', '--out', 'x.png', '-q'], {
+      cwd,
+    });
     expect(run.status).toBe(0);
     expect(await sharp(join(cwd, 'x.png')).metadata()).toMatchObject({ format: 'png', width: 32 });
   });
@@ -103,14 +108,14 @@ describe('--out with the name of a file', () => {
     expect(await refused([...convert, 'png'], cwd)).toBe(
       'oriel: --format: expected webp as the name x.webp says, received png\n',
     );
-    expect(await oriel([...convert, 'webp'], { cwd })).toMatchObject({ status: 0 });
+    expect(await resident([...convert, 'webp'], { cwd })).toMatchObject({ status: 0 });
   });
 
   it('is a folder where one has that name, or a slash says so', async () => {
     const cwd = await folderWith('a.jpg');
     mkdirSync(join(cwd, 'album.png'));
     for (const out of ['album.png', 'album.gif/']) {
-      await oriel(['convert', '--format', 'webp', 'a.jpg', '--out', out, '-q'], { cwd });
+      await resident(['convert', '--format', 'webp', 'a.jpg', '--out', out, '-q'], { cwd });
       expect(filesBelow(join(cwd, out))).toEqual(['a.webp']);
     }
   });
@@ -128,14 +133,14 @@ describe('--name', () => {
     const cwd = await folderWith('in/a.b.jpg', 'in/c.png');
     const template = '{index}_{name}_{width}x{height}_{format}.{ext}';
     const args = ['resize', '--width', '24', '-r', 'in', '--out', 'out', '--name', template, '-q'];
-    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     expect(filesBelow(join(cwd, 'out'))).toEqual(['1_a.b_24x16_jpeg.jpg', '2_c_24x16_png.png']);
   });
 
   it('names what is not there only once the image is known', async () => {
     const cwd = await folderWith('no ending', '.jpg');
     const args = ['rotate', '--flop', 'no ending', '.jpg', '--name', '{name}-2.{ext}', '--jsonl'];
-    const run = await oriel(args, { cwd });
+    const run = await resident(args, { cwd });
     expect(outcomes(linesOf(run))).toEqual([
       ['no ending', 'no ending-2.jpg'],
       ['.jpg', '.jpg-2.jpg'],
@@ -144,7 +149,7 @@ describe('--name', () => {
 
   it('may be plain', async () => {
     const cwd = await folderWith('a.jpg');
-    await oriel(['convert', '--format', 'png', 'a.jpg', '--name', 'plain name', '-q'], { cwd });
+    await resident(['convert', '--format', 'png', 'a.jpg', '--name', 'plain name', '-q'], { cwd });
     expect(await formatOf(join(cwd, 'plain name'))).toBe('png');
   });
 
@@ -193,7 +198,7 @@ describe('collisions', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     const args = ['resize', '--width', '24', '-r', '.', '--out', 'out', '--name', '{width}.{ext}'];
     for (const flags of [[], ['--overwrite']]) {
-      const run = await oriel([...args, ...flags, '--jsonl'], { cwd });
+      const run = await resident([...args, ...flags, '--jsonl'], { cwd });
       expect(run.status).toBe(1);
       const records = linesOf(run);
       const done = records.filter(({ status }) => status === 'succeeded');
@@ -214,10 +219,10 @@ describe('collisions', () => {
   it('are none where what exists stays', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.png');
     const args = ['convert', '--format', 'webp', '-r', '.', '--skip-existing', '-q'];
-    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     const after = contentBelow(cwd);
     // Now a.jpg and a.webp both stand for a.webp.
-    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     expect(contentBelow(cwd)).toEqual(after);
   });
 });
@@ -228,7 +233,7 @@ describe('what exists', () => {
     writeFileSync(join(cwd, 'a.webp'), 'precious');
     mkdirSync(join(cwd, 'b.webp'));
     const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', 'c.jpg'];
-    const run = await oriel([...args, '--jsonl'], { cwd });
+    const run = await resident([...args, '--jsonl'], { cwd });
     expect(run.status).toBe(1);
     expect(outcomes(linesOf(run))).toEqual([
       ['a.jpg', 'output_exists'],
@@ -242,8 +247,8 @@ describe('what exists', () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'a-48.webp'), 'precious');
     const args = ['convert', '--format', 'webp', 'a.jpg', '--name', '{name}-{width}.{ext}'];
-    const failed = await oriel([...args, '--jsonl'], { cwd });
-    const skipped = await oriel([...args, '--jsonl', '--skip-existing'], { cwd });
+    const failed = await resident([...args, '--jsonl'], { cwd });
+    const skipped = await resident([...args, '--jsonl', '--skip-existing'], { cwd });
     expect([failed, skipped].map(({ status }) => status)).toEqual([1, 0]);
     expect(linesOf(failed)).toMatchObject([{ status: 'failed', error: { code: 'output_exists' } }]);
     expect(linesOf(skipped)).toMatchObject([{ status: 'skipped', outputFilename: 'a-48.webp' }]);
@@ -253,7 +258,7 @@ describe('what exists', () => {
   it('counts though it is a link that leads nowhere', async () => {
     const cwd = await folderWith('a.jpg');
     symlinkSync('nowhere', join(cwd, 'a.webp'));
-    const run = await oriel(['convert', '--format', 'webp', 'a.jpg', '--jsonl'], { cwd });
+    const run = await resident(['convert', '--format', 'webp', 'a.jpg', '--jsonl'], { cwd });
     expect(linesOf(run)).toMatchObject([{ error: { code: 'output_exists' } }]);
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
   });
@@ -277,14 +282,14 @@ describe('what exists', () => {
     const broken = (await photograph('jpeg')).subarray(0, 200);
     writeFileSync(join(cwd, 'broken.jpg'), broken);
     const rotate = ['rotate', '--angle', '90', '--overwrite', '--jsonl'];
-    const failed = await oriel([...rotate, 'broken.jpg', 'a.jpg'], { cwd });
+    const failed = await resident([...rotate, 'broken.jpg', 'a.jpg'], { cwd });
     expect(outcomes(linesOf(failed))).toEqual([
       ['broken.jpg', 'corrupt_image'],
       ['a.jpg', 'a.jpg'],
     ]);
     expect(readFileSync(join(cwd, 'broken.jpg'))).toEqual(broken);
     mkdirSync(join(cwd, 'a.png'));
-    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--overwrite', '--jsonl'], {
+    const run = await resident(['convert', '--format', 'png', 'a.jpg', '--overwrite', '--jsonl'], {
       cwd,
     });
     expect(linesOf(run)).toMatchObject([{ error: { code: 'write_failed' } }]);
@@ -294,7 +299,7 @@ describe('what exists', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     writeFileSync(join(cwd, 'a.webp'), 'precious');
     const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', '--skip-existing'];
-    const run = await oriel([...args, '--jsonl'], { cwd });
+    const run = await resident([...args, '--jsonl'], { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run)).toMatchObject([
       { status: 'skipped', outputFilename: 'a.webp' },
@@ -333,9 +338,12 @@ describe('an output that cannot be written', () => {
       ['in/sub/c.jpg', 'write_failed'],
     ]);
     for (const out of ['out/sub', 'out/sub/deeper']) {
-      const whole = await oriel(['convert', '--format', 'webp', 'in/a.jpg', '--out', out, '-q'], {
-        cwd,
-      });
+      const whole = await resident(
+        ['convert', '--format', 'webp', 'in/a.jpg', '--out', out, '-q'],
+        {
+          cwd,
+        },
+      );
       expect(whole.stderr).toBe(
         `oriel: in/a.jpg: ${out}/a.webp cannot be written: part of its path is a file (write_failed)\n`,
       );
@@ -345,7 +353,7 @@ describe('an output that cannot be written', () => {
   it('fails by itself where its name would be too long', async () => {
     const long = `${'x'.repeat(251)}.jpg`;
     const cwd = await folderWith(long, 'a.jpg');
-    const run = await oriel(['convert', '--format', 'webp', long, 'a.jpg', '--jsonl'], { cwd });
+    const run = await resident(['convert', '--format', 'webp', long, 'a.jpg', '--jsonl'], { cwd });
     expect(run.status).toBe(1);
     const [first, second] = linesOf(run);
     expect(first).toMatchObject({ error: { code: 'write_failed' } });

@@ -3,9 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { oriel, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
 import { contentBelow } from './folder.ts';
 import { writePhotographs } from './photographs.ts';
+
+const resident = residentCommand();
 
 async function folderWith(...names: string[]): Promise<string> {
   const folder = temporaryFolder();
@@ -75,7 +78,7 @@ describe('--json', () => {
       'b.jpg',
       '--skip-existing',
     ];
-    const run = await oriel([...args, '--json'], { cwd });
+    const run = await resident([...args, '--json'], { cwd });
     const size = readFileSync(join(cwd, 'a.png')).length;
     const originalSize = readFileSync(join(cwd, 'a.jpg')).length;
     expect(documentOf(run)).toEqual({
@@ -121,10 +124,10 @@ describe('--json', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     // What is missing is known before any thread could have finished anything.
     const names = ['a.jpg', 'b.jpg', 'x.jpg', 'c.jpg', 'y.jpg'];
-    const document = documentOf(await oriel(['hash', '--json', ...names], { cwd }));
+    const document = documentOf(await resident(['hash', '--json', ...names], { cwd }));
     expect(document.results.map(({ inputFilename }) => inputFilename)).toEqual(names);
     expect(document.results.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
-    const { out } = await oriel(['hash', '--jsonl', '--jobs', '4', ...names], { cwd });
+    const { out } = await resident(['hash', '--jsonl', '--jobs', '4', ...names], { cwd });
     const lines = out
       .trimEnd()
       .split('\n')
@@ -136,8 +139,8 @@ describe('--json', () => {
   it('and --jsonl say the same of each file', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const args = ['hash', 'a.jpg', 'missing.jpg', 'b.jpg'];
-    const lines = linesOf(await oriel([...args, '--jsonl'], { cwd }));
-    expect(lines).toEqual(documentOf(await oriel([...args, '--json'], { cwd })).results);
+    const lines = linesOf(await resident([...args, '--jsonl'], { cwd }));
+    expect(lines).toEqual(documentOf(await resident([...args, '--json'], { cwd })).results);
   });
 });
 
@@ -147,7 +150,7 @@ describe('people', () => {
     writeFileSync(join(cwd, 'b.gif'), 'precious');
     const names = ['a.jpg', 'b.jpg', 'missing.jpg', 'a longer name.jpg'];
     const args = ['convert', '--format', 'gif', '--effort', '1', '--skip-existing', ...names];
-    const { out, stderr, status } = await oriel(args, { cwd });
+    const { out, stderr, status } = await resident(args, { cwd });
     expect(status).toBe(1);
     const [titles, ...rows] = out.trimEnd().split('\n');
     expect(titles).toMatch(/^FILE +OUTPUT +PIXELS +BEFORE +AFTER +CHANGE$/);
@@ -166,14 +169,14 @@ describe('people', () => {
 
   it('get what matters of a report as columns', async () => {
     const cwd = await folderWith('a.jpg');
-    const hash = await oriel(['hash', 'a.jpg', 'missing.jpg'], { cwd });
+    const hash = await resident(['hash', 'a.jpg', 'missing.jpg'], { cwd });
     expect(hash.out.split('\n')).toEqual([
       'FILE         SHA256',
       `a.jpg        ${digestOf(join(cwd, 'a.jpg'))}`,
       'missing.jpg  failed: no such file (not_found)',
       '',
     ]);
-    const sizes = await oriel(['size-map', '1920x1080', '1:1', 'auto', 'a.jpg'], { cwd });
+    const sizes = await resident(['size-map', '1920x1080', '1:1', 'auto', 'a.jpg'], { cwd });
     expect(sizes.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['FILE', 'TARGET', 'SIZE'],
       ['1920x1080', '1920x1080', '2048x1152'],
@@ -186,13 +189,15 @@ describe('people', () => {
 
   it('are told of settings that did nothing', async () => {
     const cwd = await folderWith('a.jpg');
-    const { out } = await oriel(['convert', '--format', 'png', '--quality', '5', 'a.jpg'], { cwd });
+    const { out } = await resident(['convert', '--format', 'png', '--quality', '5', 'a.jpg'], {
+      cwd,
+    });
     expect(out).toMatch(/% \(PNG has no quality setting: it was ignored\)\n$/);
   });
 
   it('hear of failures alone with --quiet', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
-    const run = await oriel(['hash', '--quiet', 'a.jpg', 'missing.jpg', 'sub'], { cwd });
+    const run = await resident(['hash', '--quiet', 'a.jpg', 'missing.jpg', 'sub'], { cwd });
     expect(run).toMatchObject({
       status: 1,
       out: '',
@@ -200,7 +205,7 @@ describe('people', () => {
         'oriel: missing.jpg: no such file (not_found)\n' +
         'oriel: sub: a folder; --recursive takes the images in it (is_directory)\n',
     });
-    expect(await oriel(['hash', '-q', 'a.jpg'], { cwd })).toMatchObject({
+    expect(await resident(['hash', '-q', 'a.jpg'], { cwd })).toMatchObject({
       status: 0,
       out: '',
       stderr: '',
@@ -209,7 +214,7 @@ describe('people', () => {
 
   it('can read totals of one file and of none that was done', async () => {
     const cwd = await folderWith('a.jpg');
-    const totals = async (...args: string[]) => (await oriel(args, { cwd })).stderr;
+    const totals = async (...args: string[]) => (await resident(args, { cwd })).stderr;
     expect(await totals('hash', 'a.jpg')).toMatch(/^1 of 1 file done in \d+\.\d s\n$/);
     expect(await totals('hash', 'missing.jpg')).toMatch(
       /^0 of 1 file done, 1 failed in \d+\.\d s\n$/,
@@ -226,7 +231,7 @@ describe('a dry run', () => {
     await writePhotographs(cwd, ['out/c.webp']);
     const before = contentBelow(cwd);
     const args = ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--dry-run'];
-    const table = await oriel(args, { cwd });
+    const table = await resident(args, { cwd });
     expect(table.status).toBe(1);
     expect(
       table.out
@@ -241,7 +246,7 @@ describe('a dry run', () => {
     ]);
     expect(table.stderr).toBe('2 of 3 files would be done; nothing was\n');
 
-    const overwriting = await oriel([...args, '--overwrite', '--json'], { cwd });
+    const overwriting = await resident([...args, '--overwrite', '--json'], { cwd });
     expect(overwriting.status).toBe(0);
     const { results, summary } = documentOf(overwriting);
     expect(outcomes(results)).toEqual([
@@ -261,7 +266,7 @@ describe('a dry run', () => {
     ['of a report', ['hash']],
   ])('%s writes nothing either', async (_, args) => {
     const cwd = await folderWith('a.jpg');
-    const run = await oriel([...args, 'a.jpg', '--dry-run'], { cwd });
+    const run = await resident([...args, 'a.jpg', '--dry-run'], { cwd });
     expect(run).toMatchObject({
       status: 0,
       stderr: '1 of 1 file would be done; nothing was\n',
@@ -280,13 +285,13 @@ describe('a name that would command the terminal', () => {
     const cwd = await folderWith(name);
     const missing = `missing${name}`;
     const runs = [
-      await oriel(['convert', '--format', 'webp', name, missing, `${name}/x`], { cwd }),
+      await resident(['convert', '--format', 'webp', name, missing, `${name}/x`], { cwd }),
       // Now the output exists, and its name is part of the message.
-      await oriel(['convert', '--format', 'webp', name, missing], { cwd }),
-      await oriel(['convert', '--format', 'webp', name, missing, '--quiet'], { cwd }),
-      await oriel(['hash', name, missing], { cwd }),
-      await oriel(['convert', '--format', 'webp', name, '--out', `${name}/x`, '-q'], { cwd }),
-      await oriel(['convert', '--format', 'webp', name, '--zip', `${name}/x`, '-q'], { cwd }),
+      await resident(['convert', '--format', 'webp', name, missing], { cwd }),
+      await resident(['convert', '--format', 'webp', name, missing, '--quiet'], { cwd }),
+      await resident(['hash', name, missing], { cwd }),
+      await resident(['convert', '--format', 'webp', name, '--out', `${name}/x`, '-q'], { cwd }),
+      await resident(['convert', '--format', 'webp', name, '--zip', `${name}/x`, '-q'], { cwd }),
     ];
     for (const { out, stderr } of runs) {
       expect(out + stderr).not.toMatch(DANGEROUS);
@@ -314,7 +319,7 @@ describe('a name that would command the terminal', () => {
       ['size-map', '--resolution', name],
     ];
     for (const { out, stderr, status } of await Promise.all(
-      lines.map((args) => oriel(args, { cwd })),
+      lines.map((args) => resident(args, { cwd })),
     )) {
       expect({ status, out }).toEqual({ status: 2, out: '' });
       expect(stderr).not.toMatch(DANGEROUS);
@@ -324,8 +329,8 @@ describe('a name that would command the terminal', () => {
 
   it('is the same name again once JSON is parsed', async () => {
     const cwd = await folderWith(name);
-    const document = await oriel(['hash', '--json', name, `${name}/x`], { cwd });
-    const lines = await oriel(['hash', '--jsonl', name, `${name}/x`], { cwd });
+    const document = await resident(['hash', '--json', name, `${name}/x`], { cwd });
+    const lines = await resident(['hash', '--jsonl', name, `${name}/x`], { cwd });
     expect(document.out + lines.out).not.toMatch(DANGEROUS);
     expect(documentOf(document).results[0]?.inputFilename).toBe(name);
     expect(linesOf(lines)[0]?.inputFilename).toBe(name);

@@ -9,20 +9,23 @@ import { readDoor, writeDoor } from '../../src/administration/door.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import { oriel, ROOT, type Run, startProgram, temporaryFolder } from '../oriel.ts';
+import { type Command, residentCommand } from '../resident.ts';
 
+const resident = residentCommand();
 let data: string;
 
 beforeEach(async () => {
   data = temporaryFolder();
-  const { status } = await oriel(['accounts', 'create', 'ci', '--data', data]);
+  const { status } = await resident(['accounts', 'create', 'ci', '--data', data]);
   expect(status).toBe(0);
 });
 
 const hold = () => openStore({ directory: join(data, 'store') });
-const grant = () => oriel(['accounts', 'grant', 'ci', '1', '--data', data]);
+const grantBy = (command: Command) => command(['accounts', 'grant', 'ci', '1', '--data', data]);
+const grant = () => grantBy(oriel);
 
 async function granted(): Promise<number> {
-  const { out } = await oriel(['accounts', 'show', 'ci', '--json', '--data', data]);
+  const { out } = await resident(['accounts', 'show', 'ci', '--json', '--data', data]);
   return (JSON.parse(out) as { credits: { granted: number } }).credits.granted;
 }
 
@@ -67,7 +70,7 @@ describe('a door that was left behind', () => {
       first = false;
       answer(request, response);
     });
-    expect(await grant()).toMatchObject(DONE);
+    expect(await grantBy(resident)).toMatchObject(DONE);
     expect(await granted()).toBe(1);
   });
 

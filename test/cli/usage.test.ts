@@ -6,8 +6,11 @@ import { inputFlags, limitFlags, outputFlags, runFlags } from '../../src/cli/ima
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import { fieldsOf } from '../../src/schema.ts';
 import { oriel, ROOT, type Run, shell, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { contentBelow, filesBelow } from './folder.ts';
 import { writePhotographs } from './photographs.ts';
+
+const resident = residentCommand();
 
 async function folderWith(...names: string[]): Promise<string> {
   const folder = temporaryFolder();
@@ -19,7 +22,7 @@ async function folderWith(...names: string[]): Promise<string> {
 async function runAll(lines: readonly (readonly string[])[]): Promise<readonly Run[]> {
   const cwd = await folderWith('a.jpg', 'b.jpg');
   const before = contentBelow(cwd);
-  const runs = await Promise.all(lines.map((args) => oriel(args, { cwd })));
+  const runs = await Promise.all(lines.map((args) => resident(args, { cwd })));
   expect(contentBelow(cwd)).toEqual(before);
   return runs;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { handOver, oriel, shell, temporaryFolder } from '../oriel.ts';
-import { BLANK, configFile, faultsOf } from './configuration.ts';
+import { BLANK, configFile, faultsOf, resident } from './configuration.ts';
 
 const PROVIDERS = `
 providers:
@@ -262,7 +262,7 @@ describe('the file', () => {
   it('is the one that is named, or that ORIEL_CONFIG names, or oriel.yaml, or none', async () => {
     const cwd = temporaryFolder();
     const check = async (args: string[], env: Record<string, string | undefined> = BLANK) => {
-      const { out, stderr } = await oriel(['config', 'check', ...args], { cwd, env });
+      const { out, stderr } = await resident(['config', 'check', ...args], { cwd, env });
       return out + stderr;
     };
     expect(await check([])).toBe(good('no file, the defaults', 7));

@@ -1,9 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
-import { oriel, temporaryFolder } from '../oriel.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 
 type Environment = Readonly<Record<string, string>>;
+
+/** `oriel` for tables of configurations. */
+export const resident = residentCommand();
 
 /** What a shell that runs the tests may have set does not count. */
 export const BLANK = { ORIEL_CONFIG: undefined };
@@ -27,7 +31,7 @@ export async function faultsOf(
   env: Environment = {},
 ): Promise<string[]> {
   const file = configFile(contents);
-  const { status, out, stderr } = await oriel(['config', 'check', file], {
+  const { status, out, stderr } = await resident(['config', 'check', file], {
     env: { ...BLANK, ...env },
   });
   const lines = stderr.split('\n').slice(0, -1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { oriel } from '../oriel.ts';
-import { BLANK, configFile, faultsOf } from './configuration.ts';
+import { BLANK, configFile, faultsOf, resident } from './configuration.ts';
 
 describe('YAML that is none', () => {
   it.each<[name: string, yaml: string, faults: string[]]>([
@@ -150,7 +150,7 @@ describe('a file that is only unusual', () => {
     ['tabs where they may be', 'log:\t{ level:\twarn }\t# comment\n'],
   ])('may have %s', async (_, contents) => {
     const file = configFile(contents);
-    const { status, out, stderr } = await oriel(['config', 'print', '--json', file], {
+    const { status, out, stderr } = await resident(['config', 'print', '--json', file], {
       env: BLANK,
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

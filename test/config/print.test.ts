@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { oriel } from '../oriel.ts';
-import { BLANK, configFile, load } from './configuration.ts';
+import { BLANK, configFile, load, resident } from './configuration.ts';
 
 const SECRET = 'sk-very-secret-0123456789';
 const SECRETS = { KEY: SECRET, TOKEN: `${SECRET}-token`, PART: `${SECRET}-part` };
@@ -22,7 +22,7 @@ models:
 
 async function printed(yaml: string, args: string[] = [], env: Record<string, string> = SECRETS) {
   const file = configFile(yaml);
-  const run = await oriel(['config', 'print', file, ...args], { env: { ...BLANK, ...env } });
+  const run = await resident(['config', 'print', file, ...args], { env: { ...BLANK, ...env } });
   expect({ status: run.status, stderr: run.stderr }).toEqual({ status: 0, stderr: '' });
   return run.out;
 }
@@ -126,7 +126,7 @@ describe('a secret', () => {
     const file = configFile(yaml);
     const env = { ...BLANK, ...SECRETS };
     for (const args of [['check'], ['print'], ['print', '--json']]) {
-      const { status, out, stderr } = await oriel(['config', ...args, file], { env });
+      const { status, out, stderr } = await resident(['config', ...args, file], { env });
       expect(out + stderr).not.toMatch(/very-secret|0123456789/);
       expect(out + stderr).not.toContain('defect');
       expect(status === 0 ? out : stderr).not.toBe('');

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { sharedDaemon } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 
+const resident = residentCommand();
 const daemon = sharedDaemon({ config: { owner: { credits: 12.5 } } });
 
 async function get(path: string, key?: string) {
@@ -12,7 +13,7 @@ async function get(path: string, key?: string) {
 
 /** Administers the running daemon as its operator would. */
 async function administer(...args: string[]): Promise<string> {
-  const run = await oriel([...args, '--data', daemon().data]);
+  const run = await resident([...args, '--data', daemon().data]);
   expect(run.stderr, args.join(' ')).not.toMatch(/^oriel: /m);
   expect(run.status).toBe(0);
   return run.out.trim();

@@ -5,12 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { filesBelow } from '../cli/folder.ts';
 import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 
+const resident = residentCommand();
 const daemon = sharedDaemon();
 
 /** Runs a command of administration while the daemon runs. */
 async function administer(...args: string[]): Promise<Record<string, string>> {
-  const { status, out, stderr } = await oriel([...args, '--json', '--data', daemon().data]);
+  const { status, out, stderr } = await resident([...args, '--json', '--data', daemon().data]);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return JSON.parse(out) as Record<string, string>;
 }

@@ -1,0 +1,40 @@
+// The built command, called again and again in one process: see resident.ts.
+import { once } from 'node:events';
+import { PassThrough, Writable } from 'node:stream';
+import { main } from '../dist/src/cli/main.js';
+
+// Each call listens for the process's exit.
+process.setMaxListeners(0);
+
+function collector() {
+  const chunks = [];
+  const stream = new Writable({
+    decodeStrings: true,
+    write(chunk, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks) };
+}
+
+function replace(name, stream) {
+  Object.defineProperty(process, name, { configurable: true, get: () => stream });
+}
+
+process.on('message', async ({ args, cwd, env, input }) => {
+  const out = collector();
+  const err = collector();
+  replace('stdin', new PassThrough().end(input));
+  replace('stdout', out.stream);
+  replace('stderr', err.stream);
+  process.chdir(cwd);
+  process.env = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+  process.exitCode = undefined;
+  await main([process.execPath, 'oriel', ...args]);
+  const code = process.exitCode ?? 0;
+  process.exitCode = undefined;
+  for (const { stream } of [out, err]) if (!stream.writableEnded) stream.end();
+  await Promise.all([out, err].map(({ stream }) => stream.closed || once(stream, 'close')));
+  process.send({ code, stdout: out.text(), stderr: err.text().toString() });
+});
