@@ -5,14 +5,17 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { photograph } from './cli/photographs.ts';
 import { ROOT, temporaryFolder } from './oriel.ts';
 
@@ -67,9 +70,9 @@ function scriptOf(readme: string): string {
   return lines.join('\n');
 }
 
-/** A clone in a folder of its own, installed and built. */
-async function copyOfRepository(): Promise<string> {
-  const folder = join(temporaryFolder(), 'oriel');
+/** A clone in a folder of its own, or in one that is given, installed and built. */
+async function copyOfRepository(parent = temporaryFolder()): Promise<string> {
+  const folder = join(parent, 'oriel');
   cpSync(ROOT, folder, {
     recursive: true,
     filter: (path) => !LEFT_OUT.includes(basename(path)),
@@ -95,11 +98,9 @@ interface Outcome {
   readonly code: number | null;
   /** All that was said, on standard output and standard error. */
   readonly log: string;
-  readonly folder: string;
 }
 
-async function runReadme(readme: string): Promise<Outcome> {
-  const folder = await copyOfRepository();
+async function runReadme(folder: string, readme: string): Promise<Outcome> {
   const script = join(dirname(folder), 'README.md');
   writeFileSync(script, scriptOf(readme));
   const env = Object.fromEntries(
@@ -124,7 +125,7 @@ async function runReadme(readme: string): Promise<Outcome> {
   closeSync(descriptor);
   try {
     const [code] = (await once(child, 'exit')) as [number | null];
-    return { code, log: readFileSync(log, 'utf8'), folder };
+    return { code, log: readFileSync(log, 'utf8') };
   } finally {
     try {
       process.kill(-child.pid!, 'SIGKILL');
@@ -140,14 +141,25 @@ function readmeWith(...blocks: string[]): string {
 
 describe('the README', () => {
   it('shows commands that work', async () => {
-    const { code, log } = await runReadme(readFileSync(join(ROOT, 'README.md'), 'utf8'));
+    const { code, log } = await runReadme(
+      await copyOfRepository(),
+      readFileSync(join(ROOT, 'README.md'), 'utf8'),
+    );
     expect(code, log).toBe(0);
   }, 300_000);
 });
 
 describe('running a README', () => {
+  // What one README does is in no other's way.
+  let folder: string;
+  beforeAll(async () => {
+    folder = await copyOfRepository(mkdtempSync(join(tmpdir(), 'oriel-test-')));
+  });
+  afterAll(() => rmSync(dirname(folder), { recursive: true, force: true }));
+
   it('fails at the first command that fails, and names its line', async () => {
-    const { code, log, folder } = await runReadme(
+    const { code, log } = await runReadme(
+      folder,
       readmeWith(
         '```sh',
         'oriel convert --format webp *.jpg',
@@ -165,12 +177,13 @@ describe('running a README', () => {
   });
 
   it('fails where a command within a pipe fails', async () => {
-    const { code, log } = await runReadme(readmeWith('```sh', 'false | cat', '```'));
+    const { code, log } = await runReadme(folder, readmeWith('```sh', 'false | cat', '```'));
     expect({ code, log }).toEqual({ code: 1, log: 'README.md:4: exit code 1\n' });
   });
 
   it('keeps folder, variables and processes from one block to the next', async () => {
     const { code, log } = await runReadme(
+      folder,
       readmeWith(
         '```sh',
         'cd photos/trip',
@@ -189,6 +202,7 @@ describe('running a README', () => {
 
   it('leaves out what only shows a terminal, and steps that were taken before', async () => {
     const { code, log } = await runReadme(
+      folder,
       readmeWith(
         '```console',
         '$ exit 3',
