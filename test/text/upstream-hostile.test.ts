@@ -243,10 +243,13 @@ const MODES = PAIRS.flatMap(([client, dialect]) =>
 /** Some of the pairs: what is the matter here comes before formats do. */
 const SOME = MODES.filter(({ client, dialect }) => client === 'chat' || client === dialect);
 
+/** An answer that is passed on, and one that is translated. */
+const FEW = SOME.filter(({ client, dialect }) => client === 'chat' && dialect !== 'responses');
+
 const OK = 'HTTP/1.1 200 OK\r\n';
 const STREAM = `${OK}Content-Type: text/event-stream\r\n\r\n`;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
-const ZEROS = Buffer.alloc(80 * 1024 * 1024);
+const BOMB = gzipSync(Buffer.alloc(80 * 1024 * 1024));
 
 const RAW: Readonly<Record<string, Say>> = {
   'a page': answering('200 OK', { 'Content-Type': 'text/html' }, '<html><h1>Welcome</h1></html>'),
@@ -306,9 +309,6 @@ const RAW: Readonly<Record<string, Say>> = {
     { ...JSON_TYPE, 'Transfer-Encoding': 'chunked', Trailer: 'X-Key' },
     `2\r\n{}\r\n0\r\nX-Key: ${UPSTREAM_KEYS.openai}\r\nContent-Type: text/html\r\n\r\n`,
   ),
-  'headers without end': endlessly(OK, 'X-More: more\r\n'),
-  'one header without end': endlessly(`${OK}X-More: `, 'more'),
-  'hints without end': endlessly('', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'),
   'another protocol': answering('101 Switching Protocols', { Upgrade: 'x', Connection: 'Upgrade' }),
   'an unknown encoding': answering('200 OK', { ...JSON_TYPE, 'Content-Encoding': 'zstd' }, '{}'),
   'broken gzip': answering(
@@ -321,24 +321,32 @@ const RAW: Readonly<Record<string, Say>> = {
     { ...JSON_TYPE, 'Content-Encoding': 'gzip' },
     gzipSync(JSON.stringify(chatAnswer(SCRIPTS[0]!, REQUEST))).subarray(0, 40),
   ),
-  'a bomb': answering('200 OK', { ...JSON_TYPE, 'Content-Encoding': 'gzip' }, gzipSync(ZEROS)),
+};
+
+/** What is read up to a limit, tens of megabytes of it. */
+const FLOODS: Readonly<Record<string, Say>> = {
+  'headers without end': endlessly(OK, 'X-More: more\r\n'),
+  'one header without end': endlessly(`${OK}X-More: `, 'more'),
+  'hints without end': endlessly('', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'),
+  'a bomb': answering('200 OK', { ...JSON_TYPE, 'Content-Encoding': 'gzip' }, BOMB),
   'a bomb in an event': answering(
     '200 OK',
     { 'Content-Type': 'text/event-stream', 'Content-Encoding': 'gzip' },
-    gzipSync(ZEROS),
+    BOMB,
   ),
-  'a bomb of an error': answering(
-    '400 Bad',
-    { ...JSON_TYPE, 'Content-Encoding': 'gzip' },
-    gzipSync(ZEROS),
-  ),
+  'a bomb of an error': answering('400 Bad', { ...JSON_TYPE, 'Content-Encoding': 'gzip' }, BOMB),
   'an event without end': endlessly(`${STREAM}data: `, 'x'.repeat(65_536)),
 };
 
 describe('an upstream that answers with', () => {
-  it.each(Object.entries(RAW))('%s fails as it should', async (_, say) => {
+  const cases = [
+    ...Object.entries(RAW).map(([what, say]) => ({ what, say, modes: SOME })),
+    ...Object.entries(FLOODS).map(([what, say]) => ({ what, say, modes: FEW })),
+  ];
+
+  it.each(cases)('$what fails as it should', async ({ say, modes }) => {
     raw().say(say);
-    const all = SOME.map(async ({ client, dialect, stream }) => {
+    const all = modes.map(async ({ client, dialect, stream }) => {
       const told = await ask(client, rawModelTo(dialect), stream);
       check(told, client, stream, false);
       // Nothing good came; what is of the client's own format may have been passed on.
