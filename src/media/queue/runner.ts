@@ -162,15 +162,17 @@ export class Runner {
   drain(): void {
     clearTimeout(this.#look);
     this.#draining.abort();
+    const reason = new Interrupted();
     for (const { task, resumable, signal } of this.#open.values()) {
-      if (task.status === 'pending' || resumable) signal.abort(new Interrupted());
+      if (task.status === 'pending' || resumable) signal.abort(reason);
     }
   }
 
   /** Gives everything back. */
   cut(): void {
     this.drain();
-    for (const { signal } of this.#open.values()) signal.abort(new Interrupted());
+    const reason = new Interrupted();
+    for (const { signal } of this.#open.values()) signal.abort(reason);
   }
 
   /** Waits for what is at work to end or, once it is cut, to be given back. */
