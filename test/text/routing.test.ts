@@ -51,22 +51,25 @@ async function withSecond<Result>(run: (second: MockUpstream) => Promise<Result>
   }
 }
 
+/** For all that does not depend on how routes are set up. */
+const gateway = gatewayDaemon();
+
 describe('retries', () => {
-  const gateway = gatewayDaemon((url) => ({
+  const retrying = gatewayDaemon((url) => ({
     routing: { retries: 2, cooldown: { after: 0 } },
     providers: at(url, 'one'),
     models: { one: model('one') },
   }));
 
   it.each([408, 409, 429, 500, 502, 503, 504, 529])('come after %i', async (status) => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status, body: '' } }, GOOD);
     expect((await read(await ask(daemon, 'one'))).choices[0]!.message.content).toBe('Hello');
     expect(upstream.requests).toHaveLength(2);
   });
 
   it('come after a connection that was reset, of a stream as well', async () => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     for (const stream of [false, true]) {
       upstream.play({ before: 'reset' }, GOOD);
       const response = await ask(daemon, 'one', { stream });
@@ -77,7 +80,7 @@ describe('retries', () => {
   });
 
   it('end after as many as are set', async () => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     upstream.play(DOWN);
     const response = await ask(daemon, 'one');
     expect(response.status).toBe(502);
@@ -86,14 +89,14 @@ describe('retries', () => {
   });
 
   it.each([400, 401, 403, 404, 413, 422])('do not come after %i', async (status) => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status, body: { error: { message: 'because' } } } });
     await ask(daemon, 'one');
     expect(upstream.requests).toHaveLength(1);
   });
 
   it('do not come once the client has been told something', async () => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     upstream.play({ ...GOOD, fault: { after: 2, how: 'reset' } });
     const response = await ask(daemon, 'one', { stream: true });
     const events = eventsOf(await response.text());
@@ -102,7 +105,7 @@ describe('retries', () => {
   });
 
   it('wait as long as upstream asks for', async () => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status: 429, body: '', headers: { 'retry-after': '1' } } }, GOOD);
     const began = performance.now();
     expect((await ask(daemon, 'one')).status).toBe(200);
@@ -111,7 +114,7 @@ describe('retries', () => {
   });
 
   it('are not tried where upstream asks for longer than a client waits', async () => {
-    const { daemon, upstream } = gateway();
+    const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status: 429, body: '', headers: { 'retry-after': '120' } } });
     const response = await ask(daemon, 'one');
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '120']);
@@ -196,7 +199,7 @@ describe('routes', () => {
 
 describe('timeouts', () => {
   const TIMES = { connect: '300ms', firstByte: '300ms', idle: '300ms', total: '3s' };
-  const gateway = gatewayDaemon((url) => ({
+  const impatient = gatewayDaemon((url) => ({
     ...{ routing: { retries: 0, cooldown: { after: 0 }, timeouts: TIMES } },
     providers: {
       openai: { kind: 'openai', baseUrl: url, apiKey: 'k' },
@@ -205,7 +208,7 @@ describe('timeouts', () => {
   }));
 
   it.each(PAIRS)('client %s, upstream %s: no first byte is 504', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
+    const { daemon, upstream: mock } = impatient();
     for (const stream of [false, true]) {
       mock.play({ before: 'silence' });
       const response = await send(daemon, client, plainBody(client, modelTo(upstream), { stream }));
@@ -216,7 +219,7 @@ describe('timeouts', () => {
   });
 
   it.each(PAIRS)('client %s, upstream %s: silence midway is told', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
+    const { daemon, upstream: mock } = impatient();
     mock.play({ ...GOOD, fault: { after: 3, how: 'silence' } });
     const body = plainBody(client, modelTo(upstream), { stream: true });
     const response = await send(daemon, client, body);
@@ -227,7 +230,7 @@ describe('timeouts', () => {
   });
 
   it('in all, however lively the stream', async () => {
-    const { daemon, upstream: mock } = gateway();
+    const { daemon, upstream: mock } = impatient();
     mock.play({ ...GOOD, fault: { after: 2, how: 'endless' } });
     const response = await ask(daemon, 'to-chat', { stream: true });
     const reader = response.body!.getReader();
@@ -269,8 +272,6 @@ describe('timeouts', () => {
 });
 
 describe('a client that leaves', () => {
-  const gateway = gatewayDaemon();
-
   it.each(PAIRS)('client %s, upstream %s: takes its upstream along', async (client, upstream) => {
     const { daemon, upstream: mock } = gateway();
     for (const stream of [false, true]) {
@@ -293,8 +294,6 @@ describe('a client that leaves', () => {
 });
 
 describe('keys', () => {
-  const gateway = gatewayDaemon();
-
   it('with a list of models name no other', async () => {
     const { daemon, upstream } = gateway();
     const key = await newKey(daemon, 'listed', { models: 'to-chat' });
@@ -339,8 +338,7 @@ describe('keys', () => {
 
 describe('a stream in which nothing happens', () => {
   it('is kept open by comments', { timeout: 60_000 }, async () => {
-    const mock = await startMockUpstream();
-    const daemon = await startDaemon({ config: gatewayConfig(mock.url) });
+    const { daemon, upstream: mock } = gateway();
     let go = () => {};
     const waits = new Promise<void>((resolve) => {
       go = resolve;
@@ -355,7 +353,6 @@ describe('a stream in which nothing happens', () => {
     expect(text).toContain('"st"');
     // Clients that read strictly pass over it.
     expect(eventsOf(text).at(-1)!.data).toBe('[DONE]');
-    await mock.close();
   });
 });
 
