@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -7,7 +8,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    // Most tests wait for processes that they start: a core for the runner itself would idle.
-    maxWorkers: '100%',
+    // Some files wait for time to pass, most for processes that they start: with a worker a core,
+    // cores would idle.
+    maxWorkers: availableParallelism() + 1,
   },
 });
