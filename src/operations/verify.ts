@@ -30,7 +30,9 @@ export const verify: ThreadOperation<unknown> = {
     if (format === 'gif' && isTruncatedGif(input.bytes)) {
       throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
     }
-    if (header.animated) await decode(input, { animated: true });
+    // What the header tells of is held against the limits already, but for further pages.
+    if (header.pages === 1) await decode(input, {});
+    else if (header.animated) await decode(input, { animated: true });
     else await decodePages(input, header);
     const { width, height, hasAlpha, pages } = header;
     const { mediaType } = FORMATS[format];
