@@ -16,8 +16,14 @@ export async function preparePromptRules(): Promise<void> {
   await Promise.all([loadGate(), prepareLexicon()]);
 }
 
-function loadGate(): Promise<typeof import('../safety/check-prompt.ts')> {
-  return import('../safety/check-prompt.ts');
+type Gate = typeof import('../safety/check-prompt.ts');
+
+let gate: Gate | undefined;
+
+/** Kept, since even what is loaded already takes microseconds to be imported again. */
+async function loadGate(): Promise<Gate> {
+  gate ??= await import('../safety/check-prompt.ts');
+  return gate;
 }
 
 /**
@@ -32,7 +38,7 @@ export async function admitPrompt(
   param: string,
   turn?: Turn,
 ): Promise<void> {
-  const { checkPrompt, promptRefusal } = await loadGate();
+  const { checkPrompt, promptRefusal } = gate ?? (await loadGate());
   if (prompt.length <= LONG) {
     checkPrompt(prompt, param);
     return;

@@ -60,7 +60,11 @@ const scalar = fc.oneof(
   fc.constant({ type: 'boolean' }),
   fc.constant({ type: 'null' }),
   fc.constant({ type: ['null', 'string'] }),
-  fc.jsonValue({ maxDepth: 2 }).map((value) => ({ const: value })),
+  // Without objects: the other reading compares those by their own `toString`, which a name may be.
+  fc
+    .jsonValue({ maxDepth: 2 })
+    .filter((value) => !JSON.stringify(value).includes('{'))
+    .map((value) => ({ const: value })),
   fc.constant({}),
 );
 
