@@ -1,7 +1,7 @@
-import { findModel, routesOf } from '../config/catalog.ts';
-import type { Config, Model } from '../config/schema.ts';
+import { findModel } from '../config/catalog.ts';
+import type { Config } from '../config/schema.ts';
 import type { ImagePool } from '../operations/pool.ts';
-import type { Routing } from '../routing/routing.ts';
+import { type Routing, waysOf } from '../routing/routing.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Upstream } from '../upstream.ts';
@@ -43,7 +43,7 @@ export class Moderator {
     try {
       const answer = await routing.run({
         model: id,
-        ways: routesOf(model).map((route) => ({ route, name: nameOf(route) })),
+        ways: waysOf(model),
         signal: left,
         deadline,
         attempt: ({ route }) => {
@@ -63,8 +63,6 @@ export class Moderator {
             note: async () => {},
           });
         },
-        failureOf: () => null,
-        forget: () => {},
       });
       await store.settle(hold, {
         model: id,
@@ -77,8 +75,4 @@ export class Moderator {
       throw error;
     }
   }
-}
-
-function nameOf({ provider, model }: Model['routes'][number]): string {
-  return JSON.stringify([provider, model]);
 }

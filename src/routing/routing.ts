@@ -1,4 +1,5 @@
-import type { Config } from '../config/schema.ts';
+import { routesOf } from '../config/catalog.ts';
+import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Cancelled } from '../upstream/cancellation.ts';
 import { RouteHealth } from './health.ts';
@@ -16,6 +17,27 @@ export interface Way<Routed extends Route> {
   readonly name: string;
 }
 
+const waysOfModels = new WeakMap<Model, readonly Way<Model['routes'][number]>[]>();
+
+/** A model's routes in the order in which they are tried, found once for each model of each configuration. */
+export function waysOf<Routed extends Model>(
+  model: Routed,
+): readonly Way<Routed['routes'][number]>[] {
+  let ways = waysOfModels.get(model);
+  if (!ways) {
+    ways = routesOf<Model>(model).map((route) => ({ route, name: nameOf(route) }));
+    waysOfModels.set(model, ways);
+  }
+  return ways;
+}
+
+/** Tasks keep it in their records, so that it is the same after a restart. */
+function nameOf(route: Model['routes'][number]): string {
+  const { provider, model } = route;
+  const dialect = 'dialect' in route && route.dialect ? [route.dialect] : [];
+  return JSON.stringify([provider, model, ...dialect]);
+}
+
 /** One request that is to be answered by one of several routes. */
 export interface Trial<Routed extends Route, Outcome> {
   /** The model's public identifier. */
@@ -28,9 +50,9 @@ export interface Trial<Routed extends Route, Outcome> {
   /** Asks a route once. @throws Failure where nobody has been told anything yet */
   attempt(way: Way<Routed>): Promise<Outcome>;
   /** What an outcome ended with of which the client was told something; null where all is well. */
-  failureOf(outcome: Outcome): Failure | null;
+  failureOf?(outcome: Outcome): Failure | null;
   /** A try came to nothing, and there may be another. */
-  forget(): void;
+  forget?(): void;
 }
 
 /** @param outcome `ok`, or the type of the failure */
@@ -103,7 +125,7 @@ export class Routing {
       let failure: Failure;
       try {
         const outcome = await trial.attempt(way);
-        const told = trial.failureOf(outcome);
+        const told = trial.failureOf?.(outcome) ?? null;
         tell(healthOf(told, signal));
         this.#tried(provider, told?.type ?? 'ok');
         return outcome;
@@ -116,7 +138,7 @@ export class Routing {
       if (isUntold(failure)) return failure;
       this.#tried(provider, failure.type);
       if (!isRoutable(failure)) throw failure;
-      trial.forget();
+      trial.forget?.();
       const again = isRetriable(failure) && tries < retries;
       if (!again || this.#health.restOf(way.name) > 0) return failure;
       if (!(await pauseBefore(tries + 1, failure, trial))) return failure;

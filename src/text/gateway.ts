@@ -1,7 +1,7 @@
-import { findModel, routesOf, type TextModel, type TextRoute } from '../config/catalog.ts';
+import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { Routing, type Way } from '../routing/routing.ts';
+import { Routing, waysOf } from '../routing/routing.ts';
 import { formatPath } from '../schema/faults.ts';
 import { DEEPEST, isTooDeep } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
@@ -38,7 +38,6 @@ export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
   readonly #open = new Set<Cancellation>();
-  readonly #ways = new WeakMap<TextModel, readonly Way<TextRoute>[]>();
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
@@ -84,7 +83,7 @@ export class TextGateway {
     try {
       const outcome = await this.#routing.run({
         model: id,
-        ways: this.#waysOf(model),
+        ways: waysOf(model),
         signal,
         deadline,
         attempt: ({ route }) => attempt.run(route, deadline - performance.now()),
@@ -118,16 +117,6 @@ export class TextGateway {
     const used = await meter.settle(tally.total(), tally.seen());
     this.#options.observer.used(id, used);
   }
-
-  /** A model's routes, found once for each model of each configuration. */
-  #waysOf(model: TextModel): readonly Way<TextRoute>[] {
-    let ways = this.#ways.get(model);
-    if (!ways) {
-      ways = routesOf(model).map((route) => ({ route, name: nameOf(route) }));
-      this.#ways.set(model, ways);
-    }
-    return ways;
-  }
 }
 
 /** @throws Failure invalid_request, `param` naming the property that has too many levels */
@@ -137,8 +126,4 @@ function refuseTooDeep(body: unknown): void {
     if (!isTooDeep(body[name], DEEPEST - 1)) continue;
     throw invalid(formatPath([name]), `nested over ${DEEPEST} levels deep`, 'nested_too_deep');
   }
-}
-
-function nameOf({ provider, model, dialect }: TextRoute): string {
-  return JSON.stringify([provider, model, dialect]);
 }

@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { AssetFiles } from '../../src/store/assets.ts';
 import { filesBelow } from '../cli/folder.ts';
+import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { code } from './fresh.ts';
-import { gate, type Hook, hookedFiles, systemError } from './lowdb/hooked-files.ts';
+import { type Hook, hookedFiles, systemError } from './lowdb/hooked-files.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer.mjs', import.meta.url));
 const KILLS = 6;

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { routesOf } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { pause } from '../../routing/patience.ts';
-import type { Routing, Way } from '../../routing/routing.ts';
+import { type Routing, type Way, waysOf } from '../../routing/routing.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Task, TaskError } from '../../store/task.ts';
@@ -301,7 +300,7 @@ export class Runner {
         code: 'model_not_found',
       });
     }
-    const ways = routesOf(model).map((route) => ({ route, name: nameOf(route) }));
+    const ways = waysOf(model);
     const begun = ways.findIndex((way) => notedFor(way, task) !== null);
     return { model, ways: begun > 0 ? [ways[begun]!, ...ways.toSpliced(begun, 1)] : ways };
   }
@@ -321,10 +320,6 @@ const ABANDONED: TaskError = {
   message: `the server stopped ${MOST_ATTEMPTS} times while it worked on the task`,
   code: 'task_abandoned',
 };
-
-function nameOf({ provider, model }: MediaRoute): string {
-  return JSON.stringify([provider, model]);
-}
 
 function notedFor({ name }: MediaWay, { progress }: Task): unknown {
   return isObject(progress) && progress['way'] === name ? progress['progress'] : null;

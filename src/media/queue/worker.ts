@@ -80,8 +80,6 @@ export class MediaWorker implements Worker {
             const workshop = this.#workshopFor(way, job);
             return { production: await make(order, workshop), workshop };
           },
-          failureOf: () => null,
-          forget: () => {},
         });
       } catch (error) {
         if (!(error instanceof Resting)) throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { gate } from '../../gate.ts';
 import { GENERATIONS } from './client.ts';
-import { gate } from './gate.ts';
 import { succession } from './restart.ts';
 
 const POST = 'POST /images/generations';

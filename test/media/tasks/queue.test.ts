@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
+import { gate } from '../../gate.ts';
 import { Client } from './client.ts';
-import { gate } from './gate.ts';
 import { mediaConfig, mediaDaemon, startProviders } from './media-daemon.ts';
 
 const POST = 'POST /images/generations';

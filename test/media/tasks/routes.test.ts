@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { gate } from '../../gate.ts';
 import { png } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
 import { GENERATIONS } from './client.ts';
-import { gate } from './gate.ts';
 import { mediaDaemon, PROVIDER_KEYS } from './media-daemon.ts';
 
 const media = mediaDaemon({ routing: { retries: 1, cooldown: { after: 0 } } });

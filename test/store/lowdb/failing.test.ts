@@ -2,11 +2,12 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
+import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { gate, type Hook, hookedFiles, systemError } from './hooked-files.ts';
+import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const unavailable = expect.objectContaining({
   name: 'Failure',

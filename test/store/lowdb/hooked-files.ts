@@ -58,17 +58,3 @@ export const hastyFiles: Files = {
 export function systemError(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: no`), { code });
 }
-
-/** A promise that somebody else keeps. */
-export interface Gate {
-  readonly passed: Promise<void>;
-  open(): void;
-}
-
-export function gate(): Gate {
-  let open = () => {};
-  const passed = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { passed, open };
-}
