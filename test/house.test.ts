@@ -15,7 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['administration', 'operations', 'config'],
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
-  ['failure'],
+  ['failure', 'libc'],
 ];
 
 /** The one place that imports a library. A folder's name ends with a slash, a scope's too. */
@@ -37,6 +37,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/http/metrics.ts'],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
+  koffi: ['src/libc.ts'],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
 };

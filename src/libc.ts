@@ -1,0 +1,83 @@
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+
+type NativeFunction = (...values: readonly number[]) => number;
+
+/** The functions of the C library that Node does not offer. */
+interface Libc {
+  /** flock(2): 0, or -1 where another open descriptor holds the lock. */
+  readonly flock: NativeFunction;
+  /** _exit(2): ends the process without running exit handlers. */
+  readonly exit: NativeFunction;
+  /** mallopt(3) of glibc: 1 on success; null where the C library has none (musl). */
+  readonly mallopt: NativeFunction | null;
+  /** errno of the last call. */
+  readonly errno: () => number;
+}
+
+/** flock(2): exclusive, and fail instead of waiting. */
+const LOCK_EXCLUSIVE_NONBLOCKING = 2 | 4;
+
+/** mallopt(3): the number of arenas that threads share. */
+const M_ARENA_MAX = -8;
+
+let loaded: Libc | null | undefined;
+
+/** Loads koffi at the first use (7 ms); null on a platform that it has no binary for. */
+function libc(): Libc | null {
+  if (loaded !== undefined) return loaded;
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');
+    // The symbols of the running process: the C library's file has another name on each system.
+    const process = koffi.load(null);
+    loaded = {
+      flock: process.func('int flock(int descriptor, int operation)'),
+      exit: process.func('void _exit(int status)'),
+      mallopt: optional(() => process.func('int mallopt(int parameter, int value)')),
+      errno: () => koffi.errno(),
+    };
+  } catch {
+    loaded = null;
+  }
+  return loaded;
+}
+
+function optional(find: () => NativeFunction): NativeFunction | null {
+  try {
+    return find();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Locks an open file exclusively, without waiting. The kernel releases the lock when the last
+ * descriptor of this open file is closed, at the latest when the process ends.
+ *
+ * @returns `unsupported` where flock(2) cannot be called, or the file system has no locks
+ */
+export function lockDescriptor(descriptor: number): 'locked' | 'taken' | 'unsupported' {
+  const library = libc();
+  if (library === null) return 'unsupported';
+  if (library.flock(descriptor, LOCK_EXCLUSIVE_NONBLOCKING) === 0) return 'locked';
+  return library.errno() === constants.errno.EWOULDBLOCK ? 'taken' : 'unsupported';
+}
+
+/**
+ * Ends the process at once with an exit code. `process.exit` waits for libuv's threads, and so for
+ * an encoder that may run for minutes. Falls back to `process.exit` where _exit(2) cannot be called.
+ */
+export function exitImmediately(code: number): never {
+  libc()?.exit(code);
+  process.exit(code);
+}
+
+/**
+ * Limits the arenas of glibc's allocator, as MALLOC_ARENA_MAX does. It counts only for arenas that
+ * are not made yet.
+ *
+ * @returns whether the allocator took it; musl and other systems have no such setting
+ */
+export function limitArenas(count: number): boolean {
+  return libc()?.mallopt?.(M_ARENA_MAX, count) === 1;
+}
