@@ -94,18 +94,45 @@ function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
   return Math.min(scale.max, Math.max(scale.min, effort ?? scale.default));
 }
 
+/** The encoders take 16 bits: milliseconds of a frame's delay, and the loop count. */
+const LONGEST_DELAY = 65_535;
+const MOST_LOOPS = 65_535;
+
+interface Timing {
+  readonly loop?: number;
+  readonly delay?: number[];
+}
+
+/** Loop count and delays of an animation, within the encoders' limits. */
+function timingOf({ header, frames }: Picture): { timing: Timing; warnings: Warning[] } {
+  if (frames === 1) return { timing: {}, warnings: [] };
+  const { loop = 0, delay } = header.metadata;
+  const warnings: Warning[] = [];
+  const long = delay?.filter((milliseconds) => milliseconds > LONGEST_DELAY).length ?? 0;
+  if (long > 0) {
+    const frame = long === 1 ? 'the delay of 1 frame was' : `the delays of ${long} frames were`;
+    const message = `${frame} shortened to ${LONGEST_DELAY / 1000} s, the longest that can be written`;
+    warnings.push({ code: 'delay_adjusted', message });
+  }
+  // Frames that went through raw pixels have lost their timing, so it is always set. A GIF that
+  // says 65535 repetitions plays once more.
+  const timing = {
+    loop: Math.min(loop, MOST_LOOPS),
+    ...(delay && { delay: delay.map((milliseconds) => Math.min(milliseconds, LONGEST_DELAY)) }),
+  };
+  return { timing, warnings };
+}
+
 function writeAs(
   image: Sharp,
   to: OutputFormat,
-  { header, frames }: Picture,
+  header: Header,
+  timing: Timing,
   options: EncodingOptions,
 ) {
   const { progressive, lossless } = options;
   const quality = options.quality ?? FORMATS[to].quality ?? 80;
   const effort = effortFor(to, options);
-  // Frames that went through raw pixels have lost their timing: always say it.
-  const { loop = 0, delay } = header.metadata;
-  const timing = frames > 1 ? { loop, ...(delay && { delay }) } : {};
   // What is stored at half colour resolution already gains nothing from more, and AVIF pays for it.
   const { chromaSubsampling: stored } = header.metadata;
   const halved = to === 'jpeg' || stored?.startsWith('4:2:0') ? '4:2:0' : '4:4:4';
@@ -186,7 +213,8 @@ export async function encode(
   pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
   if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
   else if (deep) pipeline = pipeline.toColourspace('rgb16');
-  const { data, info } = await writeAs(pipeline, to, picture, options).toBuffer({
+  const { timing, warnings } = timingOf(picture);
+  const { data, info } = await writeAs(pipeline, to, header, timing, options).toBuffer({
     // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
     resolveWithObject: true,
   });
@@ -199,7 +227,7 @@ export async function encode(
       height: info.pageHeight ?? info.height,
       ...(pages > 1 && { pages }),
     },
-    warnings: [...picture.warnings, ...ignoredSettings(to, options)],
+    warnings: [...picture.warnings, ...warnings, ...ignoredSettings(to, options)],
   };
 }
 
