@@ -21,10 +21,17 @@ type Perceptual = keyof typeof PERCEPTUAL;
 
 async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<object> {
   const { raster, hash: digest } = PERCEPTUAL[algorithm];
-  await readHeader(input);
-  const grey = await input
+  const header = await readHeader(input);
+  const { width, height } = header;
+  const image = input
     .sharp(input.bytes, { limitInputPixels: input.limits.pixels })
     .autoOrient()
+    // Before a resize, sharp decodes JPEG and WebP at a reduced size unless something is cut out
+    // first (0.35.5, shouldPreShrink); then the same pixels would have another hash as PNG.
+    .extract({ left: 0, top: 0, width, height });
+  // Rounded to eight bits before they are averaged, as the same samples of an eight-bit file are.
+  if (header.deep) image.pipelineColourspace(header.grey ? 'b-w' : 'srgb');
+  const grey = await image
     // What shows through transparency is not part of the picture.
     .flatten({ background: 'white' })
     .resize({ ...raster, fit: 'fill' })
