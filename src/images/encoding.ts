@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
 import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
+import { tiffWithExif } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
-import { keepMetadata, METADATA_POLICIES } from './keep.ts';
+import { attachExif, keepMetadata, METADATA_POLICIES } from './keep.ts';
 import type { Encoded, Warning } from './output.ts';
 import type { Picture } from './picture.ts';
 
@@ -75,6 +76,7 @@ function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] 
     ignored('quality_ignored', 'quality');
   if (options.lossless && traits.lossless === 'never') ignored('lossless_ignored', 'lossless');
   if (options.progressive && !traits.progressive) ignored('progressive_ignored', 'progressive');
+  if (options.metadata !== 'none' && !traits.metadata) ignored('metadata_ignored', 'metadata');
   if (options.chromaSubsampling !== 'auto' && !traits.chromaSubsampling) {
     ignored('chroma_subsampling_ignored', 'chromaSubsampling');
   }
@@ -211,8 +213,16 @@ export async function encode(
   }
   const policy = traits.metadata ? options.metadata : 'none';
   pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
-  if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
-  else if (deep) pipeline = pipeline.toColourspace('rgb16');
+  const inItsColours = (given: Sharp) => {
+    if (grey && traits.grey) return given.toColourspace(deep ? 'grey16' : 'b-w');
+    return deep ? given.toColourspace('rgb16') : given;
+  };
+  pipeline = inItsColours(pipeline);
+  // libvips 8.18 neither reads EXIF from TIFF files nor writes it to them.
+  const exif = policy === 'all' ? header.exif : null;
+  if (exif && header.format === 'tiff' && to !== 'tiff') {
+    pipeline = inItsColours(await attachExif(input, pipeline, exif));
+  }
   const { timing, warnings } = timingOf(picture);
   const { data, info } = await writeAs(pipeline, to, header, timing, options).toBuffer({
     // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
@@ -221,7 +231,7 @@ export async function encode(
   const pages = picture.frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {
-      bytes: data,
+      bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : data,
       format: to,
       width: info.width,
       height: info.pageHeight ?? info.height,

@@ -1,4 +1,5 @@
 import type { Metadata } from 'sharp';
+import { exifOfTiff } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
 import { type InputFormat, sniff } from './sniff.ts';
@@ -17,6 +18,8 @@ export interface Header {
   readonly deep: boolean;
   readonly grey: boolean;
   readonly oriented: boolean;
+  /** The EXIF block; of a TIFF file, whose decoder gives none, the tags that describe the picture. */
+  readonly exif: Uint8Array | null;
   /** Everything else, as the decoder gives it. */
   readonly metadata: Metadata;
 }
@@ -62,6 +65,7 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
     hasAlpha: metadata.hasAlpha,
     deep: metadata.depth !== 'uchar',
     grey: metadata.space === 'b-w' || metadata.space === 'grey16',
+    exif: metadata.exif ?? (sniffed.format === 'tiff' ? exifOfTiff(bytes) : null),
     oriented: (metadata.orientation ?? 1) > 1,
     metadata,
   };

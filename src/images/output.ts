@@ -9,6 +9,7 @@ export interface Warning {
     | 'effort_adjusted'
     | 'progressive_ignored'
     | 'chroma_subsampling_ignored'
+    | 'metadata_ignored'
     | 'delay_adjusted'
     | 'animation_lost'
     | 'pages_lost';

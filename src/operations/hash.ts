@@ -57,8 +57,8 @@ export const hash = defineOperation({
   examples: ['hash *.jpg', 'hash --perceptual phash --json *.jpg'],
   async run(input, { perceptual }) {
     // A digest needs no decoding: any bytes have one, whatever they hold.
-    if (input.bytes.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
-    const sha256 = createHash('sha256').update(input.bytes).digest('hex');
+    if (input.file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
+    const sha256 = createHash('sha256').update(input.file).digest('hex');
     const seen = perceptual === 'none' ? null : await hashOfPixels(input, perceptual);
     return { data: { algorithm: 'sha256', sha256, ...(seen && { perceptual: seen }) } };
   },

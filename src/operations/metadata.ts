@@ -29,8 +29,9 @@ export const metadata = defineOperation({
   ],
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
-    const { format, width, height, pages, metadata: stored } = await readHeader(input);
-    const tags = stored.exif ? readExif(stored.exif) : null;
+    const header = await readHeader(input);
+    const { format, width, height, pages, metadata: stored } = header;
+    const tags = header.exif && readExif(header.exif);
     const position = gps && tags ? gpsPosition(tags) : null;
     const data = {
       format,
