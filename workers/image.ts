@@ -8,6 +8,7 @@ import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnosis.ts';
 import type { FileErrorCode } from '../src/images/file-error.ts';
 import { checkFileSize } from '../src/images/limits.ts';
+import { completePng } from '../src/images/png.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
@@ -27,6 +28,7 @@ async function findInternal(name: string): Promise<ThreadOperation<never> | unde
 export async function perform(job: Job): Promise<JobResult> {
   const { limits } = job;
   const input = {
+    file: new Uint8Array() as Uint8Array,
     bytes: new Uint8Array() as Uint8Array,
     limits,
     get sharp() {
@@ -39,7 +41,8 @@ export async function perform(job: Job): Promise<JobResult> {
     if (!operation) throw new Failure('unknown', `no operation is called ${job.operation}`);
     source = openSource(job.source);
     checkFileSize(source.size, limits);
-    input.bytes = source.read();
+    input.file = source.read();
+    input.bytes = completePng(input.file);
     const { image, data, warnings = [] } = await operation.run(input, job.options as never);
     const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
     return {

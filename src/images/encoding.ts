@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
 import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
+import { tiffWithExif } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
-import { keepMetadata, METADATA_POLICIES } from './keep.ts';
+import { attachExif, keepMetadata, METADATA_POLICIES } from './keep.ts';
 import type { Encoded, Warning } from './output.ts';
 import type { Picture } from './picture.ts';
 
@@ -75,6 +76,7 @@ function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] 
     ignored('quality_ignored', 'quality');
   if (options.lossless && traits.lossless === 'never') ignored('lossless_ignored', 'lossless');
   if (options.progressive && !traits.progressive) ignored('progressive_ignored', 'progressive');
+  if (options.metadata !== 'none' && !traits.metadata) ignored('metadata_ignored', 'metadata');
   if (options.chromaSubsampling !== 'auto' && !traits.chromaSubsampling) {
     ignored('chroma_subsampling_ignored', 'chromaSubsampling');
   }
@@ -94,18 +96,45 @@ function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
   return Math.min(scale.max, Math.max(scale.min, effort ?? scale.default));
 }
 
+/** The encoders take 16 bits: milliseconds of a frame's delay, and the loop count. */
+const LONGEST_DELAY = 65_535;
+const MOST_LOOPS = 65_535;
+
+interface Timing {
+  readonly loop?: number;
+  readonly delay?: number[];
+}
+
+/** Loop count and delays of an animation, within the encoders' limits. */
+function timingOf({ header, frames }: Picture): { timing: Timing; warnings: Warning[] } {
+  if (frames === 1) return { timing: {}, warnings: [] };
+  const { loop = 0, delay } = header.metadata;
+  const warnings: Warning[] = [];
+  const long = delay?.filter((milliseconds) => milliseconds > LONGEST_DELAY).length ?? 0;
+  if (long > 0) {
+    const frame = long === 1 ? 'the delay of 1 frame was' : `the delays of ${long} frames were`;
+    const message = `${frame} shortened to ${LONGEST_DELAY / 1000} s, the longest that can be written`;
+    warnings.push({ code: 'delay_adjusted', message });
+  }
+  // Frames that went through raw pixels have lost their timing, so it is always set. A GIF that
+  // says 65535 repetitions plays once more.
+  const timing = {
+    loop: Math.min(loop, MOST_LOOPS),
+    ...(delay && { delay: delay.map((milliseconds) => Math.min(milliseconds, LONGEST_DELAY)) }),
+  };
+  return { timing, warnings };
+}
+
 function writeAs(
   image: Sharp,
   to: OutputFormat,
-  { header, frames }: Picture,
+  header: Header,
+  timing: Timing,
   options: EncodingOptions,
 ) {
   const { progressive, lossless } = options;
   const quality = options.quality ?? FORMATS[to].quality ?? 80;
   const effort = effortFor(to, options);
-  // Frames that went through raw pixels have lost their timing: always say it.
-  const { loop = 0, delay } = header.metadata;
-  const timing = frames > 1 ? { loop, ...(delay && { delay }) } : {};
   // What is stored at half colour resolution already gains nothing from more, and AVIF pays for it.
   const { chromaSubsampling: stored } = header.metadata;
   const halved = to === 'jpeg' || stored?.startsWith('4:2:0') ? '4:2:0' : '4:4:4';
@@ -180,26 +209,47 @@ export async function encode(
   // sharp draws a background in the colours of the input: on grey that is its luminance, and with
   // sixteen bits white is 255 x 256, which eight bits would then round to something less.
   if (deep !== header.deep || grey !== header.grey) {
-    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : 'srgb');
+    // Grey stays grey, or its profile would not fit.
+    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : grey ? 'b-w' : 'srgb');
   }
   const policy = traits.metadata ? options.metadata : 'none';
   pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
-  if (grey && traits.grey) pipeline = pipeline.toColourspace(deep ? 'grey16' : 'b-w');
-  else if (deep) pipeline = pipeline.toColourspace('rgb16');
-  const { data, info } = await writeAs(pipeline, to, picture, options).toBuffer({
+  const inItsColours = (given: Sharp) => {
+    if (grey && traits.grey) return given.toColourspace(deep ? 'grey16' : 'b-w');
+    return deep ? given.toColourspace('rgb16') : given;
+  };
+  pipeline = inItsColours(pipeline);
+  // libvips 8.18 neither reads EXIF from TIFF files nor writes it to them.
+  const exif = policy === 'all' ? header.exif : null;
+  if (exif && header.format === 'tiff' && to !== 'tiff') {
+    pipeline = inItsColours(await attachExif(input, pipeline, exif));
+  }
+  const { timing, warnings } = timingOf(picture);
+  const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
+  // sharp 0.35.5 applies a grey profile neither to sixteen bits nor to red, green and blue.
+  if (header.grey && header.profiled && !keepsProfile && (deep || !grey)) {
+    const message = 'the colour profile of greyscale was not applied';
+    warnings.push({ code: 'colours_not_converted', message });
+  }
+  const { data, info } = await writeAs(pipeline, to, header, timing, options).toBuffer({
     // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
     resolveWithObject: true,
   });
   const pages = picture.frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {
-      bytes: data,
+      bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : data,
       format: to,
       width: info.width,
       height: info.pageHeight ?? info.height,
       ...(pages > 1 && { pages }),
     },
-    warnings: [...picture.warnings, ...ignoredSettings(to, options)],
+    warnings: [
+      ...header.warnings,
+      ...picture.warnings,
+      ...warnings,
+      ...ignoredSettings(to, options),
+    ],
   };
 }
 

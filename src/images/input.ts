@@ -7,6 +7,9 @@ export type { Sharp, SharpOptions } from 'sharp';
 
 /** One input, in memory, with what the thread lends to work on it. */
 export interface ImageInput {
+  /** The file as it came. */
+  readonly file: Uint8Array;
+  /** What decoders read: the file, changed only where its decoder would not see all of it. */
   readonly bytes: Uint8Array;
   readonly limits: Limits;
   /** Loads sharp at its first call: hashing bytes must not pay for a decoder. */

@@ -2,6 +2,7 @@ import { readExif } from './exif/exif.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
 import { bare } from './pixels.ts';
+import { pngWithExif } from './png.ts';
 
 export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
 
@@ -39,7 +40,7 @@ function keepProfile(image: Sharp, header: Header, output: { readonly grey: bool
 
 /** Who made it and who owns it, and nothing of when, where or with what. */
 async function keepCopyright(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
-  const { exif } = header.metadata;
+  const { exif } = header;
   const tags = exif ? readExif(exif)?.image : undefined;
   const { Copyright: rights, Artist: creator } = tags ?? {};
   const texts = Object.entries({ Copyright: rights, Artist: creator }).filter(
@@ -50,6 +51,19 @@ async function keepCopyright(input: ImageInput, image: Sharp, header: Header): P
   const pixels = await bare(input, image, header);
   // EXIF is ASCII and TIFF files get none, so XMP says the same in UTF-8.
   return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
+}
+
+/**
+ * Gives an image an EXIF block that the input's decoder did not read. The image goes through a PNG
+ * that is not compressed, since sharp takes EXIF as a whole from an input alone.
+ */
+export async function attachExif(
+  { sharp }: ImageInput,
+  image: Sharp,
+  exif: Uint8Array,
+): Promise<Sharp> {
+  const png = await image.png({ compressionLevel: 0 }).toBuffer();
+  return sharp(pngWithExif(png, exif), { limitInputPixels: false, ignoreIcc: true }).keepMetadata();
 }
 
 const XML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

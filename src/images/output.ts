@@ -9,6 +9,9 @@ export interface Warning {
     | 'effort_adjusted'
     | 'progressive_ignored'
     | 'chroma_subsampling_ignored'
+    | 'metadata_ignored'
+    | 'colours_not_converted'
+    | 'delay_adjusted'
     | 'animation_lost'
     | 'pages_lost';
   readonly message: string;

@@ -9,6 +9,7 @@ import {
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
 } from '../images/perceptual.ts';
+import { openInEightBits } from '../images/samples.ts';
 import { field } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -21,10 +22,15 @@ type Perceptual = keyof typeof PERCEPTUAL;
 
 async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<object> {
   const { raster, hash: digest } = PERCEPTUAL[algorithm];
-  await readHeader(input);
-  const grey = await input
-    .sharp(input.bytes, { limitInputPixels: input.limits.pixels })
+  const header = await readHeader(input);
+  const { width, height } = header;
+  // In eight bits before they are averaged, so that depth makes no difference.
+  const image = await openInEightBits(input, header);
+  const grey = await image
     .autoOrient()
+    // Before a resize, sharp decodes JPEG and WebP at a reduced size unless something is cut out
+    // first (0.35.5, shouldPreShrink); then the same pixels would have another hash as PNG.
+    .extract({ left: 0, top: 0, width, height })
     // What shows through transparency is not part of the picture.
     .flatten({ background: 'white' })
     .resize({ ...raster, fit: 'fill' })
@@ -50,8 +56,8 @@ export const hash = defineOperation({
   examples: ['hash *.jpg', 'hash --perceptual phash --json *.jpg'],
   async run(input, { perceptual }) {
     // A digest needs no decoding: any bytes have one, whatever they hold.
-    if (input.bytes.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
-    const sha256 = createHash('sha256').update(input.bytes).digest('hex');
+    if (input.file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
+    const sha256 = createHash('sha256').update(input.file).digest('hex');
     const seen = perceptual === 'none' ? null : await hashOfPixels(input, perceptual);
     return { data: { algorithm: 'sha256', sha256, ...(seen && { perceptual: seen }) } };
   },

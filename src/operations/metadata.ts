@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { basicExif, gpsPosition, readExif } from '../images/exif/exif.ts';
 import { readHeader } from '../images/header.ts';
+import { isMadeProfile } from '../images/icc.ts';
 import { field } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -29,8 +30,9 @@ export const metadata = defineOperation({
   ],
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
-    const { format, width, height, pages, metadata: stored } = await readHeader(input);
-    const tags = stored.exif ? readExif(stored.exif) : null;
+    const header = await readHeader(input);
+    const { format, width, height, pages, metadata: stored } = header;
+    const tags = header.exif && readExif(header.exif);
     const position = gps && tags ? gpsPosition(tags) : null;
     const data = {
       format,
@@ -50,7 +52,7 @@ export const metadata = defineOperation({
       pages,
       loop: stored.loop,
       delay: stored.delay,
-      hasProfile: stored.hasProfile,
+      hasProfile: stored.icc !== undefined && !isMadeProfile(stored.icc),
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
       // The position is asked for apart, so that a full listing does not tell it unasked.
       ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),

@@ -292,6 +292,35 @@ describe('animations', () => {
     }
   });
 
+  test('shorten delays that the encoders cannot write, and say so', async () => {
+    const timing = { delay: [100, 200, 300], loop: 65_535 };
+    const gif = await animatedGif(frames(), timing);
+    // GIF counts hundredths of a second in 16 bits, and repetitions after the first playing.
+    for (const [frame, hundredths] of [6553, 6554, 65_535].entries()) {
+      gif.writeUInt16LE(hundredths, nthIndex(gif, '\x21\xf9\x04', frame) + 4);
+    }
+    gif.writeUInt16LE(65_535, gif.indexOf('NETSCAPE2.0') + 13);
+    const webp = await animatedWebp(frames(), timing);
+    for (const [frame, milliseconds] of [65_535, 65_536, 0xff_ffff].entries()) {
+      webp.writeUIntLE(milliseconds, nthIndex(webp, 'ANMF', frame) + 20, 3);
+    }
+    for (const format of ['gif', 'webp']) {
+      const batch = await runBatch(['convert', '--format', format], {
+        'a.gif': gif,
+        'b.webp': webp,
+      });
+      for (const name of ['a.gif', 'b.webp']) {
+        expect(batch.warnings(name), `${name} to ${format}`).toEqual(['delay_adjusted']);
+        const { delay, loop } = (await batch.pixels(name)).metadata;
+        expect(loop).toBe(65_535);
+        for (const milliseconds of delay!) {
+          expect(milliseconds, `${name} to ${format}`).toBeGreaterThanOrEqual(65_530);
+          expect(milliseconds, `${name} to ${format}`).toBeLessThanOrEqual(65_540);
+        }
+      }
+    }
+  });
+
   test('are refused where all or nothing was asked for', async () => {
     const batch = await runBatch(['convert', '--format', 'png', '--animated', 'all'], {
       ...(await inputs.animations),
@@ -380,3 +409,10 @@ test.each([
   expect(code).toBe(2);
   expect(stderr).toContain(name);
 });
+
+/** Where a text occurs for the nth time, counted from 0. */
+function nthIndex(bytes: Buffer, text: string, nth: number): number {
+  let found = -1;
+  for (let count = 0; count <= nth; count += 1) found = bytes.indexOf(text, found + 1, 'latin1');
+  return found;
+}

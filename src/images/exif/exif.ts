@@ -1,3 +1,4 @@
+import { openExif, readDirectories } from './directories.ts';
 import { DIRECTORY_TAGS, GPS_TAGS, IMAGE_AND_PHOTO_TAGS, INTEROP_TAGS } from './tags.ts';
 import {
   decodeCommented,
@@ -9,7 +10,7 @@ import {
   isoTime,
   LONGEST_TEXT,
 } from './text.ts';
-import { type Field, TiffBlock } from './tiff-block.ts';
+import type { Field, TiffBlock } from './tiff-block.ts';
 
 /** As JSON holds it. Fractions are numbers; null is a fraction without value, as 0/0. */
 type ExifValue = number | string | null | (number | null)[];
@@ -83,8 +84,6 @@ const DATES = [
   ['DateTimeDigitized', 'OffsetTimeDigitized'],
 ] as const;
 const OFFSET = /^(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
-/** What JPEG, and HEIF after it, put before the TIFF header. */
-const PREFIX = [0x45, 0x78, 0x69, 0x66, 0, 0];
 
 /**
  * Reads an Exif block, with or without its `Exif` prefix, in either byte order: IFD0 and the
@@ -95,13 +94,10 @@ const PREFIX = [0x45, 0x78, 0x69, 0x66, 0, 0];
  * `(n values)`.
  */
 export function readExif(bytes: Uint8Array): ExifTags | null {
-  const prefixed = PREFIX.every((byte, index) => bytes[index] === byte);
-  const block = TiffBlock.open(prefixed ? bytes.subarray(PREFIX.length) : bytes);
-  const image = block?.directory(block.start) ?? null;
-  if (block === null || image === null) return null;
-  const photo = directoryAt(block, image, DIRECTORY_TAGS.photo);
-  const gps = directoryAt(block, image, DIRECTORY_TAGS.gps);
-  const interop = directoryAt(block, photo, DIRECTORY_TAGS.interop);
+  const block = openExif(bytes);
+  const directories = block && readDirectories(block);
+  if (!directories) return null;
+  const { image, photo, gps, interop } = directories;
   const tags: ExifTags = {
     image: readTags(block, image, IMAGE_AND_PHOTO_TAGS),
     photo: readTags(block, photo, IMAGE_AND_PHOTO_TAGS),
@@ -115,17 +111,6 @@ export function readExif(bytes: Uint8Array): ExifTags | null {
   }
   correct(tags.gps, 'GPSDateStamp', isoDate);
   return tags;
-}
-
-function directoryAt(
-  block: TiffBlock,
-  from: ReadonlyMap<number, Field>,
-  tag: number,
-): ReadonlyMap<number, Field> {
-  const field = from.get(tag);
-  if (field?.count !== 1 || !['long', 'ifd'].includes(field.type.name)) return new Map();
-  const offset = block.numbers(field)?.[0] ?? 0;
-  return block.directory(offset) ?? new Map();
 }
 
 function readTags(

@@ -153,6 +153,23 @@ export const IMAGE_AND_PHOTO_TAGS: Readonly<Record<number, string>> = {
   50341: 'PrintImageMatching',
 };
 
+/** Texts that describe the picture: baseline TIFF's, and Copyright. */
+const TEXTS = new Set([269, 270, 271, 272, 285, 305, 306, 315, 316, 33432]);
+
+/** Whether TIFF 6.0 defines a tag as text. */
+export function isText(tag: number): boolean {
+  return TEXTS.has(tag);
+}
+
+/**
+ * Whether a tag of IFD0 tells how the pixels of a TIFF file are stored, or holds another kind of
+ * metadata, instead of describing the picture. Orientation and resolution belong to the pixels.
+ */
+export function isFileTag(tag: number): boolean {
+  if (TEXTS.has(tag)) return false;
+  return (tag >= 254 && tag <= 532) || [700, 33723, 34377, 34675].includes(tag);
+}
+
 export const GPS_TAGS: Readonly<Record<number, string>> = {
   0: 'GPSVersionID',
   1: 'GPSLatitudeRef',

@@ -1,6 +1,8 @@
 /** What a directory entry says of its value: where it lies in the block, and in what type. */
 export interface Field {
   readonly type: FieldType;
+  /** The number that stands for the type. */
+  readonly code: number;
   /** How many values of the type. */
   readonly count: number;
   /** Where the value begins, from the start of the block. */
@@ -101,7 +103,7 @@ export class TiffBlock {
     const length = count * type.bytes;
     const place = entry + 8;
     const offset = length <= 4 ? place : this.#view.getUint32(place, this.littleEndian);
-    return offset + length <= this.#bytes.length ? { type, count, offset } : null;
+    return offset + length <= this.#bytes.length ? { type, code, count, offset } : null;
   }
 
   /** The first bytes of a value, at most `most`; null where the allowance is used up. */
@@ -109,6 +111,18 @@ export class TiffBlock {
     const length = Math.min(field.count * field.type.bytes, most);
     if (!this.#take(length)) return null;
     return this.#bytes.subarray(field.offset, field.offset + length);
+  }
+
+  /** A copy of a value with its numbers in little-endian order; null as for `bytes`. */
+  littleEndianBytes({ type, count, offset }: Field): Buffer | null {
+    if (!this.#take(count * type.bytes)) return null;
+    const value = Buffer.from(this.#bytes.subarray(offset, offset + count * type.bytes));
+    if (this.littleEndian) return value;
+    // A fraction is two numbers.
+    const size = type.name.endsWith('rational') ? 4 : type.bytes;
+    if (size === 2) return value.swap16();
+    if (size === 4) return value.swap32();
+    return size === 8 ? value.swap64() : value;
   }
 
   /**

@@ -1,0 +1,145 @@
+import { type Fields, openExif, readDirectories } from './directories.ts';
+import { DIRECTORY_TAGS, IMAGE_AND_PHOTO_TAGS, isFileTag, isText } from './tags.ts';
+import type { Field, TiffBlock } from './tiff-block.ts';
+
+const HEADER = Buffer.from('II*\0\0\0\0\0', 'latin1');
+const ROW_BYTES = 12;
+/** Types of fields. */
+const ASCII = 2;
+const LONG = 4;
+
+/** The EXIF of a TIFF file as a block of its own, little-endian; null where it has none. */
+export function exifOfTiff(tiff: Uint8Array): Uint8Array | null {
+  const writer = new DirectoryWriter(HEADER.length);
+  const rows = writer.copy(tiff);
+  if (rows.size === 0) return null;
+  const start = writer.directory(rows);
+  const block = Buffer.concat([HEADER, ...writer.parts]);
+  block.writeUInt32LE(start, 4);
+  return block;
+}
+
+/**
+ * A little-endian TIFF file with the tags of an Exif block added to its first directory. That is
+ * written anew at the end, so that all else stays where the file's offsets say.
+ */
+export function tiffWithExif(tiff: Buffer, exif: Uint8Array): Buffer {
+  const padding = Buffer.alloc(tiff.length % 2);
+  const writer = new DirectoryWriter(tiff.length + padding.length);
+  const rows = writer.copy(exif);
+  const former = tiff.readUInt32LE(4);
+  const end = former + 2 + tiff.readUInt16LE(former) * ROW_BYTES;
+  for (let at = former + 2; at < end; at += ROW_BYTES) {
+    rows.set(tiff.readUInt16LE(at), tiff.subarray(at, at + ROW_BYTES));
+  }
+  const start = writer.directory(rows, tiff.readUInt32LE(end));
+  const whole = Buffer.concat([tiff, padding, ...writer.parts]);
+  whole.writeUInt32LE(start, 4);
+  return whole;
+}
+
+/** Entries of a directory as they are stored, by tag. */
+type Rows = Map<number, Buffer>;
+
+/** Writes directories, little-endian, with the values that they point to. */
+class DirectoryWriter {
+  readonly parts: Buffer[] = [];
+  #position: number;
+
+  /** @param position of the first part in the file, which is even */
+  constructor(position: number) {
+    this.#position = position;
+  }
+
+  #write(part: Buffer): number {
+    const position = this.#position;
+    this.parts.push(part, Buffer.alloc(part.length % 2));
+    this.#position += part.length + (part.length % 2);
+    return position;
+  }
+
+  /** Writes a directory and returns its position. */
+  directory(rows: Rows, next = 0): number {
+    const sorted = [...rows].sort(([one], [other]) => one - other).map(([, row]) => row);
+    const head = Buffer.alloc(2);
+    head.writeUInt16LE(sorted.length);
+    const tail = Buffer.alloc(4);
+    tail.writeUInt32LE(next);
+    return this.#write(Buffer.concat([head, ...sorted, tail]));
+  }
+
+  /**
+   * Copies what describes the picture from a TIFF structure. The entries of its first directory
+   * are returned, those that describe the file itself left out; all others are written.
+   */
+  copy(bytes: Uint8Array): Rows {
+    const block = openExif(bytes);
+    const found = block && readDirectories(block);
+    if (!found) return new Map();
+    const rows = (fields: Fields) => {
+      const rows: Rows = new Map();
+      for (const [tag, field] of fields) {
+        if (!POINTERS.has(tag)) this.#copyField(rows, block, tag, field);
+      }
+      return rows;
+    };
+    const link = (from: Rows, tag: number, to: Rows) => {
+      if (to.size > 0) from.set(tag, row(tag, LONG, 1, this.directory(to)));
+    };
+    const photo = rows(found.photo);
+    link(photo, DIRECTORY_TAGS.interop, rows(found.interop));
+    const image: Rows = new Map();
+    for (const [tag, field] of found.image) {
+      if (IMAGE_AND_PHOTO_TAGS[tag] !== undefined && !isFileTag(tag)) {
+        this.#copyFirstField(image, block, tag, field);
+      }
+    }
+    link(image, DIRECTORY_TAGS.photo, photo);
+    link(image, DIRECTORY_TAGS.gps, rows(found.gps));
+    return image;
+  }
+
+  #copyField(rows: Rows, block: TiffBlock, tag: number, field: Field): void {
+    const value = block.littleEndianBytes(field);
+    if (value) this.#add(rows, { tag, code: field.code, count: field.count, value });
+  }
+
+  /**
+   * Copies a field of the first directory so that libtiff, which interprets it, has nothing to warn
+   * of; sharp takes its warnings for damage. Texts are ASCII by type and have one NUL, at the end.
+   */
+  #copyFirstField(rows: Rows, block: TiffBlock, tag: number, field: Field): void {
+    const { name } = field.type;
+    if (name !== 'ascii' && name !== 'utf8') {
+      if (!isText(tag)) this.#copyField(rows, block, tag, field);
+      return;
+    }
+    const text = block.littleEndianBytes(field)?.toString('latin1');
+    if (text === undefined) return;
+    // A NUL within parts photographer and editor in Copyright.
+    const parts = text.split('\0').filter((part) => part !== '');
+    const value = Buffer.from(`${parts.join('; ')}\0`, 'latin1');
+    this.#add(rows, { tag, code: ASCII, count: value.length, value });
+  }
+
+  #add(
+    rows: Rows,
+    { tag, code, count, value }: { tag: number; code: number; count: number; value: Buffer },
+  ): void {
+    const inline = value.length <= 4;
+    const place = inline ? Buffer.concat([value], 4).readUInt32LE() : this.#write(value);
+    rows.set(tag, row(tag, code, count, place));
+  }
+}
+
+const POINTERS: ReadonlySet<number> = new Set(Object.values(DIRECTORY_TAGS));
+
+/** @param value or where it lies */
+function row(tag: number, code: number, count: number, value: number): Buffer {
+  const bytes = Buffer.alloc(ROW_BYTES);
+  bytes.writeUInt16LE(tag, 0);
+  bytes.writeUInt16LE(code, 2);
+  bytes.writeUInt32LE(count, 4);
+  bytes.writeUInt32LE(value, 8);
+  return bytes;
+}

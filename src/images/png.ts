@@ -1,0 +1,159 @@
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import type { CodedColours } from './icc.ts';
+import { COLOUR_CHUNKS, profileOfChunks } from './png-colours.ts';
+
+interface Chunk {
+  readonly name: string;
+  readonly data: Buffer;
+  /** Where the chunk begins and ends in the file, its length and checksum included. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+/** Signature and IHDR, which is always the first chunk: 8 bytes, then 12 around 13 of data. */
+const HEADER_BYTES = 33;
+
+/** The chunks of a PNG (ISO 15948, 5.3) up to the first that is cut off. */
+export function* pngChunks(bytes: Uint8Array): Generator<Chunk> {
+  const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!png.subarray(0, SIGNATURE.length).equals(SIGNATURE)) return;
+  for (let start = SIGNATURE.length; start + 12 <= png.length; ) {
+    const end = start + 12 + png.readUInt32BE(start);
+    if (end > png.length) return;
+    const name = png.toString('latin1', start + 4, start + 8);
+    yield { name, data: png.subarray(start + 8, end - 4), start, end };
+    start = end;
+  }
+}
+
+function writeChunk(name: string, data: Uint8Array): Buffer {
+  const chunk = Buffer.alloc(data.length + 12);
+  chunk.writeUInt32BE(data.length, 0);
+  chunk.write(name, 4, 'latin1');
+  chunk.set(data, 8);
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), data.length + 8);
+  return chunk;
+}
+
+/** A PNG with a colour profile in the place of any other. */
+export function pngWithProfile(png: Uint8Array, profile: Uint8Array): Buffer {
+  const remove = [...pngChunks(png)].filter(({ name }) => COLOUR_CHUNKS.includes(name));
+  return rewrite(png, { add: [profileChunk(profile)], remove });
+}
+
+function profileChunk(profile: Uint8Array): Buffer {
+  const name = Buffer.from('Oriel\0\0', 'latin1');
+  return writeChunk('iCCP', Buffer.concat([name, deflateSync(profile)]));
+}
+
+/** A PNG with an EXIF block added to it. */
+export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
+  return rewrite(png, { add: [writeChunk('eXIf', exif)], remove: [] });
+}
+
+function rewrite(
+  png: Uint8Array,
+  { add, remove }: { readonly add: readonly Uint8Array[]; readonly remove: readonly Chunk[] },
+): Buffer {
+  const parts: Uint8Array[] = [png.subarray(0, HEADER_BYTES), ...add];
+  let from = HEADER_BYTES;
+  for (const { start, end } of remove) {
+    parts.push(png.subarray(from, start));
+    from = end;
+  }
+  return Buffer.concat([...parts, png.subarray(from)]);
+}
+
+/** The colour type's flag for colour (11.2.1), and its place in the file. */
+const COLOUR = 2;
+const COLOUR_TYPE = 25;
+
+/**
+ * Writes anew what libvips 8.18 does not read of a PNG, so that it does:
+ *
+ * - EXIF, which may also stand behind the image data (PNG third edition, 11.3.3.6), or in a text
+ *   chunk as ImageMagick and exiftool write it, becomes a chunk eXIf at the front.
+ * - Colours that are told by gAMA, cHRM or cICP are told by a profile, unless they are sRGB.
+ *
+ * Other bytes, and those of other formats, come back as they are.
+ */
+export function completePng(bytes: Uint8Array): Uint8Array {
+  let imageData = false;
+  let early = false;
+  let late: Chunk | undefined;
+  let text: Chunk | undefined;
+  const colours = new Map<string, Chunk>();
+  for (const chunk of pngChunks(bytes)) {
+    const { name } = chunk;
+    if (name === 'IDAT') imageData = true;
+    else if (name === 'eXIf' && !imageData) early = true;
+    else if (name === 'eXIf') late ??= chunk;
+    // The first alone: a file may have thousands, each of them long once it is inflated.
+    else if (rawProfile(chunk)) text ??= chunk;
+    else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(bytes, chunk)) {
+      colours.set(name, chunk);
+    }
+  }
+  const add: Uint8Array[] = [];
+  const remove: Chunk[] = [];
+  if (!early) {
+    const exif = late === undefined && text ? exifOfText(text) : null;
+    const moved = late ?? (exif ? text : undefined);
+    if (late) add.push(bytes.subarray(late.start, late.end));
+    if (exif) add.push(writeChunk('eXIf', exif));
+    if (moved) remove.push(moved);
+  }
+  const told = new Map([...colours].map(([name, { data }]) => [name, data]));
+  const profile = profileOfChunks(told, (bytes[COLOUR_TYPE]! & COLOUR) === 0);
+  if (profile) {
+    add.push(profileChunk(profile));
+    remove.push(...colours.values());
+  }
+  if (add.length === 0) return bytes;
+  return rewrite(bytes, { add, remove: remove.sort((one, other) => one.start - other.start) });
+}
+
+/** The colours of the chunk cICP (11.3.2.6); null where there is none before the image data. */
+export function readPngCode(bytes: Uint8Array): CodedColours | null {
+  for (const { name, data } of pngChunks(bytes)) {
+    if (name === 'cICP' && data.length === 4) return { primaries: data[0]!, transfer: data[1]! };
+    if (name === 'IDAT') break;
+  }
+  return null;
+}
+
+function isIntact(bytes: Uint8Array, { start, end }: Chunk): boolean {
+  const stored = Buffer.from(bytes.buffer, bytes.byteOffset + end - 4, 4).readUInt32BE();
+  return crc32(bytes.subarray(start + 4, end - 4)) === stored;
+}
+
+const RAW_PROFILES = ['Raw profile type exif', 'Raw profile type APP1'];
+/** Bytes of text that are read at most: EXIF in JPEG has 64 kB, here in two digits a byte. */
+const LONGEST_TEXT = 1024 * 1024;
+
+function rawProfile({ name, data }: Chunk): string | undefined {
+  if (name !== 'tEXt' && name !== 'zTXt') return undefined;
+  return RAW_PROFILES.find((keyword) => data.indexOf(`${keyword}\0`, 0, 'latin1') === 0);
+}
+
+/** The EXIF block of a text chunk: a name, a count and hexadecimal digits, parted by white space. */
+function exifOfText(chunk: Chunk): Uint8Array | null {
+  const start = rawProfile(chunk)!.length + 1;
+  const { name, data } = chunk;
+  const text = name === 'tEXt' ? data.subarray(start) : inflated(data.subarray(start + 1));
+  const words = text.toString('latin1', 0, LONGEST_TEXT).trim().split(/\s+/);
+  const block = Buffer.from(words.slice(2).join(''), 'hex');
+  const exif = block.toString('latin1', 0, 6) === 'Exif\0\0' ? block.subarray(6) : block;
+  // APP1 may also hold XMP.
+  return ['II*\0', 'MM\0*'].includes(exif.toString('latin1', 0, 4)) ? exif : null;
+}
+
+/** Nothing where the data are damaged or longer than EXIF is. */
+function inflated(data: Uint8Array): Buffer {
+  try {
+    return inflateSync(data, { maxOutputLength: LONGEST_TEXT });
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
