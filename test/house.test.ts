@@ -15,7 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['administration', 'operations', 'config'],
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
-  ['failure', 'libc'],
+  ['failure', 'libc', 'folders'],
 ];
 
 /** The one place that imports a library. A folder's name ends with a slash, a scope's too. */

@@ -4,7 +4,6 @@ import {
   fchmodSync,
   fsync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -15,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
+import { makeFolders } from '../folders.ts';
 
 const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;
 
@@ -28,6 +28,7 @@ function isAlive(pid: number): boolean {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no folder can be made there',
   ENOSPC: 'no space left on the device',
   EDQUOT: 'the disk quota is used up',
   EACCES: 'permission denied',
@@ -103,7 +104,7 @@ export class Writer {
     const temporary = join(folder, `.oriel-${process.pid}-${this.#temporaries}.tmp`);
     let begun = false;
     try {
-      this.#prepare(folder);
+      await this.#prepare(folder);
       const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
       const descriptor = openSync(temporary, 'wx');
       begun = true;
@@ -131,9 +132,9 @@ export class Writer {
   }
 
   /** Makes a folder, and sweeps out of it what a run that was killed left behind. */
-  #prepare(folder: string): void {
+  async #prepare(folder: string): Promise<void> {
     if (this.#prepared.has(folder)) return;
-    mkdirSync(folder, { recursive: true });
+    await makeFolders(folder);
     for (const name of readdirSync(folder)) {
       const pid = TEMPORARY.exec(name)?.[1];
       if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });

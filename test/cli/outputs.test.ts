@@ -350,6 +350,19 @@ describe('an output that cannot be written', () => {
     }
   });
 
+  it.runIf(process.platform === 'linux')('fails where no folder can be made', async () => {
+    const cwd = await folderWith('a.jpg');
+    // Node's recursive mkdir never returns below /proc.
+    const line = 'timeout -s KILL 60 "$NODE" "$BINARY" convert --format webp a.jpg -q';
+    for (const flag of ['--out /proc/oriel', '--zip /proc/oriel/a.zip']) {
+      const { status, stderr } = await shell(`${line} ${flag}`, { cwd });
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: expect.stringContaining('cannot be written: no folder can be made there'),
+      });
+    }
+  });
+
   it('fails by itself where its name would be too long', async () => {
     const long = `${'x'.repeat(251)}.jpg`;
     const cwd = await folderWith(long, 'a.jpg');
