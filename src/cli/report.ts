@@ -1,4 +1,4 @@
-import type { BatchResult, BatchSummary, FileRecord, Tally } from '../operations/batch.ts';
+import type { BatchResult, BatchSummary, FileRecord, Remark, Tally } from '../operations/batch.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { jsonText } from './json.ts';
@@ -19,10 +19,10 @@ export interface Report {
   finished?(record: FileRecord): unknown;
   /** Each record, in the order of the inputs. */
   add(record: FileRecord): Promise<void>;
-  finish(summary: BatchSummary): Promise<void>;
+  finish(status: BatchResult['status'], summary: BatchSummary): Promise<void>;
 }
 
-type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
+type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /** One document of the shape of interface part 2.8, written as the records come. */
 export function jsonReport(head: Head): Report {
@@ -33,9 +33,10 @@ export function jsonReport(head: Head): Report {
       first = false;
       await print(lead + jsonText(record));
     },
-    async finish(summary) {
+    async finish(status, summary) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
-      await print(`${lead}],"summary":${jsonText(summary)}}\n`);
+      // How a batch ended is known at its end.
+      await print(`${lead}],"status":"${status}","summary":${jsonText(summary)}}\n`);
     },
   };
 }
@@ -77,7 +78,7 @@ export function dispensable(report: Report): Report {
   return {
     ...report,
     add: (record) => unlessUnread(() => report.add(record)),
-    finish: (summary) => unlessUnread(() => report.finish(summary)),
+    finish: (status, summary) => unlessUnread(() => report.finish(status, summary)),
   };
 }
 
@@ -112,6 +113,11 @@ function titleCell(column: string): Cell {
   return text(column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toUpperCase());
 }
 
+const inParentheses = ({ message }: Remark) => `(${message})`;
+
+/** Codes of files that a batch which ended early did not get to. */
+const UNDONE = new Set(['not_started', 'interrupted']);
+
 /**
  * A table for people on standard output.
  *
@@ -124,11 +130,14 @@ export function tableReport(gives: Operation['gives'], columns: readonly string[
   let titled = false;
 
   const cells = (record: FileRecord): Cell[] => {
-    const { status, error, warnings = [], data, size = 0, originalSize } = record;
+    const { status, error, reason, warnings = [], data, size = 0, originalSize } = record;
     const name = text(printable(record.inputFilename));
     const output = text(printable(record.outputFilename ?? '-'));
     if (error) return [name, text(printable(`${status}: ${error.message} (${error.code})`))];
-    if (status === 'skipped') return [name, output, text('skipped: exists already')];
+    if (reason) {
+      const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
+      return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
+    }
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
       return [
@@ -142,16 +151,14 @@ export function tableReport(gives: Operation['gives'], columns: readonly string[
       text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
       text(humanBytes(originalSize)),
       text(humanBytes(size)),
-      text(
-        [humanChange(originalSize, size), ...warnings.map(({ message }) => `(${message})`)].join(
-          ' ',
-        ),
-      ),
+      text([humanChange(originalSize, size), ...warnings.map(inParentheses)].join(' ')),
     ];
   };
 
   return {
     async add(record) {
+      // The totals count them; a row for each would bury what was done.
+      if (UNDONE.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
         const titles = gives === 'image' ? images.map(text) : columns.map(titleCell);
@@ -165,19 +172,21 @@ export function tableReport(gives: Operation['gives'], columns: readonly string[
   };
 }
 
-/**
- * The line of totals for people.
- *
- * @param inputs how many files there were, those included that were never started
- */
-export function totals(tally: Tally, inputs: number, milliseconds: number): string {
-  const { succeeded, failed, skipped, planned, total, convertedBytes, outputBytes } = tally;
-  const files = `${inputs} ${inputs === 1 ? 'file' : 'files'}`;
+/** The line of totals for people. */
+export function totals(tally: Tally, milliseconds: number): string {
+  const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = tally;
+  const files = `${total} ${total === 1 ? 'file' : 'files'}`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
   const parts = [`${succeeded} of ${files} done`];
   if (failed > 0) parts.push(`${failed} failed`);
-  if (skipped > 0) parts.push(`${skipped} skipped`);
-  if (total < inputs) parts.push(`${inputs - total} not started`);
+  const skipped = (code: string, text: (count: number) => string) => {
+    const count = reasons.get(code) ?? 0;
+    if (count > 0) parts.push(text(count));
+  };
+  const outdated = tally.outdated > 0 ? ` (${tally.outdated} older than the input)` : '';
+  skipped('output_exists', (count) => `${count} skipped${outdated}`);
+  skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
+  skipped('not_started', (count) => `${count} not started`);
   const bytes =
     outputBytes > 0
       ? `: ${humanBytes(convertedBytes)} to ${humanBytes(outputBytes)} (${humanChange(convertedBytes, outputBytes)})`

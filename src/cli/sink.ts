@@ -17,7 +17,7 @@ import type { Input } from './inputs.ts';
 import type { OutputNames } from './naming.ts';
 import { print } from './terminal.ts';
 import { usageFailure } from './usage.ts';
-import { existsFailure, type Writer } from './writer.ts';
+import { existsFailure, keptOutput, type Writer } from './writer.ts';
 
 /** Where the images of a batch go. What a method returns is added to the file's record. */
 export interface Sink {
@@ -58,7 +58,7 @@ export function fileSink(
       } catch (error) {
         const exists = error instanceof Failure && error.code === 'output_exists';
         if (!exists || !skipExisting) throw error;
-        return { status: 'skipped', outputFilename: path };
+        return keptOutput(path, input);
       }
       return { outputFilename: path };
     },

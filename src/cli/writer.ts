@@ -15,6 +15,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
 import { makeFolders } from '../folders.ts';
+import { type FileRecord, OUTPUT_OUTDATED } from '../operations/batch.ts';
+import type { Input } from './inputs.ts';
 
 const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;
 
@@ -48,6 +50,29 @@ export function existsFailure(path: string): Failure {
   return new Failure('invalid_request', `${path} exists already; --overwrite replaces it`, {
     code: 'output_exists',
   });
+}
+
+function isNewer(path: string, other: string): boolean {
+  try {
+    return statSync(path).mtimeMs > statSync(other).mtimeMs;
+  } catch {
+    return false;
+  }
+}
+
+/** The record of an input whose output exists and stays; it warns where the input is newer. */
+export function keptOutput(
+  path: string,
+  { filename, source }: Input,
+): Pick<FileRecord, 'status' | 'outputFilename' | 'reason' | 'warnings'> {
+  const outdated = 'path' in source && isNewer(source.path, path);
+  const message = `${filename} is newer; --overwrite makes the output anew`;
+  return {
+    status: 'skipped',
+    outputFilename: path,
+    reason: { code: 'output_exists', message: 'exists already' },
+    ...(outdated && { warnings: [{ code: OUTPUT_OUTDATED, message }] }),
+  };
 }
 
 export interface WriterOptions {

@@ -14,6 +14,8 @@ export interface Limits {
   readonly deadline: number;
   /** SVG is markup that draws, not pixels: it is read only where the operator says so. */
   readonly svg: boolean;
+  /** The flag or setting that allows SVG, for the message of its refusal. */
+  readonly svgSwitch?: string;
 }
 
 export const DEFAULT_LIMITS: Limits = {

@@ -122,7 +122,7 @@ describe('files', () => {
     expect(result.outcomes).toEqual([
       ['link.jpg', 'succeeded'],
       ['dangling.jpg', 'not_found'],
-      ['loop.jpg', 'processing_failed'],
+      ['loop.jpg', 'read_failed'],
     ]);
     expect(result.messages[2]).toBe('cannot be read: too many symbolic links');
   });
@@ -134,6 +134,7 @@ describe('files', () => {
     const refused = 'cannot be read: not a regular file';
     expect(result.status).toBe(1);
     expect(result.messages).toEqual([refused, refused, refused, undefined]);
+    expect(result.outcomes[0]).toEqual(['pipe.jpg', 'read_failed']);
   });
 
   it('with names longer than any file has say so', async () => {
@@ -238,8 +239,8 @@ describe('folders', () => {
     expect(walked.outcomes).toEqual([
       ['album/a.jpg', 'succeeded'],
       ['album/c.jpg', 'succeeded'],
-      ['album/dangling.jpg', 'processing_failed'],
-      ['album/loop.jpg', 'processing_failed'],
+      ['album/dangling.jpg', 'not_found'],
+      ['album/loop.jpg', 'read_failed'],
       ['album/sub/b.jpg', 'succeeded'],
     ]);
     // A link that was named is followed: that is what it was named for.
@@ -288,6 +289,10 @@ describe('what permissions hide', () => {
       const walked = hashedBy(await oriel([...HASH, '-r', '.'], options));
       expect(walked.names).toEqual(['a.jpg', 'closed', 'closed.jpg', 'open/c.jpg']);
       expect(walked.messages).toEqual([undefined, denied, denied, undefined]);
+      expect(walked.outcomes.slice(1, 3).map(([, code]) => code)).toEqual([
+        'read_failed',
+        'read_failed',
+      ]);
       expect(walked.status).toBe(1);
       const named = hashedBy(
         await oriel([...HASH, 'closed/b.jpg', 'closed/*.jpg', 'a.jpg', 'closed.jpg'], options),

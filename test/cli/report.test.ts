@@ -90,7 +90,7 @@ describe('--json', () => {
         succeeded: 1,
         failed: 0,
         skipped: 1,
-        originalBytes: originalSize,
+        originalBytes: originalSize * 2,
         outputBytes: size,
       },
       results: [
@@ -113,8 +113,9 @@ describe('--json', () => {
           index: 1,
           inputFilename: 'b.jpg',
           status: 'skipped',
-          originalSize: 0,
+          originalSize,
           outputFilename: 'b.png',
+          reason: { code: 'output_exists', message: 'exists already' },
         },
       ],
     });
