@@ -26,6 +26,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/'],
   tinyglobby: ['src/cli/'],
   'cli-progress': ['src/cli/'],
+  'string-width': ['src/cli/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts', 'src/upstream/'],

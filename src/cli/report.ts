@@ -2,7 +2,7 @@ import type { BatchResult, BatchSummary, FileRecord, Remark, Tally } from '../op
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { jsonText } from './json.ts';
-import { type Cell, Table } from './table.ts';
+import { type Cell, type Column, Table } from './table.ts';
 import {
   colourDepth,
   humanBytes,
@@ -12,6 +12,7 @@ import {
   say,
   swatch,
 } from './terminal.ts';
+import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
 /** What a command says of each file and at the end. */
 export interface Report {
@@ -94,6 +95,31 @@ export function failuresReport(): Report {
 
 const text = (value: string): Cell => ({ text: value });
 
+/** A text of which both ends matter: a path, or a message with its code. */
+function endsCell(value: string): Cell {
+  const shown = printable(value);
+  return { text: shown, cut: (columns) => cutMiddle(shown, columns) };
+}
+
+/** A list of which the first items are shown where there is no room for all. */
+function listCell(items: readonly string[]): Cell {
+  const cut = (columns: number) => {
+    for (let count = items.length - 1; count > 0; count -= 1) {
+      const shown = `${items.slice(0, count).join('  ')}  +${items.length - count}`;
+      if (textWidth(shown) <= columns) return shown;
+    }
+    return cutEnd(`${items.length}`, columns);
+  };
+  return { text: items.join('  '), cut };
+}
+
+/** A value as people read it, on one line. */
+function plain(value: unknown): string {
+  return printable(
+    typeof value === 'object' && value !== null ? Object.values(value).join(' ') : String(value),
+  );
+}
+
 /** A colour list (palette) as swatches, anything else as text. */
 function dataCell(value: unknown, depth: number): Cell {
   if (Array.isArray(value) && value.every((item) => typeof item?.hex === 'string')) {
@@ -102,11 +128,19 @@ function dataCell(value: unknown, depth: number): Cell {
       const share = proportion === undefined ? '' : ` ${Math.round(proportion * 100)}%`;
       return `${swatch(hex, depth)}${hex}${share}`;
     });
-    return text(shown.join('  '));
+    return listCell(shown);
   }
   if (value === undefined || value === null) return text('-');
-  const plain = typeof value === 'object' ? Object.values(value).join(' ') : String(value);
-  return text(printable(plain));
+  return text(plain(value));
+}
+
+/** The values in an object, each on a line below its file: `  photo.FNumber: 2.8`. */
+function detailRows(name: string, value: unknown): Cell[][] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === 'object' && !Array.isArray(value)) {
+    return Object.entries(value).flatMap(([key, inner]) => detailRows(`${name}.${key}`, inner));
+  }
+  return [[text(`  ${printable(name)}: ${plain(value)}`)]];
 }
 
 function titleCell(column: string): Cell {
@@ -118,22 +152,43 @@ const inParentheses = ({ message }: Remark) => `(${message})`;
 /** Codes of files that a batch which ended early did not get to. */
 const UNDONE = new Set(['not_started', 'interrupted']);
 
+/** Columns of the terminal that a path keeps at the least. */
+const PATH = { least: 12 };
+
+/** The columns of a table of images, and how they give way on a narrow terminal. */
+const IMAGES: readonly (Column & { readonly title: string })[] = [
+  { title: 'OUTPUT', ...PATH, drop: 4 },
+  { title: 'PIXELS', drop: 1 },
+  { title: 'BEFORE', drop: 2 },
+  { title: 'AFTER', drop: 3 },
+  { title: 'CHANGE', least: 6 },
+];
+
+/** Columns of data, of which the last give way first. */
+function dataColumns(keys: readonly string[]): Column[] {
+  return keys.map((_, index) => (index === 0 ? { least: 12 } : { drop: -index }));
+}
+
 /**
  * A table for people on standard output.
  *
  * @param columns keys of the records' `data`, for an operation that gives data
+ * @param details keys of `data` that are listed below a file's row
  */
-export function tableReport(gives: Operation['gives'], columns: readonly string[]): Report {
-  const table = new Table();
+export function tableReport(
+  gives: Operation['gives'],
+  columns: readonly string[] = [],
+  details: readonly string[] = [],
+): Report {
+  const table = new Table([PATH, ...(gives === 'image' ? IMAGES : dataColumns(columns))]);
   const depth = colourDepth();
-  const images = ['OUTPUT', 'PIXELS', 'BEFORE', 'AFTER', 'CHANGE'];
   let titled = false;
 
   const cells = (record: FileRecord): Cell[] => {
     const { status, error, reason, warnings = [], data, size = 0, originalSize } = record;
-    const name = text(printable(record.inputFilename));
-    const output = text(printable(record.outputFilename ?? '-'));
-    if (error) return [name, text(printable(`${status}: ${error.message} (${error.code})`))];
+    const name = endsCell(record.inputFilename);
+    const output = endsCell(record.outputFilename ?? '-');
+    if (error) return [name, endsCell(`${status}: ${error.message} (${error.code})`)];
     if (reason) {
       const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
       return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
@@ -161,10 +216,15 @@ export function tableReport(gives: Operation['gives'], columns: readonly string[
       if (UNDONE.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
-        const titles = gives === 'image' ? images.map(text) : columns.map(titleCell);
+        const titles =
+          gives === 'image' ? IMAGES.map(({ title }) => text(title)) : columns.map(titleCell);
         await table.add([text('FILE'), ...titles]);
       }
       await table.add(cells(record));
+      for (const key of record.data ? details : []) {
+        const rows = detailRows(key, (record.data as Record<string, unknown>)[key]);
+        for (const row of rows) await table.add(row);
+      }
     },
     async finish() {
       await table.flush();
