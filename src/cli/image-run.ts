@@ -89,7 +89,7 @@ async function choosePool(
 }
 
 function chooseReport(
-  { gives, columns }: Operation,
+  { gives, columns, details }: Operation,
   { options, run, outputs }: Choices,
   head: Head,
 ): Report {
@@ -97,7 +97,7 @@ function chooseReport(
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
-  return silent ? failuresReport() : tableReport(gives, columns?.(options) ?? []);
+  return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
 }
 
 async function runPlanned(

@@ -8,6 +8,7 @@ import {
   writeFileSync,
   writev,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
@@ -119,8 +120,8 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
     }
   };
   return {
-    async append({ filename }, image) {
-      return { outputFilename: await orBroken(zip.add(filename, image)) };
+    async append({ filename, kept }, image) {
+      return { outputFilename: await orBroken(zip.add(filename, image, dirname(kept))) };
     },
     async finish(result, parameters) {
       await orBroken(zip.finish(result, parameters));

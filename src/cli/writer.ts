@@ -52,9 +52,10 @@ export function existsFailure(path: string): Failure {
   });
 }
 
+/** In whole milliseconds, of which times that Node has set consist. */
 function isNewer(path: string, other: string): boolean {
   try {
-    return statSync(path).mtimeMs > statSync(other).mtimeMs;
+    return statSync(path).mtime > statSync(other).mtime;
   } catch {
     return false;
   }

@@ -183,6 +183,40 @@ describe('folders', () => {
     expect(await found(['-r', '.'], { cwd })).toEqual([...images].sort());
   });
 
+  it('of formats that are not read are skipped and counted, and fail with --strict', async () => {
+    const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.bmp');
+    writeFileSync(join(cwd, 'in/b.bmp'), 'BM and more');
+    writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    const convert = ['convert', '--format', 'webp', '--jsonl', '--overwrite', '--out', 'out'];
+    const run = await oriel([...convert, '-r', 'in', '--fail-fast'], { cwd });
+    expect(run.status).toBe(0);
+    expect(linesOf(run)).toMatchObject([
+      { inputFilename: 'in/a.jpg', status: 'succeeded' },
+      { inputFilename: 'in/b.bmp', status: 'skipped', reason: { code: 'unsupported_format' } },
+      {
+        inputFilename: 'in/c.svg',
+        status: 'skipped',
+        reason: { message: 'SVG images are not read without --allow-svg' },
+      },
+      { inputFilename: 'in/really-a-jpeg.bmp', status: 'succeeded' },
+    ]);
+    expect(run.stderr).toMatch(/^2 of 4 files done, 2 skipped \(format not read\): /);
+
+    const strict = await oriel([...convert, '-r', 'in', '--strict'], { cwd });
+    const named = await oriel([...convert, 'in/b.bmp', 'in/c.svg'], { cwd });
+    for (const { status, stderr } of [strict, named]) {
+      expect({ status, failed: / 2 failed/.test(stderr) }).toEqual({ status: 1, failed: true });
+    }
+  });
+
+  it('with an ending that is read fail where they hold no image', async () => {
+    const cwd = await folderWith('a.jpg');
+    writeFileSync(join(cwd, 'zeros.jpg'), Buffer.alloc(100));
+    const run = await oriel(['convert', '--format', 'webp', '-r', '.', '--jsonl'], { cwd });
+    expect(run.status).toBe(1);
+    expect(outcomes(linesOf(run))[1]).toEqual(['zeros.jpg', 'unsupported_format']);
+  });
+
   it('keep their tree below --out', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/a.png');
     const { status } = await oriel(

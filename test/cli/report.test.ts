@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PRIVATE_EXIF, photo } from '../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
@@ -223,6 +224,26 @@ describe('people', () => {
     expect(await totals('hash', '--fail-fast', '--jobs', '1', 'x', 'y', 'a.jpg')).toMatch(
       /^0 of 3 files done, 1 failed, 2 not started in \d+\.\d s\n$/,
     );
+  });
+});
+
+describe('metadata for people', () => {
+  it('lists EXIF and the position below each file where they were asked for', async () => {
+    const cwd = await folderWith('plain.png');
+    const image = await photo({ width: 8, height: 8 }).withExif(PRIVATE_EXIF).jpeg().toBuffer();
+    writeFileSync(join(cwd, 'a.jpg'), image);
+    const told = async (...flags: string[]) =>
+      (await resident(['metadata', ...flags, 'a.jpg', 'plain.png'], { cwd })).out.split('\n');
+    const full = await told('--exif', 'full');
+    expect(full[1]).toMatch(/^a\.jpg +jpeg +8 +8 /);
+    expect(full).toContain('  exif.image.Model: Camera Obscura');
+    expect(full.at(-2)).toMatch(/^plain\.png /);
+    expect(full.join()).not.toContain('GPS');
+    expect((await told('--gps')).filter((line) => line.startsWith(' '))).toEqual([
+      expect.stringMatching(/^ {2}gps\.latitude: \d/),
+      expect.stringMatching(/^ {2}gps\.longitude: -?\d/),
+    ]);
+    expect(await told()).toHaveLength(4);
   });
 });
 
