@@ -15,7 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['administration', 'operations', 'config'],
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
-  ['failure', 'libc'],
+  ['failure', 'libc', 'folders'],
 ];
 
 /** The one place that imports a library. A folder's name ends with a slash, a scope's too. */
@@ -26,6 +26,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/'],
   tinyglobby: ['src/cli/'],
   'cli-progress': ['src/cli/'],
+  'string-width': ['src/cli/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts', 'src/upstream/'],

@@ -5,9 +5,9 @@ import type { Source } from '../src/operations/job.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
+  ENOTDIR: 'no such file',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  EISDIR: 'it is a directory',
   ENAMETOOLONG: 'the name is too long',
   ELOOP: 'too many symbolic links',
 };
@@ -15,7 +15,12 @@ const REASONS: Readonly<Record<string, string>> = {
 function readFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
-  return fileFailure('processing_failed', `cannot be read: ${REASONS[code] ?? message}`, error);
+  const missing = code === 'ENOENT' || code === 'ENOTDIR';
+  return fileFailure(
+    missing ? 'not_found' : 'read_failed',
+    `cannot be read: ${REASONS[code] ?? message}`,
+    error,
+  );
 }
 
 /** A job's input, open. */
@@ -27,7 +32,7 @@ export interface OpenSource {
   close(): void;
 }
 
-/** @throws Failure processing_failed, saying why it cannot be read */
+/** @throws Failure `not_found`, `is_directory` or `read_failed` */
 export function openSource(source: Source): OpenSource {
   if ('path' in source) return openFile(source.path);
   const { bytes } = source;
@@ -69,9 +74,8 @@ function openFile(path: string): OpenSource {
   try {
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = fstatSync(descriptor);
-    if (!stat.isFile()) {
-      throw fileFailure('processing_failed', 'cannot be read: not a regular file');
-    }
+    if (stat.isDirectory()) throw fileFailure('is_directory', 'cannot be read: it is a folder');
+    if (!stat.isFile()) throw fileFailure('read_failed', 'cannot be read: not a regular file');
     const read = (from: number) => {
       buffer = borrow(stat.size);
       let length = 0;

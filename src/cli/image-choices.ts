@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
-import type { Limits } from '../images/limits.ts';
+import { checkSides, type Limits } from '../images/limits.ts';
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf } from '../schema.ts';
-import { readFlags } from './flags.ts';
+import { flagOf, readFlags } from './flags.ts';
 import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';
 import { formatOfPath } from './naming.ts';
 import { usageFailure } from './usage.ts';
@@ -46,6 +46,7 @@ export function readChoices(
     run: readFlags(runFlags, flags),
     limits: limitsOf(readFlags(limitFlags, flags)),
   };
+  checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
   refuseContradictions(choices);
   if (ofOut !== null && choices.options['format'] !== ofOut) {
     throw usageFailure(

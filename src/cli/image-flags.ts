@@ -11,6 +11,7 @@ const text = (expects: string, description: string, notes: { short?: string; pat
 /** Which files an image command works on. */
 export const inputFlags = v.strictObject({
   recursive: flag('take the images in folders, and keep their tree below --out', 'r'),
+  strict: flag('fail on files in folders whose format is not read, instead of skipping them'),
   filesFrom: text(
     'a file, or -',
     'read further paths from a list: one a line, or NUL between them',
@@ -79,5 +80,6 @@ export function limitsOf(flags: v.InferOutput<typeof limitFlags>): Limits {
     side: flags.maxSide,
     deadline: flags.timeout * 1000,
     svg: flags.allowSvg,
+    svgSwitch: '--allow-svg',
   };
 }

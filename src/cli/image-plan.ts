@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
 import type { BatchInput, FileRecord } from '../operations/batch.ts';
+import { sizeOf } from '../operations/pool.ts';
 import type { Choices } from './image-choices.ts';
 import type { Input } from './inputs.ts';
 import type { OutputNames } from './naming.ts';
-import { existsFailure } from './writer.ts';
+import { existsFailure, keptOutput } from './writer.ts';
 
 /** An input with what was found out about it before any work. */
 export interface Planned extends BatchInput {
@@ -28,25 +29,24 @@ export function plan(
 ): Planned[] {
   const format = options['format'] as OutputFormat | undefined;
   return inputs.map((input, index): Planned => {
-    const { filename, source, problem, answer } = input;
+    const { filename, source, problem, answer, optional = false } = input;
+    const known = { input, filename, source, optional };
     const settled = (record: Omit<FileRecord, 'index' | 'inputFilename' | 'originalSize'>) => ({
-      input,
-      filename,
-      source,
-      verdict: { originalSize: 0, ...record },
+      ...known,
+      verdict: { originalSize: problem || answer ? 0 : sizeOf(source), ...record },
     });
     if (problem) return settled({ status: 'failed', error: problem });
     if (answer) return settled({ status: 'succeeded', data: answer });
     const path = names?.predict(input, index, format ?? fallback(filename, writable)) ?? null;
-    const known = path === null ? {} : { outputFilename: path };
     if (path !== null && !outputs.overwrite && existsSync(path)) {
-      if (outputs.skipExisting) return settled({ status: 'skipped', ...known });
+      if (outputs.skipExisting) return settled(keptOutput(path, input));
       const { message } = existsFailure(path);
       return settled({ status: 'failed', error: { code: 'output_exists', message } });
     }
     // After the question above: what exists stays, so that nobody will write it.
     if (path !== null) names!.claim(path, input);
-    return run.dryRun ? settled({ status: 'planned', ...known }) : { input, filename, source };
+    if (!run.dryRun) return known;
+    return settled({ status: 'planned', ...(path !== null && { outputFilename: path }) });
   });
 }
 

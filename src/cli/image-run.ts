@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
-import { type BatchResult, type FileRecord, runBatch, Tally } from '../operations/batch.ts';
+import {
+  type BatchResult,
+  type FileRecord,
+  type Remark,
+  runBatch,
+  Tally,
+} from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
-import { type ImagePool, poolFor } from '../operations/pool.ts';
+import { type ImagePool, poolFor, sizeOf } from '../operations/pool.ts';
 import { fieldsOf } from '../schema.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -26,7 +31,7 @@ import { say } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
 
-type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
+type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
  * Runs one operation over the files that the arguments stand for.
@@ -42,8 +47,7 @@ export async function runImageCommand(
   const choices = readChoices(operation, files, flags);
   const { outputs } = choices;
   const inputs = await findInputs(files, {
-    recursive: choices.inputs.recursive,
-    filesFrom: choices.inputs.filesFrom,
+    ...choices.inputs,
     exclude: outputs.out,
     fileBytes: choices.limits.fileBytes,
     answer: (argument) => operation.answer?.(argument, choices.options),
@@ -84,18 +88,8 @@ async function choosePool(
   return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
 }
 
-/** Bytes; 0 where they cannot be told, which the thread that reads them will report. */
-function sizeOf(source: Planned['source']): number {
-  if (!('path' in source)) return source.bytes.byteLength;
-  try {
-    return statSync(source.path).size;
-  } catch {
-    return 0;
-  }
-}
-
 function chooseReport(
-  { gives, columns }: Operation,
+  { gives, columns, details }: Operation,
   { options, run, outputs }: Choices,
   head: Head,
 ): Report {
@@ -103,7 +97,7 @@ function chooseReport(
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
-  return silent ? failuresReport() : tableReport(gives, columns?.(options) ?? []);
+  return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
 }
 
 async function runPlanned(
@@ -117,7 +111,7 @@ async function runPlanned(
   // pile up before it looks: ten thousand took 330 MB on Node 24, and take 125 so.
   setFlagsFromString('--optimize-for-size');
   const { options, limits, run } = choices;
-  const head: Head = { requestId: randomUUID(), operation: operation.name, status: 'completed' };
+  const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = chooseReport(operation, choices, head);
   const report = sink.deliver || sink.append ? dispensable(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices);
@@ -128,12 +122,50 @@ async function runPlanned(
   const tally = new Tally();
   const stop = new AbortController();
   const kept: FileRecord[] = [];
+  /** Finished files whose turn in the order of the inputs has not come. */
+  const waiting = new Map<number, FileRecord>();
   let finished = 0;
+  let added = 0;
+  let adding: Promise<void> | undefined;
+  const add = (record: FileRecord): Promise<void> => {
+    added = record.index + 1;
+    waiting.delete(record.index);
+    tally.add(record);
+    // Only a manifest needs them all at the end; a folder of any size must not.
+    if (sink.finish) kept.push(record);
+    adding = report.add(record);
+    return adding;
+  };
+  /** Adds every file that has not been added, so that a report that ends early leaves none out. */
+  const addRest = async (reason: Remark): Promise<void> => {
+    await adding;
+    while (added < planned.length) {
+      let record = waiting.get(added);
+      // An archive that was not finished holds none of its images.
+      if (!record || (sink.append && record.status === 'succeeded')) {
+        const { filename, source } = planned[added]!;
+        const originalSize = sizeOf(source);
+        const base = { index: added, inputFilename: filename, originalSize };
+        record = { ...base, status: 'skipped', reason };
+        report.finished?.(record);
+      }
+      await add(record);
+    }
+  };
+  let closing: Promise<void> | undefined;
+  const closeReport = (status: BatchResult['status'], reason: Remark): Promise<void> => {
+    closing ??= addRest(reason).then(() => report.finish(status, tally.summary(operation.gives)));
+    return closing;
+  };
   const interrupt = onInterrupt({
     async cleanUp() {
       stop.abort();
       progress.stop();
       await sink.abandon?.();
+      // The outputs that were just written become records before the next event.
+      await new Promise(setImmediate);
+      // Nobody may be reading any more; the process ends all the same.
+      await closeReport('interrupted', INTERRUPTED).catch(() => {});
       say(`oriel: interrupted after ${finished} of ${planned.length} files`);
     },
     release: () => pool.close(),
@@ -150,7 +182,10 @@ async function runPlanned(
         return sink.deliver?.(input, index, image);
       },
       onFinish(record) {
+        // A signal or a failure has reported it as skipped meanwhile.
+        if (closing) return;
         finished += 1;
+        waiting.set(record.index, record);
         progress.advance();
         report.finished?.(record);
         if (record.status === 'failed' && run.failFast) stop.abort();
@@ -159,18 +194,23 @@ async function runPlanned(
     for await (const { record, image } of entries) {
       if (interrupt.happened) await forever();
       const appended = image && (await sink.append?.(planned[record.index]!.input, image));
-      const whole = appended ? { ...record, ...appended } : record;
-      tally.add(whole);
-      // Only a manifest needs them all at the end; a folder of any size must not.
-      if (sink.finish) kept.push(whole);
-      await report.add(whole);
+      if (interrupt.happened) await forever();
+      await add(appended ? { ...record, ...appended } : record);
     }
     if (interrupt.happened) await forever();
+    const status = added < planned.length ? 'stopped' : 'completed';
+    await addRest(NOT_STARTED);
     const summary = tally.summary(operation.gives);
-    await sink.finish?.({ ...head, summary, results: kept }, options);
+    await sink.finish?.({ ...head, status, summary, results: kept }, options);
+    if (interrupt.happened) await forever();
     progress.stop();
-    await report.finish(summary);
-    if (!run.quiet) say(totals(tally, planned.length, performance.now() - started));
+    await closeReport(status, NOT_STARTED);
+    if (!run.quiet) say(totals(tally, performance.now() - started));
+  } catch (error) {
+    if (interrupt.happened) await forever();
+    // A reader of the document needs its end; the error itself is told below.
+    await closeReport('failed', NOT_STARTED).catch(() => {});
+    throw error;
   } finally {
     progress.stop();
     interrupt.forget();
@@ -178,6 +218,9 @@ async function runPlanned(
   }
   return tally.failed > 0 ? 1 : 0;
 }
+
+const NOT_STARTED: Remark = { code: 'not_started', message: 'not started' };
+const INTERRUPTED: Remark = { code: 'interrupted', message: 'interrupted before it was done' };
 
 /** Once interrupted the process is about to end: nothing that would need finishing may begin. */
 function forever(): Promise<never> {

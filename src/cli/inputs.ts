@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { IMAGE_EXTENSIONS } from '../images/formats.ts';
+import { formatOfExtension, IMAGE_EXTENSIONS } from '../images/formats.ts';
 import { usageFailure } from './usage.ts';
 
 /** One thing to work on: a file, an image that came on standard input, or an argument that names none. */
@@ -14,12 +14,16 @@ export interface Input {
   readonly kept: string;
   /** Why it cannot be worked on, where that shows without opening it. */
   readonly problem?: { readonly code: string; readonly message: string };
+  /** Found in a folder, by the ending of a format that is not read: skipped unless `strict`. */
+  readonly optional?: boolean;
   /** The result itself, where the argument was no file but a question such as a size to be mapped. */
   readonly answer?: object;
 }
 
 export interface InputFlags {
   readonly recursive?: boolean | undefined;
+  /** Whether files in folders fail where their format is not read. */
+  readonly strict?: boolean | undefined;
   /** A file with one path a line (or NUL between them), or `-`. */
   readonly filesFrom?: string | undefined;
   /** A folder whose content is never input: the one that outputs go to. */
@@ -119,7 +123,7 @@ async function glob(pattern: string, base: string): Promise<string[]> {
 }
 
 /** The images in a folder and in those below it, and the folders that may not be read. */
-function walk(folder: string): Input[] {
+function walk(folder: string, strict: boolean): Input[] {
   const found: Input[] = [];
   const visit = (below: string) => {
     const path = join(folder, below);
@@ -129,7 +133,7 @@ function walk(folder: string): Input[] {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       const reason = code === 'EACCES' ? 'permission denied' : message;
-      found.push(problemInput(path, 'processing_failed', `cannot be read: ${reason}`));
+      found.push(problemInput(path, 'read_failed', `cannot be read: ${reason}`));
       return;
     }
     for (const entry of entries) {
@@ -138,7 +142,8 @@ function walk(folder: string): Input[] {
       const kept = join(below, name);
       if (entry.isDirectory()) visit(kept);
       else if (isImageName(name) && isFile(entry, join(path, name))) {
-        found.push(fileInput(join(folder, kept), kept));
+        const optional = !strict && formatOfExtension(extname(name).slice(1)) === null;
+        found.push({ ...fileInput(join(folder, kept), kept), optional });
       }
     }
   };
@@ -180,7 +185,7 @@ function statOf(path: string): Stats | null | undefined {
 
 async function expand(
   argument: string,
-  { recursive = false, exclude, answer }: InputFlags,
+  { recursive = false, strict = false, exclude, answer }: InputFlags,
 ): Promise<Input[]> {
   // Outputs of an earlier run are no inputs, unless the very folder that was named holds them.
   const fresh = (root: string, inputs: Input[]) => {
@@ -193,7 +198,7 @@ async function expand(
   const answered = stat === null ? answer?.(argument) : undefined;
   if (answered) return [{ ...fileInput(argument, argument), answer: answered }];
   if (stat?.isDirectory()) {
-    if (recursive) return fresh(argument, walk(argument));
+    if (recursive) return fresh(argument, walk(argument, strict));
     return [problemInput(argument, 'is_directory', 'a folder; --recursive takes the images in it')];
   }
   if (!stat && PATTERN.test(argument)) {

@@ -9,28 +9,77 @@ export interface Progress {
 
 const SILENT: Progress = { advance() {}, stop() {} };
 
+/** Cells of the bar itself: as many as cli-progress draws, and too few to tell anything. */
+const WIDEST = 40;
+const NARROWEST = 10;
+
+/** What the terminal has where it does not tell. */
+const USUAL_WIDTH = 80;
+
+/** Seconds as people read them: `42s`, `3m05s`, `2h10m`. */
+function duration(seconds: number): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole}s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes}m${two(whole % 60)}s`;
+  return `${Math.floor(minutes / 60)}h${two(minutes % 60)}m`;
+}
+
+/**
+ * The bar in one line.
+ *
+ * @param milliseconds since the first file was started
+ * @param columns of the terminal
+ */
+export function progressLine(
+  done: number,
+  total: number,
+  milliseconds: number,
+  columns: number,
+): string {
+  const share = `${Math.floor((done / total) * 100)}%`;
+  const parts = [`${done} of ${total}`];
+  // Neither can be told before a file is finished.
+  if (done > 0) {
+    const rate = (done / Math.max(1, milliseconds)) * 1000;
+    parts.push(`${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} files/s`);
+    parts.push(`${duration((total - done) / rate)} left`);
+  }
+  // A column stays free: some terminals wrap when the last one is written.
+  const room = columns - 1;
+  const text = () => [share, ...parts].join(' | ');
+  while (parts.length > 1 && text().length + 1 + NARROWEST > room) parts.pop();
+  const cells = Math.min(WIDEST, room - text().length - 1);
+  if (cells < NARROWEST) return text().slice(0, Math.max(0, room));
+  const full = Math.round((done / total) * cells);
+  return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text()}`;
+}
+
 /** A bar with rate and time left where a person watches, nothing elsewhere. */
 export async function startProgress(total: number, wanted: boolean): Promise<Progress> {
   if (!wanted || !process.stderr.isTTY || total < 2) return SILENT;
   const { default: cliProgress } = await import('cli-progress');
   const started = performance.now();
   let done = 0;
-  const bar: SingleBar = new cliProgress.SingleBar(
-    {
-      format: '{bar} {percentage}% | {value} of {total} | {rate} files/s | {eta_formatted} left',
-      stream: process.stderr,
-      clearOnComplete: true,
-      hideCursor: true,
-      fps: 10,
-    },
-    cliProgress.Presets.shades_classic,
-  );
-  bar.start(total, 0, { rate: '-' });
+  const bar: SingleBar = new cliProgress.SingleBar({
+    format: (_, { value }) =>
+      progressLine(
+        value,
+        total,
+        performance.now() - started,
+        process.stderr.columns || USUAL_WIDTH,
+      ),
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+    fps: 10,
+  });
+  bar.start(total, 0);
   return {
     advance() {
       done += 1;
-      const rate = (done / (performance.now() - started)) * 1000;
-      bar.update(done, { rate: rate >= 10 ? rate.toFixed(0) : rate.toFixed(1) });
+      bar.update(done);
     },
     stop() {
       bar.stop();

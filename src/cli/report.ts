@@ -1,8 +1,8 @@
-import type { BatchResult, BatchSummary, FileRecord, Tally } from '../operations/batch.ts';
+import type { BatchResult, BatchSummary, FileRecord, Remark, Tally } from '../operations/batch.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { jsonText } from './json.ts';
-import { type Cell, Table } from './table.ts';
+import { type Cell, type Column, Table } from './table.ts';
 import {
   colourDepth,
   humanBytes,
@@ -12,6 +12,7 @@ import {
   say,
   swatch,
 } from './terminal.ts';
+import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
 /** What a command says of each file and at the end. */
 export interface Report {
@@ -19,10 +20,10 @@ export interface Report {
   finished?(record: FileRecord): unknown;
   /** Each record, in the order of the inputs. */
   add(record: FileRecord): Promise<void>;
-  finish(summary: BatchSummary): Promise<void>;
+  finish(status: BatchResult['status'], summary: BatchSummary): Promise<void>;
 }
 
-type Head = Pick<BatchResult, 'requestId' | 'operation' | 'status'>;
+type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /** One document of the shape of interface part 2.8, written as the records come. */
 export function jsonReport(head: Head): Report {
@@ -33,9 +34,10 @@ export function jsonReport(head: Head): Report {
       first = false;
       await print(lead + jsonText(record));
     },
-    async finish(summary) {
+    async finish(status, summary) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
-      await print(`${lead}],"summary":${jsonText(summary)}}\n`);
+      // How a batch ended is known at its end.
+      await print(`${lead}],"status":"${status}","summary":${jsonText(summary)}}\n`);
     },
   };
 }
@@ -77,7 +79,7 @@ export function dispensable(report: Report): Report {
   return {
     ...report,
     add: (record) => unlessUnread(() => report.add(record)),
-    finish: (summary) => unlessUnread(() => report.finish(summary)),
+    finish: (status, summary) => unlessUnread(() => report.finish(status, summary)),
   };
 }
 
@@ -93,6 +95,31 @@ export function failuresReport(): Report {
 
 const text = (value: string): Cell => ({ text: value });
 
+/** A text of which both ends matter: a path, or a message with its code. */
+function endsCell(value: string): Cell {
+  const shown = printable(value);
+  return { text: shown, cut: (columns) => cutMiddle(shown, columns) };
+}
+
+/** A list of which the first items are shown where there is no room for all. */
+function listCell(items: readonly string[]): Cell {
+  const cut = (columns: number) => {
+    for (let count = items.length - 1; count > 0; count -= 1) {
+      const shown = `${items.slice(0, count).join('  ')}  +${items.length - count}`;
+      if (textWidth(shown) <= columns) return shown;
+    }
+    return cutEnd(`${items.length}`, columns);
+  };
+  return { text: items.join('  '), cut };
+}
+
+/** A value as people read it, on one line. */
+function plain(value: unknown): string {
+  return printable(
+    typeof value === 'object' && value !== null ? Object.values(value).join(' ') : String(value),
+  );
+}
+
 /** A colour list (palette) as swatches, anything else as text. */
 function dataCell(value: unknown, depth: number): Cell {
   if (Array.isArray(value) && value.every((item) => typeof item?.hex === 'string')) {
@@ -101,34 +128,71 @@ function dataCell(value: unknown, depth: number): Cell {
       const share = proportion === undefined ? '' : ` ${Math.round(proportion * 100)}%`;
       return `${swatch(hex, depth)}${hex}${share}`;
     });
-    return text(shown.join('  '));
+    return listCell(shown);
   }
   if (value === undefined || value === null) return text('-');
-  const plain = typeof value === 'object' ? Object.values(value).join(' ') : String(value);
-  return text(printable(plain));
+  return text(plain(value));
+}
+
+/** The values in an object, each on a line below its file: `  photo.FNumber: 2.8`. */
+function detailRows(name: string, value: unknown): Cell[][] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === 'object' && !Array.isArray(value)) {
+    return Object.entries(value).flatMap(([key, inner]) => detailRows(`${name}.${key}`, inner));
+  }
+  return [[text(`  ${printable(name)}: ${plain(value)}`)]];
 }
 
 function titleCell(column: string): Cell {
   return text(column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toUpperCase());
 }
 
+const inParentheses = ({ message }: Remark) => `(${message})`;
+
+/** Codes of files that a batch which ended early did not get to. */
+const UNDONE = new Set(['not_started', 'interrupted']);
+
+/** Columns of the terminal that a path keeps at the least. */
+const PATH = { least: 12 };
+
+/** The columns of a table of images, and how they give way on a narrow terminal. */
+const IMAGES: readonly (Column & { readonly title: string })[] = [
+  { title: 'OUTPUT', ...PATH, drop: 4 },
+  { title: 'PIXELS', drop: 1 },
+  { title: 'BEFORE', drop: 2 },
+  { title: 'AFTER', drop: 3 },
+  { title: 'CHANGE', least: 6 },
+];
+
+/** Columns of data, of which the last give way first. */
+function dataColumns(keys: readonly string[]): Column[] {
+  return keys.map((_, index) => (index === 0 ? { least: 12 } : { drop: -index }));
+}
+
 /**
  * A table for people on standard output.
  *
  * @param columns keys of the records' `data`, for an operation that gives data
+ * @param details keys of `data` that are listed below a file's row
  */
-export function tableReport(gives: Operation['gives'], columns: readonly string[]): Report {
-  const table = new Table();
+export function tableReport(
+  gives: Operation['gives'],
+  columns: readonly string[] = [],
+  details: readonly string[] = [],
+): Report {
+  const table = new Table([PATH, ...(gives === 'image' ? IMAGES : dataColumns(columns))]);
   const depth = colourDepth();
-  const images = ['OUTPUT', 'PIXELS', 'BEFORE', 'AFTER', 'CHANGE'];
   let titled = false;
 
   const cells = (record: FileRecord): Cell[] => {
-    const { status, error, warnings = [], data, size = 0, originalSize } = record;
-    const name = text(printable(record.inputFilename));
-    const output = text(printable(record.outputFilename ?? '-'));
-    if (error) return [name, text(printable(`${status}: ${error.message} (${error.code})`))];
-    if (status === 'skipped') return [name, output, text('skipped: exists already')];
+    const { status, error, reason, warnings = [], data, size = 0, originalSize } = record;
+    const name = endsCell(record.inputFilename);
+    const output = endsCell(record.outputFilename ?? '-');
+    if (error) return [name, endsCell(`${status}: ${error.message} (${error.code})`)];
+    if (reason) {
+      const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
+      return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
+    }
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
       return [
@@ -142,22 +206,25 @@ export function tableReport(gives: Operation['gives'], columns: readonly string[
       text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
       text(humanBytes(originalSize)),
       text(humanBytes(size)),
-      text(
-        [humanChange(originalSize, size), ...warnings.map(({ message }) => `(${message})`)].join(
-          ' ',
-        ),
-      ),
+      text([humanChange(originalSize, size), ...warnings.map(inParentheses)].join(' ')),
     ];
   };
 
   return {
     async add(record) {
+      // The totals count them; a row for each would bury what was done.
+      if (UNDONE.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
-        const titles = gives === 'image' ? images.map(text) : columns.map(titleCell);
+        const titles =
+          gives === 'image' ? IMAGES.map(({ title }) => text(title)) : columns.map(titleCell);
         await table.add([text('FILE'), ...titles]);
       }
       await table.add(cells(record));
+      for (const key of record.data ? details : []) {
+        const rows = detailRows(key, (record.data as Record<string, unknown>)[key]);
+        for (const row of rows) await table.add(row);
+      }
     },
     async finish() {
       await table.flush();
@@ -165,19 +232,21 @@ export function tableReport(gives: Operation['gives'], columns: readonly string[
   };
 }
 
-/**
- * The line of totals for people.
- *
- * @param inputs how many files there were, those included that were never started
- */
-export function totals(tally: Tally, inputs: number, milliseconds: number): string {
-  const { succeeded, failed, skipped, planned, total, convertedBytes, outputBytes } = tally;
-  const files = `${inputs} ${inputs === 1 ? 'file' : 'files'}`;
+/** The line of totals for people. */
+export function totals(tally: Tally, milliseconds: number): string {
+  const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = tally;
+  const files = `${total} ${total === 1 ? 'file' : 'files'}`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
   const parts = [`${succeeded} of ${files} done`];
   if (failed > 0) parts.push(`${failed} failed`);
-  if (skipped > 0) parts.push(`${skipped} skipped`);
-  if (total < inputs) parts.push(`${inputs - total} not started`);
+  const skipped = (code: string, text: (count: number) => string) => {
+    const count = reasons.get(code) ?? 0;
+    if (count > 0) parts.push(text(count));
+  };
+  const outdated = tally.outdated > 0 ? ` (${tally.outdated} older than the input)` : '';
+  skipped('output_exists', (count) => `${count} skipped${outdated}`);
+  skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
+  skipped('not_started', (count) => `${count} not started`);
   const bytes =
     outputBytes > 0
       ? `: ${humanBytes(convertedBytes)} to ${humanBytes(outputBytes)} (${humanChange(convertedBytes, outputBytes)})`

@@ -8,6 +8,7 @@ import {
   writeFileSync,
   writev,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
@@ -17,7 +18,7 @@ import type { Input } from './inputs.ts';
 import type { OutputNames } from './naming.ts';
 import { print } from './terminal.ts';
 import { usageFailure } from './usage.ts';
-import { existsFailure, type Writer } from './writer.ts';
+import { existsFailure, keptOutput, type Writer } from './writer.ts';
 
 /** Where the images of a batch go. What a method returns is added to the file's record. */
 export interface Sink {
@@ -58,7 +59,7 @@ export function fileSink(
       } catch (error) {
         const exists = error instanceof Failure && error.code === 'output_exists';
         if (!exists || !skipExisting) throw error;
-        return { status: 'skipped', outputFilename: path };
+        return keptOutput(path, input);
       }
       return { outputFilename: path };
     },
@@ -119,8 +120,8 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
     }
   };
   return {
-    async append({ filename }, image) {
-      return { outputFilename: await orBroken(zip.add(filename, image)) };
+    async append({ filename, kept }, image) {
+      return { outputFilename: await orBroken(zip.add(filename, image, dirname(kept))) };
     },
     async finish(result, parameters) {
       await orBroken(zip.finish(result, parameters));

@@ -4,7 +4,6 @@ import {
   fchmodSync,
   fsync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -15,6 +14,9 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
+import { makeFolders } from '../folders.ts';
+import { type FileRecord, OUTPUT_OUTDATED } from '../operations/batch.ts';
+import type { Input } from './inputs.ts';
 
 const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;
 
@@ -28,6 +30,7 @@ function isAlive(pid: number): boolean {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no folder can be made there',
   ENOSPC: 'no space left on the device',
   EDQUOT: 'the disk quota is used up',
   EACCES: 'permission denied',
@@ -47,6 +50,30 @@ export function existsFailure(path: string): Failure {
   return new Failure('invalid_request', `${path} exists already; --overwrite replaces it`, {
     code: 'output_exists',
   });
+}
+
+/** In whole milliseconds, of which times that Node has set consist. */
+function isNewer(path: string, other: string): boolean {
+  try {
+    return statSync(path).mtime > statSync(other).mtime;
+  } catch {
+    return false;
+  }
+}
+
+/** The record of an input whose output exists and stays; it warns where the input is newer. */
+export function keptOutput(
+  path: string,
+  { filename, source }: Input,
+): Pick<FileRecord, 'status' | 'outputFilename' | 'reason' | 'warnings'> {
+  const outdated = 'path' in source && isNewer(source.path, path);
+  const message = `${filename} is newer; --overwrite makes the output anew`;
+  return {
+    status: 'skipped',
+    outputFilename: path,
+    reason: { code: 'output_exists', message: 'exists already' },
+    ...(outdated && { warnings: [{ code: OUTPUT_OUTDATED, message }] }),
+  };
 }
 
 export interface WriterOptions {
@@ -103,7 +130,7 @@ export class Writer {
     const temporary = join(folder, `.oriel-${process.pid}-${this.#temporaries}.tmp`);
     let begun = false;
     try {
-      this.#prepare(folder);
+      await this.#prepare(folder);
       const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
       const descriptor = openSync(temporary, 'wx');
       begun = true;
@@ -131,9 +158,9 @@ export class Writer {
   }
 
   /** Makes a folder, and sweeps out of it what a run that was killed left behind. */
-  #prepare(folder: string): void {
+  async #prepare(folder: string): Promise<void> {
     if (this.#prepared.has(folder)) return;
-    mkdirSync(folder, { recursive: true });
+    await makeFolders(folder);
     for (const name of readdirSync(folder)) {
       const pid = TEMPORARY.exec(name)?.[1];
       if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });

@@ -101,7 +101,9 @@ export async function answerBatch(
 }
 
 function limitsOf({ pixels, frames, side, deadline, svg }: Gateway['config']['batch']): Limits {
-  return { fileBytes: DEFAULT_LIMITS.fileBytes, pixels, frames, side, deadline, svg };
+  const { fileBytes } = DEFAULT_LIMITS;
+  const svgSwitch = "the operator's setting batch.svg";
+  return { fileBytes, pixels, frames, side, deadline, svg, svgSwitch };
 }
 
 function inputOf({ filename, size, path }: FormFile, limits: Limits): BatchInput {

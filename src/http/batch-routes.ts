@@ -1,6 +1,6 @@
 import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { DEFAULT_LIMITS } from '../images/limits.ts';
+import { checkSides, DEFAULT_LIMITS } from '../images/limits.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type Leave, Places } from '../operations/places.ts';
 import { OPERATIONS } from '../operations/registry.ts';
@@ -38,7 +38,7 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
       const fields = fieldsOf(operation.options).map(({ name }) => name);
       const shape: FormShape = { files: [FILES], ...BOUNDS, fields };
       server.post(`/api/free/${endpoint}`, {
-        schema: batchSchema(operation, FILES, fields),
+        schema: batchSchema(operation, FILES, fields, gateway.config.batch.side),
         onRequest: async (request) => {
           requirePaid(request);
           checkFormHeaders(request, shape);
@@ -50,7 +50,7 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
           let begun = false;
           try {
             const form = await readForm(request, shape, uploads, left);
-            const options = parseOptions(operation, form);
+            const options = parseOptions(operation, form, gateway.config.batch);
             // Only now: who still sends must not keep others from their turn.
             const leave = await admit(places, request, gateway, left);
             begun = true;
@@ -72,12 +72,18 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
 }
 
 /** @throws Failure that names the field at fault */
-function parseOptions({ options }: Operation, form: Form): unknown {
+function parseOptions(
+  { options }: Operation,
+  form: Form,
+  limits: Gateway['config']['batch'],
+): unknown {
   const values = fieldsOf(options).flatMap((field) => {
     const text = form.fields.get(field.name);
     return text === undefined ? [] : [[field.name, fromText(field, text)]];
   });
-  return parseFields(options, Object.fromEntries(values));
+  const parsed = parseFields(options, Object.fromEntries(values));
+  checkSides(parsed as Record<string, unknown>, limits);
+  return parsed;
 }
 
 async function admit(

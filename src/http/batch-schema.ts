@@ -33,9 +33,20 @@ const batchResult = v.object({
   ),
 });
 
-/** The documentation of one batch endpoint. */
-export function batchSchema(operation: Operation, files: FileField, fields: readonly string[]) {
+/**
+ * The documentation of one batch endpoint.
+ *
+ * @param side the limit of `width` and `height`
+ */
+export function batchSchema(
+  operation: Operation,
+  files: FileField,
+  fields: readonly string[],
+  side: number,
+) {
   const options = jsonSchemaOf(operation.options, 'input');
+  const { width, height } = options['properties'] as Record<string, { maximum?: number }>;
+  for (const bounded of [width, height]) if (bounded) bounded.maximum = side;
   const properties = {
     [files.name]: {
       type: 'array',

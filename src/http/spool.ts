@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import { makeFolders } from '../folders.ts';
 import { overloaded } from './errors.ts';
 
 /** A file that a client sent. */
@@ -43,7 +44,7 @@ export class Spool {
   /** @param capacity bytes of all files together */
   static async open(folder: string, capacity: number): Promise<Spool> {
     await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolders(folder, 0o700);
     return new Spool(folder, capacity);
   }
 

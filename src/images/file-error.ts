@@ -13,6 +13,9 @@ export type FileErrorCode =
   | 'animation_unsupported'
   | 'timeout'
   | 'worker_crashed'
+  | 'not_found'
+  | 'is_directory'
+  | 'read_failed'
   | 'processing_failed';
 
 export function fileFailure(code: FileErrorCode, message: string, cause?: unknown): Failure {

@@ -45,7 +45,11 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
     throw fileFailure('unsupported_format', `${sniffed.unsupported} images are not supported`);
   }
   if (sniffed.format === 'svg' && !limits.svg) {
-    throw fileFailure('unsupported_format', 'SVG is not read unless it is explicitly allowed');
+    const { svgSwitch } = limits;
+    throw fileFailure(
+      'unsupported_format',
+      `SVG images are not read${svgSwitch === undefined ? '' : ` without ${svgSwitch}`}`,
+    );
   }
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
   const { pages = 1 } = metadata;

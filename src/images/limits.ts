@@ -1,3 +1,4 @@
+import { Failure } from '../failure.ts';
 import { fileFailure } from './file-error.ts';
 
 /** Bounds on what one file may ask of us. The command line and the daemon share these defaults. */
@@ -14,6 +15,8 @@ export interface Limits {
   readonly deadline: number;
   /** SVG is markup that draws, not pixels: it is read only where the operator says so. */
   readonly svg: boolean;
+  /** The flag or setting that allows SVG, for the message of its refusal. */
+  readonly svgSwitch?: string;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -33,4 +36,26 @@ export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileByt
     'file_too_large',
     `${megabytes(size)} MB (${size} bytes), more than the limit of ${megabytes(fileBytes)} MB`,
   );
+}
+
+/**
+ * Checks the options that are sides of an output, which only the limit bounds.
+ *
+ * @param options what an operation's schema gave
+ * @param label how the caller's user writes an option
+ * @param advice how the limit can be moved
+ * @throws Failure invalid_request that names the option
+ */
+export function checkSides(
+  options: Readonly<Record<string, unknown>>,
+  { side }: Pick<Limits, 'side'>,
+  label = (name: string) => name,
+  advice = '',
+): void {
+  for (const name of ['width', 'height']) {
+    const value = options[name];
+    if (typeof value !== 'number' || value <= side) continue;
+    const message = `${label(name)}: expected an integer from 1 to ${side}, received ${value}${advice}`;
+    throw new Failure('invalid_request', message, { param: name });
+  }
 }

@@ -1,6 +1,5 @@
 import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
-import type { Warning } from '../images/output.ts';
 import type { JobSuccess, Source } from './job.ts';
 import type { Operation } from './operation.ts';
 import type { ImagePool } from './pool.ts';
@@ -12,13 +11,21 @@ export interface BatchInput {
   readonly source: Source;
   /** A verdict reached before any work: the file is reported with it and not touched. */
   readonly verdict?: Omit<FileRecord, 'index' | 'inputFilename'>;
+  /** A file that is skipped instead of failed where its format is not read. */
+  readonly optional?: boolean;
+}
+
+/** A code for programs and a sentence for people. */
+export interface Remark {
+  readonly code: string;
+  readonly message: string;
 }
 
 /** One element of `results` (interface part 2.8), with what an image output adds to it. */
 export interface FileRecord {
   readonly index: number;
   readonly inputFilename: string;
-  /** `skipped` and `planned` are the command line's: an output that exists, and a dry run. */
+  /** `skipped` and `planned` (a dry run) are the command line's. */
   readonly status: 'succeeded' | 'failed' | 'skipped' | 'planned';
   /** Bytes; 0 where the input could not be read. */
   readonly originalSize: number;
@@ -31,8 +38,10 @@ export interface FileRecord {
   readonly size?: number;
   readonly sha256?: string;
   readonly data?: object;
-  readonly error?: { readonly code: string; readonly message: string };
-  readonly warnings?: readonly Warning[];
+  readonly error?: Remark;
+  /** Why it was skipped: `output_exists`, `unsupported_format`, `not_started`, `interrupted`. */
+  readonly reason?: Remark;
+  readonly warnings?: readonly Remark[];
 }
 
 type Image = NonNullable<JobSuccess['image']>;
@@ -172,8 +181,14 @@ async function runOne<Input extends BatchInput>(
   const job = { operation: operation.name, options, source, limits };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
-  if (!result.ok)
-    return { record: { ...base, status: 'failed', originalSize, error: result.error } };
+  if (!result.ok) {
+    const { error } = result;
+    const record: FileRecord =
+      input.optional && error.code === 'unsupported_format'
+        ? { ...base, status: 'skipped', originalSize, reason: error }
+        : { ...base, status: 'failed', originalSize, error };
+    return { record };
+  }
 
   const { image, data, warnings } = result;
   const done: FileRecord = {
@@ -222,6 +237,9 @@ export interface BatchSummary {
   readonly outputBytes?: number;
 }
 
+/** The warning of an output that was kept although its input changed after it was made. */
+export const OUTPUT_OUTDATED = 'output_outdated';
+
 /** Counts records as they pass, so that no list of them need be kept for it. */
 export class Tally {
   total = 0;
@@ -229,17 +247,23 @@ export class Tally {
   failed = 0;
   skipped = 0;
   planned = 0;
+  /** How many were skipped, by the code of the reason. */
+  readonly reasons = new Map<string, number>();
+  /** How many were skipped although their inputs are newer than their outputs. */
+  outdated = 0;
   /** Of every file, failed ones included. */
   originalBytes = 0;
   /** Of the files that gave an image: what the outputs replace. */
   convertedBytes = 0;
   outputBytes = 0;
 
-  add({ status, originalSize, size }: FileRecord): void {
+  add({ status, originalSize, size, reason, warnings = [] }: FileRecord): void {
     this.total += 1;
     this[status] += 1;
+    if (reason) this.reasons.set(reason.code, (this.reasons.get(reason.code) ?? 0) + 1);
+    if (warnings.some(({ code }) => code === OUTPUT_OUTDATED)) this.outdated += 1;
     this.originalBytes += originalSize;
-    if (size !== undefined) {
+    if (status === 'succeeded' && size !== undefined) {
       this.convertedBytes += originalSize;
       this.outputBytes += size;
     }
@@ -264,7 +288,11 @@ export class Tally {
 export interface BatchResult {
   readonly requestId: string;
   readonly operation: string;
-  readonly status: 'completed';
+  /**
+   * Anything but `completed` is the command line's: `stopped` by --fail-fast, `interrupted` by a
+   * signal, `failed` where an output could not be written.
+   */
+  readonly status: 'completed' | 'stopped' | 'interrupted' | 'failed';
   readonly summary: BatchSummary;
   readonly results: readonly FileRecord[];
 }

@@ -17,8 +17,8 @@ export const crop = defineOperation({
   options: v.strictObject({
     left: field(integer(0), 'pixels from the left edge of the image as seen'),
     top: field(integer(0), 'pixels from the top edge of the image as seen'),
-    width: field(integer(1, 8192), 'pixels'),
-    height: field(integer(1, 8192), 'pixels'),
+    width: field(integer(1), 'pixels'),
+    height: field(integer(1), 'pixels'),
     format: v.optional(
       v.pipe(
         field(

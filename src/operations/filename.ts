@@ -1,3 +1,5 @@
+import { sep } from 'node:path';
+
 /**
  * Names that come from outside and go to places with rules of their own: into a ZIP, which may be
  * unpacked on any system, and onto a terminal, which obeys what is printed on it.
@@ -13,11 +15,13 @@ const SUFFIX_BYTES = 8;
 const FALLBACK = 'image';
 
 /**
- * The entry names of one archive: each is safe on every system, at most 255 bytes of UTF-8, and
- * unlike all others even where case, composition and invisible characters do not count.
+ * The entry names of one archive: each is safe on every system, no part of it longer than 255 bytes
+ * of UTF-8, and unlike all others even where case, composition and invisible characters do not count.
  */
 export class EntryNames {
   readonly #taken = new Set<string>();
+  /** The entry name of each folder, with a slash at its end, by the twin key of its path. */
+  readonly #folders = new Map<string, string>();
   /** The number to try next, by stem. Without it equal names would count up from 2 every time. */
   readonly #next = new Map<string, number>();
 
@@ -32,15 +36,19 @@ export class EntryNames {
    *
    * @param inputFilename as it arrived: with a path in either style, hostile, or empty
    * @param extension without its dot, and safe itself: `webp`
+   * @param folder path of the folder that the entry goes into, with slashes of this system
    */
-  claim(inputFilename: string, extension: string): string {
-    const base = safeBaseName(inputFilename);
-    const ending = `.${extension}`;
+  claim(inputFilename: string, extension: string, folder = '.'): string {
+    return this.#claimIn(this.#folder(folder), safeBaseName(inputFilename), `.${extension}`);
+  }
+
+  /** A name in a folder that nothing else has, numbered where it must be. */
+  #claimIn(folder: string, base: string, ending: string): string {
     const room = MAX_BYTES - Buffer.byteLength(ending);
-    const name = cut(base, room) + ending;
+    const name = folder + cut(base, room) + ending;
     if (this.#take(name)) return name;
 
-    const stem = cut(base, room - SUFFIX_BYTES);
+    const stem = folder + cut(base, room - SUFFIX_BYTES);
     const series = twinKey(stem + ending);
     for (let number = this.#next.get(series) ?? 2; ; number += 1) {
       const numbered = `${stem}-${number}${ending}`;
@@ -49,6 +57,20 @@ export class EntryNames {
         return numbered;
       }
     }
+  }
+
+  /** The entry name of a folder: the same for the same path, and never that of a file. */
+  #folder(path: string): string {
+    let folder = '';
+    for (const part of path.split(sep)) {
+      if (part === '' || part === '.') continue;
+      const base = safeName(part.replaceAll('\\', '_'));
+      const key = twinKey(`${folder}${base}/`);
+      const known = this.#folders.get(key) ?? `${this.#claimIn(folder, base, '')}/`;
+      this.#folders.set(key, known);
+      folder = known;
+    }
+    return folder;
   }
 
   #take(name: string): boolean {
@@ -72,11 +94,16 @@ export function safeBaseName(inputFilename: string): string {
   const name = inputFilename.slice(
     Math.max(inputFilename.lastIndexOf('/'), inputFilename.lastIndexOf('\\')) + 1,
   );
+  return safeName(name, EXTENSION);
+}
+
+/** A part of a path as it can be written on every system, without what `left` matches at its end. */
+function safeName(name: string, left: RegExp | '' = ''): string {
   const base = replaceHidden(name, () => '')
     .normalize('NFC')
     .replace(FORBIDDEN, '_')
     .replace(TRAILING, '')
-    .replace(EXTENSION, '')
+    .replace(left, '')
     .replace(TRAILING, '')
     .replace(LEADING, '')
     .replace(DEVICE, '$&_');

@@ -28,6 +28,7 @@ export const metadata = defineOperation({
     'orientation',
     'pages',
   ],
+  details: ({ exif, gps }) => [...(exif === 'full' ? ['exif'] : []), ...(gps ? ['gps'] : [])],
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
     const header = await readHeader(input);

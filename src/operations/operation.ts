@@ -28,6 +28,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   readonly cost: number;
   /** Keys of `data` that are worth a column in a table for people. */
   columns?(options: v.InferOutput<Schema>): readonly string[];
+  /** Keys of `data` whose values are listed below a file's row, one a line. */
+  details?(options: v.InferOutput<Schema>): readonly string[];
   /**
    * Answers an argument that is no file, such as a size to be mapped; undefined where it is a file
    * after all. Only the command line takes such arguments.

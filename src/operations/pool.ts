@@ -1,9 +1,10 @@
+import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../images/file-error.ts';
 import type { Cancelled } from '../upstream/cancellation.ts';
-import type { Job, JobFailure, JobResult } from './job.ts';
+import type { Job, JobFailure, JobResult, Source } from './job.ts';
 import { Places } from './places.ts';
 
 /** Whose job it is, where clients share a pool, and until when it is wanted. */
@@ -47,12 +48,23 @@ export interface PoolOptions {
   readonly worker?: string;
 }
 
-function failed(code: FileErrorCode, message: string): JobFailure {
-  return { ok: false, originalSize: 0, error: { code, message } };
+/** Bytes; 0 where the file cannot be asked, for which reading it will give the reason. */
+export function sizeOf(source: Source): number {
+  if ('bytes' in source) return source.bytes.byteLength;
+  try {
+    return statSync(source.path).size;
+  } catch {
+    return 0;
+  }
 }
 
-function overdue({ limits }: Job): JobFailure {
-  return failed('timeout', `not done within ${Number((limits.deadline / 1000).toFixed(3))} s`);
+function failed(originalSize: number, code: FileErrorCode, message: string): JobFailure {
+  return { ok: false, originalSize, error: { code, message } };
+}
+
+function overdue(originalSize: number, { limits }: Job): JobFailure {
+  const seconds = Number((limits.deadline / 1000).toFixed(3));
+  return failed(originalSize, 'timeout', `not done within ${seconds} s`);
 }
 
 function workerFile(): string {
@@ -103,15 +115,22 @@ export async function startPool({
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), job.limits.deadline);
       const bytes = 'bytes' in job.source ? job.source.bytes : undefined;
+      // Bytes are moved to the thread: afterwards their length is 0 here.
+      const moved = bytes?.byteLength;
+      const size = () => moved ?? sizeOf(job.source);
       try {
         return (await piscina.run(job, {
           signal: late.signal,
           ...(bytes && { transferList: [bytes.buffer as ArrayBuffer] }),
         })) as JobResult;
       } catch (error) {
-        if (late.signal.aborted) return overdue(job);
+        if (late.signal.aborted) return overdue(size(), job);
         const reason = error instanceof Error ? error.message : String(error);
-        return failed('worker_crashed', `the thread died while working on this file: ${reason}`);
+        return failed(
+          size(),
+          'worker_crashed',
+          `the thread died while working on this file: ${reason}`,
+        );
       } finally {
         clearTimeout(timer);
         count(job.operation, performance.now() - started);
@@ -141,7 +160,7 @@ export async function inlinePool(size: number): Promise<ImagePool> {
       void performed.then(() => underWay.delete(performed));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<JobResult>((resolve) => {
-        timer = setTimeout(() => resolve(overdue(job)), job.limits.deadline);
+        timer = setTimeout(() => resolve(overdue(sizeOf(job.source), job)), job.limits.deadline);
       });
       try {
         return await Promise.race([performed, late]);

@@ -16,7 +16,7 @@ import { addAlpha, mapFrames } from '../images/pixels.ts';
 import { field, integer, number, rule } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
-const sideField = (description: string) => v.optional(field(integer(1, 8192), description));
+const sideField = (description: string) => v.optional(field(integer(1), description));
 
 const POSITIONS = [
   'center',

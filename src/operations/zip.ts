@@ -14,8 +14,12 @@ const MANIFEST = 'manifest.json';
 export interface BatchZip {
   /** The bytes of the archive. Somebody must read them or destroy it, or `add` never settles. */
   readonly stream: Readable;
-  /** Adds an image and tells the name it got. */
-  add(inputFilename: string, image: OutputImage): Promise<string>;
+  /**
+   * Adds an image and tells the name it got.
+   *
+   * @param folder of the archive, as a path; at its top where not given
+   */
+  add(inputFilename: string, image: OutputImage, folder?: string): Promise<string>;
   /** Adds the manifest and ends the archive. */
   finish(result: BatchResult, parameters: unknown): Promise<void>;
 }
@@ -68,9 +72,9 @@ export async function createZip(): Promise<BatchZip> {
 
   return {
     stream,
-    async add(inputFilename, { bytes, format }) {
+    async add(inputFilename, { bytes, format }, folder) {
       const extension = outputExtension(inputFilename, format);
-      const name = names.claim(inputFilename, extension);
+      const name = names.claim(inputFilename, extension, folder);
       await append(name, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       return name;
     },

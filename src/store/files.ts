@@ -1,5 +1,6 @@
 import * as disk from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolders } from '../folders.ts';
 
 /** What the store asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
 export type Files = Pick<
@@ -39,7 +40,7 @@ export async function syncFolder(files: Files, folder: string): Promise<void> {
 
 /** Makes a folder with all that lead to it, as durable as what will be in it. */
 export async function makeFolder(files: Files, path: string): Promise<void> {
-  const first = await files.mkdir(path, { recursive: true, mode: FOLDER_MODE });
+  const first = await makeFolders(path, FOLDER_MODE, files.mkdir);
   if (first === undefined) return;
   for (let made = path; ; made = dirname(made)) {
     await syncFolder(files, dirname(made));

@@ -122,7 +122,7 @@ describe('files', () => {
     expect(result.outcomes).toEqual([
       ['link.jpg', 'succeeded'],
       ['dangling.jpg', 'not_found'],
-      ['loop.jpg', 'processing_failed'],
+      ['loop.jpg', 'read_failed'],
     ]);
     expect(result.messages[2]).toBe('cannot be read: too many symbolic links');
   });
@@ -134,6 +134,7 @@ describe('files', () => {
     const refused = 'cannot be read: not a regular file';
     expect(result.status).toBe(1);
     expect(result.messages).toEqual([refused, refused, refused, undefined]);
+    expect(result.outcomes[0]).toEqual(['pipe.jpg', 'read_failed']);
   });
 
   it('with names longer than any file has say so', async () => {
@@ -180,6 +181,40 @@ describe('folders', () => {
     const cwd = await folderWith(...images, ...others);
     mkdirSync(join(cwd, 'folder.jpg'));
     expect(await found(['-r', '.'], { cwd })).toEqual([...images].sort());
+  });
+
+  it('of formats that are not read are skipped and counted, and fail with --strict', async () => {
+    const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.bmp');
+    writeFileSync(join(cwd, 'in/b.bmp'), 'BM and more');
+    writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    const convert = ['convert', '--format', 'webp', '--jsonl', '--overwrite', '--out', 'out'];
+    const run = await oriel([...convert, '-r', 'in', '--fail-fast'], { cwd });
+    expect(run.status).toBe(0);
+    expect(linesOf(run)).toMatchObject([
+      { inputFilename: 'in/a.jpg', status: 'succeeded' },
+      { inputFilename: 'in/b.bmp', status: 'skipped', reason: { code: 'unsupported_format' } },
+      {
+        inputFilename: 'in/c.svg',
+        status: 'skipped',
+        reason: { message: 'SVG images are not read without --allow-svg' },
+      },
+      { inputFilename: 'in/really-a-jpeg.bmp', status: 'succeeded' },
+    ]);
+    expect(run.stderr).toMatch(/^2 of 4 files done, 2 skipped \(format not read\): /);
+
+    const strict = await oriel([...convert, '-r', 'in', '--strict'], { cwd });
+    const named = await oriel([...convert, 'in/b.bmp', 'in/c.svg'], { cwd });
+    for (const { status, stderr } of [strict, named]) {
+      expect({ status, failed: / 2 failed/.test(stderr) }).toEqual({ status: 1, failed: true });
+    }
+  });
+
+  it('with an ending that is read fail where they hold no image', async () => {
+    const cwd = await folderWith('a.jpg');
+    writeFileSync(join(cwd, 'zeros.jpg'), Buffer.alloc(100));
+    const run = await oriel(['convert', '--format', 'webp', '-r', '.', '--jsonl'], { cwd });
+    expect(run.status).toBe(1);
+    expect(outcomes(linesOf(run))[1]).toEqual(['zeros.jpg', 'unsupported_format']);
   });
 
   it('keep their tree below --out', async () => {
@@ -238,8 +273,8 @@ describe('folders', () => {
     expect(walked.outcomes).toEqual([
       ['album/a.jpg', 'succeeded'],
       ['album/c.jpg', 'succeeded'],
-      ['album/dangling.jpg', 'processing_failed'],
-      ['album/loop.jpg', 'processing_failed'],
+      ['album/dangling.jpg', 'not_found'],
+      ['album/loop.jpg', 'read_failed'],
       ['album/sub/b.jpg', 'succeeded'],
     ]);
     // A link that was named is followed: that is what it was named for.
@@ -288,6 +323,10 @@ describe('what permissions hide', () => {
       const walked = hashedBy(await oriel([...HASH, '-r', '.'], options));
       expect(walked.names).toEqual(['a.jpg', 'closed', 'closed.jpg', 'open/c.jpg']);
       expect(walked.messages).toEqual([undefined, denied, denied, undefined]);
+      expect(walked.outcomes.slice(1, 3).map(([, code]) => code)).toEqual([
+        'read_failed',
+        'read_failed',
+      ]);
       expect(walked.status).toBe(1);
       const named = hashedBy(
         await oriel([...HASH, 'closed/b.jpg', 'closed/*.jpg', 'a.jpg', 'closed.jpg'], options),

@@ -5,7 +5,8 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { FileRecord } from '../../src/operations/batch.ts';
 import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
-import { linesOf, outcomes } from './document.ts';
+import { readArchive } from './archive.ts';
+import { documentOf, linesOf, outcomes } from './document.ts';
 import { contentBelow, filesBelow, temporariesBelow } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
 
@@ -58,7 +59,15 @@ describe.each([
       expect(info).toMatchObject({ width: 64, height: 48 });
     }
     // Whatever was reported is there as reported.
-    for (const { outputFilename, sha256 } of linesOf(run)) {
+    const records = linesOf(run);
+    expect(records.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
+    const [done, left] = [
+      records.filter(({ status }) => status === 'succeeded'),
+      records.filter(({ reason }) => reason?.code === 'interrupted'),
+    ];
+    expect(done.length + left.length).toBe(6);
+    expect(done.map(({ outputFilename }) => outputFilename!.slice(4)).sort()).toEqual(written);
+    for (const { outputFilename, sha256 } of done) {
       const bytes = readFileSync(join(cwd, outputFilename!));
       expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
     }
@@ -74,6 +83,31 @@ describe('SIGINT', () => {
     running.child.kill('SIGINT');
     expect((await running.ended).status).toBe(130);
     expect(temporariesBelow(cwd)).toEqual([]);
+  });
+
+  it('closes the document of --json, with every file in it', async () => {
+    const cwd = await slowFolder(6);
+    const convert = SLOWLY.map((argument) => (argument === '--jsonl' ? '--json' : argument));
+    const running = start([...convert, '-r', '.', '--out', 'out'], { cwd });
+    expect(await printed(running, 2)).toBe(true);
+    running.child.kill('SIGINT');
+    const run = await running.ended;
+    expect(run.status).toBe(130);
+    const { status, results, summary } = documentOf(run);
+    expect(status).toBe('interrupted');
+    expect(results.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
+    const done = results.filter((record) => record.status === 'succeeded');
+    expect(done.map(({ outputFilename }) => outputFilename!.slice(4))).toEqual(
+      filesBelow(join(cwd, 'out')),
+    );
+    expect(summary).toMatchObject({ total: 6, succeeded: done.length, skipped: 6 - done.length });
+    for (const record of results.slice(done.length)) {
+      expect(record).toMatchObject({
+        status: 'skipped',
+        reason: { code: 'interrupted' },
+        originalSize: expect.any(Number),
+      });
+    }
   });
 
   it('leaves no archive that is not whole', async () => {
@@ -132,9 +166,34 @@ describe('--fail-fast', () => {
     expect(outcomes(linesOf(run))).toEqual([
       ['a.jpg', 'out/a.webp'],
       ['b.jpg', 'unsupported_format'],
+      ['c.jpg', 'skipped'],
+      ['d.jpg', 'skipped'],
+      ['e.jpg', 'skipped'],
     ]);
     expect(run.stderr).toMatch(/^1 of 5 files done, 1 failed, 3 not started: /);
     expect(filesBelow(join(cwd, 'out'))).toEqual(['a.webp']);
+  });
+
+  it('leaves no file out of the document or of the manifest', async () => {
+    const cwd = temporaryFolder();
+    await writePhotographs(cwd, ['b.jpg', 'c.jpg']);
+    writeFileSync(join(cwd, 'a.jpg'), 'no image');
+    const args = ['convert', '--format', 'webp', '-r', '.', '--zip', 'all.zip', '--jobs', '1'];
+    const run = await oriel([...args, '--fail-fast', '--json'], { cwd });
+    expect(run.status).toBe(1);
+    const document = documentOf(run);
+    expect(document).toMatchObject({
+      status: 'stopped',
+      results: [
+        { inputFilename: 'a.jpg', status: 'failed' },
+        { inputFilename: 'b.jpg', status: 'skipped', reason: { code: 'not_started' } },
+        { inputFilename: 'c.jpg', status: 'skipped', reason: { code: 'not_started' } },
+      ],
+      summary: { total: 3, failed: 1, skipped: 2 },
+    });
+    const entries = readArchive(readFileSync(join(cwd, 'all.zip')));
+    const manifest = JSON.parse(String(entries.at(-1)?.bytes));
+    expect(manifest).toMatchObject(document);
   });
 
   it('finishes what is under way', async () => {
@@ -144,9 +203,9 @@ describe('--fail-fast', () => {
     expect(run.status).toBe(1);
     const records = linesOf(run);
     expect(records[0]).toMatchObject({ error: { code: 'not_found' } });
-    expect(filesBelow(join(cwd, 'out'))).toEqual(
-      records.slice(1).map(({ index }) => `${index - 1}.avif`),
-    );
-    expect(records).toHaveLength(2);
+    const done = records.filter(({ status }) => status === 'succeeded');
+    expect(filesBelow(join(cwd, 'out'))).toEqual(done.map(({ index }) => `${index - 1}.avif`));
+    expect(records).toHaveLength(4);
+    expect(done).toHaveLength(1);
   });
 });

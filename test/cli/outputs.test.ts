@@ -309,6 +309,36 @@ describe('what exists', () => {
   });
 });
 
+describe('--skip-existing', () => {
+  it('warns of an output that is older than its input', async () => {
+    const cwd = await folderWith('a.jpg', 'b.jpg');
+    const args = ['convert', '--format', 'webp', '-r', '.', '--out', 'out', '--skip-existing'];
+    await resident([...args, '--keep-mtime', '-q'], { cwd });
+    const later = new Date(Date.now() + 60_000);
+    utimesSync(join(cwd, 'a.jpg'), later, later);
+    const run = await resident([...args, '--jsonl'], { cwd });
+    expect(run.status).toBe(0);
+    const [outdated, fresh] = linesOf(run);
+    expect(outdated).toMatchObject({
+      status: 'skipped',
+      warnings: [
+        { code: 'output_outdated', message: 'a.jpg is newer; --overwrite makes the output anew' },
+      ],
+    });
+    expect(fresh).not.toHaveProperty('warnings');
+    expect(run.stderr).toMatch(/^0 of 2 files done, 2 skipped \(1 older than the input\) in /);
+
+    const late = [...args, '--name', '{name}-{width}.{ext}'];
+    await resident([...late, '-q'], { cwd });
+    utimesSync(join(cwd, 'a.jpg'), later, later);
+    const again = await resident(late, { cwd });
+    expect(again.out).toMatch(
+      /^a\.jpg +out\/a-48\.webp +skipped: exists already \(a\.jpg is newer/m,
+    );
+    expect(again.stderr).toMatch(/ 2 skipped \(1 older than the input\)/);
+  });
+});
+
 describe('--keep-mtime', () => {
   it('gives outputs the time of their inputs, in place too', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
@@ -347,6 +377,19 @@ describe('an output that cannot be written', () => {
       expect(whole.stderr).toBe(
         `oriel: in/a.jpg: ${out}/a.webp cannot be written: part of its path is a file (write_failed)\n`,
       );
+    }
+  });
+
+  it.runIf(process.platform === 'linux')('fails where no folder can be made', async () => {
+    const cwd = await folderWith('a.jpg');
+    // Node's recursive mkdir never returns below /proc.
+    const line = 'timeout -s KILL 60 "$NODE" "$BINARY" convert --format webp a.jpg -q';
+    for (const flag of ['--out /proc/oriel', '--zip /proc/oriel/a.zip']) {
+      const { status, stderr } = await shell(`${line} ${flag}`, { cwd });
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: expect.stringContaining('cannot be written: no folder can be made there'),
+      });
     }
   });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PRIVATE_EXIF, photo } from '../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
@@ -90,7 +91,7 @@ describe('--json', () => {
         succeeded: 1,
         failed: 0,
         skipped: 1,
-        originalBytes: originalSize,
+        originalBytes: originalSize * 2,
         outputBytes: size,
       },
       results: [
@@ -113,8 +114,9 @@ describe('--json', () => {
           index: 1,
           inputFilename: 'b.jpg',
           status: 'skipped',
-          originalSize: 0,
+          originalSize,
           outputFilename: 'b.png',
+          reason: { code: 'output_exists', message: 'exists already' },
         },
       ],
     });
@@ -222,6 +224,26 @@ describe('people', () => {
     expect(await totals('hash', '--fail-fast', '--jobs', '1', 'x', 'y', 'a.jpg')).toMatch(
       /^0 of 3 files done, 1 failed, 2 not started in \d+\.\d s\n$/,
     );
+  });
+});
+
+describe('metadata for people', () => {
+  it('lists EXIF and the position below each file where they were asked for', async () => {
+    const cwd = await folderWith('plain.png');
+    const image = await photo({ width: 8, height: 8 }).withExif(PRIVATE_EXIF).jpeg().toBuffer();
+    writeFileSync(join(cwd, 'a.jpg'), image);
+    const told = async (...flags: string[]) =>
+      (await resident(['metadata', ...flags, 'a.jpg', 'plain.png'], { cwd })).out.split('\n');
+    const full = await told('--exif', 'full');
+    expect(full[1]).toMatch(/^a\.jpg +jpeg +8 +8 /);
+    expect(full).toContain('  exif.image.Model: Camera Obscura');
+    expect(full.at(-2)).toMatch(/^plain\.png /);
+    expect(full.join()).not.toContain('GPS');
+    expect((await told('--gps')).filter((line) => line.startsWith(' '))).toEqual([
+      expect.stringMatching(/^ {2}gps\.latitude: \d/),
+      expect.stringMatching(/^ {2}gps\.longitude: -?\d/),
+    ]);
+    expect(await told()).toHaveLength(4);
   });
 });
 

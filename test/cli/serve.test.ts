@@ -4,7 +4,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startDaemon } from '../daemon.ts';
-import { handOver, oriel, type Running, start, startProgram, temporaryFolder } from '../oriel.ts';
+import {
+  handOver,
+  oriel,
+  type Running,
+  shell,
+  start,
+  startProgram,
+  temporaryFolder,
+} from '../oriel.ts';
 
 /** Resolves with what a process has said on standard error once that matches. */
 async function said({ child, ended }: Running, pattern: RegExp): Promise<string> {
@@ -104,6 +112,13 @@ describe('a daemon that cannot start says why', () => {
     const { code, stderr } = await oriel(args, { cwd: folder, unprivileged: true });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^oriel: .*permission denied.*data/);
+  });
+
+  it.runIf(process.platform === 'linux')('where no data directory can be made', async () => {
+    const line = 'timeout -s KILL 60 "$NODE" "$BINARY" serve --port 0 --data /proc/oriel';
+    const { status, stderr } = await shell(line);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^oriel: .*mkdir '\/proc\/oriel'/);
   });
 
   it('where the key that somebody chose could be guessed', async () => {

@@ -192,6 +192,28 @@ describe('a reader that goes away', () => {
 });
 
 describe('--zip', () => {
+  it('keeps the tree of folders with --recursive', async () => {
+    const cwd = temporaryFolder();
+    await writePhotographs(cwd, ['in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/c.jpg']);
+    const args = ['convert', '--format', 'webp', '--zip', 'all.zip', '--overwrite', '--json'];
+    const namesOf = async (...files: string[]) => {
+      const run = await oriel([...args, ...files], { cwd });
+      const entries = readArchive(readFileSync(join(cwd, 'all.zip'))).map(({ name }) => name);
+      const { results } = documentOf(run);
+      expect([...results.map(({ outputFilename }) => outputFilename), 'manifest.json']).toEqual(
+        entries,
+      );
+      return entries.slice(0, -1);
+    };
+    expect(await namesOf('-r', 'in', 'other')).toEqual([
+      'a.webp',
+      'sub/a.webp',
+      'sub/deep/b.webp',
+      'c.webp',
+    ]);
+    expect(await namesOf('in/a.jpg', 'in/sub/a.jpg')).toEqual(['a.webp', 'a-2.webp']);
+  });
+
   /** The entries by name and, apart from them, what the manifest at their end says. */
   function contentOf(entries: readonly Entry[]) {
     const manifest = JSON.parse(entries.at(-1)?.bytes.toString() ?? 'null') as BatchResult & {

@@ -7,6 +7,13 @@ import { filesBelow } from './folder.ts';
 import { HAS_TERMINAL, startInTerminal } from './in-terminal.ts';
 import { photograph, writePhotographs } from './photographs.ts';
 
+/** Columns that a terminal gives a text of ideographs, combining marks and plain characters. */
+function widthOf(text: string): number {
+  const wide = text.match(/\p{Script=Han}/gu)?.length ?? 0;
+  const none = text.match(/\p{Mn}/gu)?.length ?? 0;
+  return [...text].length + wide - none;
+}
+
 const ESCAPE = '\u001b';
 const HIDE_CURSOR = `${ESCAPE}[?25l`;
 const SHOW_CURSOR = `${ESCAPE}[?25h`;
@@ -30,7 +37,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     const cwd = await folderWith(12);
     const { out, status } = await inTerminal('oriel convert --format png *.jpg', { cwd });
     expect(status).toBe(0);
-    expect(out).toContain('0% | 0 of 12 | ');
+    expect(out).toMatch(/ 0% \| 0 of 12[^ ]/);
     expect(out).toContain('100% | 12 of 12 | ');
     expect(out.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(out.lastIndexOf(HIDE_CURSOR));
     const [bar, shown] = out.split(/\u001b\[2K(?!.*\u001b\[2K)/s);
@@ -41,6 +48,62 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
       ...Array.from({ length: 12 }, () => expect.stringMatching(/^\d+\.jpg +\d+\.png +48x32/)),
       expect.stringMatching(/^12 of 12 files done: /),
     ]);
+  });
+
+  describe('lines fit', () => {
+    const names = [
+      'short.jpg',
+      `a folder with a long name/${'deep/'.repeat(8)}the photograph.jpg`,
+      `${'写真'.repeat(20)}.jpg`,
+      `${'e\u0301'.repeat(60)}.jpg`,
+    ];
+
+    /** What the terminal shows in each line, the last state of the bar included. */
+    async function linesAt(columns: number, command: string): Promise<string[]> {
+      const cwd = temporaryFolder();
+      await writePhotographs(cwd, names);
+      writeFileSync(join(cwd, 'no image, and told so in a sentence.jpg'), 'no image');
+      const { out } = await inTerminal(`stty cols ${columns}; ${command}`, { cwd });
+      return out
+        .split(/\r?\n|\u001b\[[0-9;?]*[a-zA-Z]|\r/)
+        .filter((line) => line !== '' && !/ of \d+ files? done/.test(line));
+    }
+
+    it.each([80, 60, 40, 20])('%i columns', async (columns) => {
+      const commands = [
+        'convert --format webp -r . --out out',
+        'hash --perceptual phash -r .',
+        'metadata --exif full -r .',
+        'palette --count 12 -r .',
+      ];
+      for (const command of commands) {
+        const lines = await linesAt(columns, `oriel ${command}`);
+        // A bar, a title and a row for each file.
+        expect(lines.length).toBeGreaterThan(names.length + 2);
+        for (const line of lines) expect([line, widthOf(line) <= columns]).toEqual([line, true]);
+      }
+    });
+
+    it('with both ends of the names, and columns left out in their order', async () => {
+      const convert = 'oriel convert --format webp -r . --out out';
+      const wide = await linesAt(80, convert);
+      expect(wide).toContainEqual(
+        expect.stringMatching(/^FILE +OUTPUT +PIXELS +BEFORE +AFTER +CHANGE$/),
+      );
+      expect(wide).toContainEqual(
+        expect.stringMatching(/^a folder.*…\S*raph\.jpg +out\/.*…\S+\.webp/),
+      );
+      const narrow = await linesAt(50, convert);
+      expect(narrow).toContainEqual(expect.stringMatching(/^FILE +OUTPUT +AFTER +CHANGE$/));
+      expect(narrow).toContainEqual(expect.stringMatching(/^short\.jpg +out\/short\.webp /));
+    });
+  });
+
+  it('a bar opens without a time, for none is known', async () => {
+    const cwd = await folderWith(3);
+    const { out } = await inTerminal('oriel convert --format png *.jpg', { cwd });
+    const [first] = out.match(/░[^\u001b]* of 3[^\u001b]*/g) ?? [];
+    expect(first).toMatch(/^░{40} 0% \| 0 of 3$/);
   });
 
   it.each([

@@ -200,6 +200,56 @@ describe('safeBaseName', () => {
   });
 });
 
+describe('EntryNames in folders', () => {
+  test.each<[why: string, inputs: [folder: string, name: string][], names: string[]]>([
+    [
+      'keep the tree',
+      [
+        ['a/b', 'x.jpg'],
+        ['.', 'x.jpg'],
+      ],
+      ['a/b/x.webp', 'x.webp'],
+    ],
+    [
+      'number twins in one folder',
+      [
+        ['a', 'x.jpg'],
+        ['A', 'X.jpg'],
+      ],
+      ['a/x.webp', 'a/X-2.webp'],
+    ],
+    [
+      'are safe',
+      [
+        ['..', 'x'],
+        ['con/.b', 'x'],
+        ['a\\b ', 'x'],
+      ],
+      ['image/x.webp', 'con_/b/x.webp', 'a_b/x.webp'],
+    ],
+    [
+      'are never a file',
+      [
+        ['.', 'a.jpg'],
+        ['a.webp', 'b'],
+      ],
+      ['a.webp', 'a.webp-2/b.webp'],
+    ],
+    [
+      'leave files their names',
+      [
+        ['a.webp', 'b'],
+        ['.', 'a'],
+      ],
+      ['a.webp/b.webp', 'a-2.webp'],
+    ],
+    ['spare the manifest', [['manifest.json', 'a']], ['manifest.json-2/a.webp']],
+  ])('%s', (_, inputs, names) => {
+    const entries = new EntryNames();
+    expect(inputs.map(([folder, name]) => entries.claim(name, 'webp', folder))).toEqual(names);
+  });
+});
+
 describe('EntryNames', () => {
   afterEach(() => {
     vi.restoreAllMocks();

@@ -75,7 +75,7 @@ describe('a pool', () => {
       pool.run(job(act, {}, expected === 'timeout' ? 300 : LIMITS.deadline)),
       ...words.map((word) => pool.run(job('echo', { word }))),
     ]);
-    expect(bad).toMatchObject({ ok: false, originalSize: 0, error: { code: expected } });
+    expect(bad).toMatchObject({ ok: false, originalSize: 16, error: { code: expected } });
     expect(good.map((result) => result.ok && result.data)).toEqual(
       words.map((echo) => ({ length: 16, echo })),
     );

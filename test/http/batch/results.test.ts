@@ -154,6 +154,21 @@ describe('names in the archive', () => {
   });
 });
 
+test('the refusal of SVG names the setting that allows it', async () => {
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const { json } = await send(server, 'batch-image-metadata', formOf({ 'a.svg': svg }, {}));
+  expect(json).toMatchObject({
+    results: [
+      {
+        error: {
+          code: 'unsupported_format',
+          message: "SVG images are not read without the operator's setting batch.svg",
+        },
+      },
+    ],
+  });
+});
+
 describe('a batch of which nothing succeeds', () => {
   test.each(['batch-convert-images', 'batch-color-palette'])(
     'is done all the same: %s',
@@ -206,6 +221,7 @@ describe('options are refused before any work', () => {
     ['batch-crop-images', { left: '0', top: '0', width: '10' }, 'height', /received nothing/],
     ['batch-crop-images', { left: '-1', top: '0', width: '1', height: '1' }, 'left', /at least 0/],
     ['batch-crop-images', { left: '0', top: '0', width: '8193', height: '1' }, 'width', /8192/],
+    ['batch-resize-images', { width: '8193' }, 'width', /from 1 to 8192, received 8193/],
     ['batch-color-palette', { count: '21' }, 'count', /from 1 to 20/],
     ['batch-image-metadata', { gps: 'perhaps' }, 'gps', /true or false/],
   ])('%s %o', async (endpoint, fields, param, message) => {
