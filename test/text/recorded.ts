@@ -134,7 +134,7 @@ const MESSAGE_STOPS: Readonly<Record<string, Told['stop']>> = {
   refusal: 'refusal',
 };
 
-function readMessage({ content, stop_reason, usage }: Loose): Told {
+function readMessage({ content, stop_reason, stop_details, usage }: Loose): Told {
   const of = (type: string): Loose[] => content.filter((block: Loose) => block.type === type);
   const cached = usage.cache_read_input_tokens ?? 0;
   return {
@@ -144,7 +144,7 @@ function readMessage({ content, stop_reason, usage }: Loose): Told {
     reasoning: of('thinking')
       .map(({ thinking }) => thinking)
       .join(''),
-    refusal: null,
+    refusal: stop_details?.explanation ?? null,
     calls: of('tool_use').map(({ name, input }) => ({ name, arguments: input })),
     stop: MESSAGE_STOPS[stop_reason] ?? null,
     usage: {

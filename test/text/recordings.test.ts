@@ -119,14 +119,15 @@ function toldOf(client: DialectName, answer: Loose, upstream: Told): object {
   return {
     text: answer.text,
     reasoning: solid(answer.reasoning),
+    refusal: answer.refusal,
     calls: answer.calls.map(({ name, arguments: input_ }: Loose) => ({ name, arguments: input_ })),
     stop: answer.stop === stop ? upstream.stop : answer.stop,
     usage: { input, output: usage.output_tokens, cached },
   };
 }
 
-function expected({ text, reasoning, calls, stop, usage }: Told): object {
-  return { text, reasoning: solid(reasoning), calls, stop, usage };
+function expected({ text, reasoning, refusal, calls, stop, usage }: Told): object {
+  return { text, reasoning: solid(reasoning), refusal, calls, stop, usage };
 }
 
 /** The same positions on every run. */

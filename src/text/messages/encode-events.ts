@@ -22,7 +22,8 @@ export class MessagesEncoder implements EventEncoder {
   #start: { readonly model: string | null } | null = null;
   #usage: Usage | null = null;
   #ended = false;
-  #refused = false;
+  /** Text of the refusal so far. */
+  #refusal = '';
   #index = -1;
   /** What a delta of the open block begins with; null where the block is not open yet. */
   #prefix: string | null = null;
@@ -57,17 +58,17 @@ export class MessagesEncoder implements EventEncoder {
       // Blocks open with the first that is in them: empty ones would come back, and be refused.
       case 'text-start':
       case 'refusal-start':
+      case 'refusal-end':
       case 'reasoning-start':
         return '';
       case 'text-delta':
         return this.#text(event.text);
       case 'refusal-delta':
-        this.#refused = true;
-        return this.#text(event.text);
+        this.#refusal += event.text;
+        return '';
       case 'citation':
         return this.#cite(citationObject(event.citation));
       case 'text-end':
-      case 'refusal-end':
         return this.#close();
       case 'reasoning-delta':
         return this.#thinking(event.text);
@@ -171,7 +172,7 @@ export class MessagesEncoder implements EventEncoder {
 
   #finish(event: Extract<TextEvent, { readonly type: 'finish' }>): string {
     this.#ended = true;
-    const delta = stopOf(event, this.#refused);
+    const delta = stopOf(event, this.#refusal);
     const usage = usageObject(event.usage ?? this.#usage);
     return this.#close() + frame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
   }

@@ -21,7 +21,7 @@ export function foldEvents(
   let model = request.model;
   let usage: Usage | null = null;
   let finish: Finish | null = null;
-  let refused = false;
+  let refusal = '';
   let text = '';
   let citations: Json[] = [];
   let call = { id: '', name: '' };
@@ -34,7 +34,6 @@ export function foldEvents(
         usage = event.usage;
         break;
       case 'text-start':
-      case 'refusal-start':
       case 'reasoning-start':
         text = '';
         citations = [];
@@ -44,8 +43,7 @@ export function foldEvents(
         call = event;
         break;
       case 'refusal-delta':
-        refused = true;
-        text += event.text;
+        refusal += event.text;
         break;
       case 'text-delta':
       case 'reasoning-delta':
@@ -57,8 +55,10 @@ export function foldEvents(
       case 'citation':
         citations.push(citationObject(event.citation));
         break;
-      case 'text-end':
+      case 'refusal-start':
       case 'refusal-end':
+        break;
+      case 'text-end':
         if (text === '' && citations.length === 0) break;
         content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
         break;
@@ -98,7 +98,7 @@ export function foldEvents(
     role: 'assistant',
     model,
     content,
-    ...stopOf(finish, refused),
+    ...stopOf(finish, refusal),
     usage: usageObject(usage),
   };
 }
