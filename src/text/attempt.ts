@@ -14,7 +14,8 @@ import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
 import { isEventStream, observed, readEvents, readJson } from './answer.ts';
 import type { TextCall } from './call.ts';
-import type { Json, TextEvent } from './canonical.ts';
+import type { Json } from './canonical.ts';
+import { clientEvents } from './client-events.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
@@ -206,13 +207,10 @@ export class Attempt {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
-    const clean = (failure: Failure): TextEvent => ({
-      type: 'error',
-      failure: withoutKey(failure, secret),
-    });
+    const { dialect } = ruled.request;
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
-      receiver.push(event.type === 'error' ? clean(event.failure) : event, choice);
+      for (const one of clientEvents(event, { dialect, secret })) receiver.push(one, choice);
     });
     const outlet = ruled.request.stream ? call.outlet : null;
     try {
