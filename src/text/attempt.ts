@@ -14,8 +14,8 @@ import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
 import { isEventStream, observed, readEvents, readJson } from './answer.ts';
 import type { TextCall } from './call.ts';
-import type { Json } from './canonical.ts';
-import { clientEvents } from './client-events.ts';
+import type { Json, TextEvent } from './canonical.ts';
+import { passOn } from './client-events.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
@@ -187,11 +187,13 @@ export class Attempt {
     if (cancellation.aborted) controller.abort(cancellation.reason);
     const timer = setTimeout(() => cancellation.abort(sandboxIsLate()), remaining);
     try {
+      const options = { dialect: target.dialect, target, secret: undefined };
       return await this.#receive(ruled.request.n ?? 1, undefined, async (receiver, choice) => {
+        const push = (event: TextEvent) => receiver.push(event, choice);
         await answerFromSandbox(ruled.request, target, {
           signal: controller.signal,
           emit: (event) => {
-            receiver.push(event, choice);
+            passOn(event, options, push);
             return receiver.flush() ? undefined : call.outlet.drained();
           },
         });
@@ -207,10 +209,11 @@ export class Attempt {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
-    const { dialect } = ruled.request;
+    const options = { dialect: ruled.request.dialect, target, secret };
+    const push = (event: TextEvent) => receiver.push(event, choice);
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
-      for (const one of clientEvents(event, { dialect, secret })) receiver.push(one, choice);
+      passOn(event, options, push);
     });
     const outlet = ruled.request.stream ? call.outlet : null;
     try {

@@ -1,24 +1,35 @@
 import { withoutKey } from '../routing/upstream-failure.ts';
 import type { DialectName, TextEvent } from './canonical.ts';
+import type { Target } from './dialect.ts';
+import { bareProof } from './proof.ts';
 
 interface ClientEventsOptions {
   /** The client's. */
   readonly dialect: DialectName;
+  readonly target: Target;
   /** The provider's key, which no failure may tell. */
   readonly secret: string | undefined;
 }
 
-/** The events that tell a client of a dialect what an upstream's event said. */
-export function clientEvents(
+/** Passes on the events that tell a client what one event of an upstream said. */
+export function passOn(
   event: TextEvent,
-  { dialect, secret }: ClientEventsOptions,
-): readonly TextEvent[] {
+  { dialect, target, secret }: ClientEventsOptions,
+  push: (event: TextEvent) => void,
+): void {
   switch (event.type) {
     case 'native':
-      return event.dialect === dialect ? [event] : (event.said ?? [event]);
+      if (event.dialect === dialect || !event.said) push(event);
+      else event.said.forEach(push);
+      return;
+    case 'reasoning-end':
+      // Strict clients of messages and responses send back only reasoning with an opaque field.
+      push({ ...event, proof: event.proof ?? bareProof(target.dialect, target.provider) });
+      return;
     case 'error':
-      return [{ type: 'error', failure: withoutKey(event.failure, secret) }];
+      push({ type: 'error', failure: withoutKey(event.failure, secret) });
+      return;
     default:
-      return [event];
+      push(event);
   }
 }

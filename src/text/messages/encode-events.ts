@@ -3,6 +3,7 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { isBare } from '../proof.ts';
 import { untranslatableBlock } from '../unusable-answer.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
@@ -152,7 +153,7 @@ export class MessagesEncoder implements EventEncoder {
   #endThinking(proof: ReasoningProof | null): string {
     const data = this.#prefix === null ? redactedOf(proof) : null;
     if (data !== null) return this.#open({ type: 'redacted_thinking', data }, '') + this.#close();
-    if (proof === null) return this.#close();
+    if (proof === null || (this.#prefix === null && isBare(proof))) return this.#close();
     const opened = this.#openThinking();
     const delta = { type: 'signature_delta', signature: signatureOf(proof) };
     const signed = frame({ type: 'content_block_delta', index: this.#index, delta });

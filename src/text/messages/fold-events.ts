@@ -4,6 +4,7 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { isBare } from '../proof.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../unusable-answer.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { redactedOf, signatureOf } from './reasoning.ts';
@@ -67,7 +68,7 @@ export function foldEvents(
         const data = text === '' ? redactedOf(proof) : null;
         const signature = proof === null ? '' : signatureOf(proof);
         if (data !== null) content.push({ type: 'redacted_thinking', data });
-        else if (text !== '' || proof !== null) {
+        else if (text !== '' || (proof !== null && !isBare(proof))) {
           content.push({ type: 'thinking', thinking: text, signature });
         }
         break;

@@ -4,7 +4,7 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { seal } from '../proof.ts';
+import { isBare, seal } from '../proof.ts';
 import { untranslatableBlock } from '../unusable-answer.ts';
 import { answerHead, endingOf, responseError } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
@@ -279,7 +279,7 @@ export class ResponsesEncoder implements EventEncoder {
     this.#hold({
       ...item,
       summary: text === '' ? [] : [part],
-      ...(proof && { encrypted_content: seal(proof) }),
+      ...(proof && (text !== '' || !isBare(proof)) && { encrypted_content: seal(proof) }),
     });
     return frames;
   }
