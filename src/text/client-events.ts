@@ -7,6 +7,8 @@ interface ClientEventsOptions {
   /** The client's. */
   readonly dialect: DialectName;
   readonly target: Target;
+  /** The model that answers name; null for the upstream's own name. */
+  readonly model: string | null;
   /** The provider's key, which no failure may tell. */
   readonly secret: string | undefined;
 }
@@ -14,10 +16,13 @@ interface ClientEventsOptions {
 /** Passes on the events that tell a client what one event of an upstream said. */
 export function passOn(
   event: TextEvent,
-  { dialect, target, secret }: ClientEventsOptions,
+  { dialect, target, model, secret }: ClientEventsOptions,
   push: (event: TextEvent) => void,
 ): void {
   switch (event.type) {
+    case 'start':
+      push({ ...event, model: model ?? event.model });
+      return;
     case 'native':
       if (event.dialect === dialect || !event.said) push(event);
       else event.said.forEach(push);

@@ -8,8 +8,10 @@ import { usageOf } from './usage.ts';
 
 /** Events without one of these say nothing that a relay must know. */
 export const markers = [
-  // Tells whose answer it is, should it go wrong later.
+  // Names the model, and tells whose answer it is, should it go wrong later.
   'response.created',
+  'response.queued',
+  'response.in_progress',
   'response.completed',
   'response.incomplete',
   'response.failed',
