@@ -16,6 +16,8 @@ import { MediaGateway } from './media/gateway.ts';
 import { preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
 import { startPool } from './operations/pool.ts';
+import type { Tried } from './routing/routing.ts';
+import { needsOperator } from './routing/upstream-failure.ts';
 import { AssetFiles } from './store/assets.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
 import { patience } from './store/lowdb/patience.ts';
@@ -79,13 +81,21 @@ export async function startDaemon(
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
     const upstream = new Upstream();
+    const tried: Tried = (provider, failure) => {
+      metrics.observeTry(provider, failure?.type ?? 'ok');
+      if (failure === null || !needsOperator(failure)) return;
+      log.warn(
+        { provider, code: failure.code },
+        'a provider refused the key or the account of the gateway',
+      );
+    };
     closers.push(() => upstream.close());
     const text = new TextGateway({
       config: () => config,
       store,
       upstream,
       observer: {
-        tried: (provider, outcome) => metrics.observeTry(provider, outcome),
+        tried,
         used: (model, usage) => metrics.observeTokens(model, usage),
       },
     });
@@ -106,7 +116,7 @@ export async function startDaemon(
       upstream,
       pool,
       observer: {
-        tried: (provider, outcome) => metrics.observeTry(provider, outcome),
+        tried,
         ended: (task) => {
           metrics.observeTask(task);
           callbacks.added(task);

@@ -12,6 +12,17 @@ const STATUS = {
   unknown: 500,
 } as const;
 
+/** Codes of a `service_error` that say that a later request may be served: they answer 503. */
+const UNAVAILABLE = new Set<string | null>([
+  'upstream_overloaded',
+  'upstream_quota',
+  'upstreams_resting',
+]);
+
+function statusOf(type: FailureType, code: string | null): number {
+  return type === 'service_error' && UNAVAILABLE.has(code) ? 503 : STATUS[type];
+}
+
 export type FailureType = keyof typeof STATUS;
 
 export const FAILURE_TYPES = Object.keys(STATUS) as FailureType[];
@@ -21,7 +32,7 @@ interface FailureDetails {
   param?: string;
   /** A machine code, narrower than the type: `crop_out_of_bounds`. */
   code?: string;
-  /** Where the type's own status is too coarse: 404, 413 or 415 for an invalid request. */
+  /** Where the status of the type and the code is too coarse: 404, 413 or 415 for an invalid request. */
   status?: number;
   /** Seconds after which the same request may do better; answered as Retry-After. */
   retryAfter?: number;
@@ -42,7 +53,7 @@ export class Failure extends Error {
     this.type = type;
     this.param = details.param ?? null;
     this.code = details.code ?? null;
-    this.status = details.status ?? STATUS[type];
+    this.status = details.status ?? statusOf(type, this.code);
     this.retryAfter = details.retryAfter ?? null;
   }
 }

@@ -98,6 +98,16 @@ const routing = v.strictObject({
   ),
 });
 
+const answers = v.strictObject({
+  model: v.optional(
+    field(
+      v.picklist(['public', 'upstream']),
+      'The model that answers name: the public identifier, or what the provider calls it.',
+    ),
+    'public',
+  ),
+});
+
 const network = v.strictObject({
   allowPrivateAddresses: v.optional(
     field(
@@ -269,6 +279,7 @@ export const configSchema = v.strictObject({
   ),
   pool: v.nullish(field(pool, 'The threads that work on images.'), {}),
   routing: v.nullish(field(routing, 'How providers are tried.'), {}),
+  answers: v.nullish(field(answers, 'What text answers tell of their origin.'), {}),
   network: v.nullish(field(network, 'Where the server may connect to.'), {}),
   limits: v.nullish(field(limits, 'What accounts may do, and how long things take.'), {}),
   batch: v.nullish(field(batch, 'Batch image work.'), {}),

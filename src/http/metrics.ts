@@ -114,7 +114,6 @@ export class Metrics {
     });
   }
 
-  /** One try of one route of a text model. @param outcome `ok`, or the type of the failure */
   observeTask({ type, status, createdAt, updatedAt }: Task): void {
     this.#tasks.observe({ type, status }, Math.max(0, updatedAt - createdAt) / 1000);
   }
@@ -123,6 +122,7 @@ export class Metrics {
     this.#callbacks.inc({ outcome });
   }
 
+  /** One attempt at a route of a model. @param outcome `ok`, or the type of the failure */
   observeTry(provider: string, outcome: string): void {
     const outcomes = this.#tries.get(provider) ?? new Map<string, number>();
     if (outcomes.size === 0) this.#tries.set(provider, outcomes);

@@ -55,8 +55,8 @@ export interface Trial<Routed extends Route, Outcome> {
   forget?(): void;
 }
 
-/** @param outcome `ok`, or the type of the failure */
-export type Tried = (provider: string, outcome: string) => void;
+/** Called after each attempt at a route. @param failure null where the attempt succeeded */
+export type Tried = (provider: string, failure: Failure | null) => void;
 
 /** No number of failures makes a route rest. */
 const NEVER = { after: 0, for: 0 };
@@ -67,7 +67,6 @@ export class Resting extends Failure {
   constructor(model: string, rest: number) {
     super('service_error', `all upstreams of the model ${model} are failing`, {
       code: 'upstreams_resting',
-      status: 503,
       retryAfter: rest / 1000,
     });
   }
@@ -127,7 +126,7 @@ export class Routing {
         const outcome = await trial.attempt(way);
         const told = trial.failureOf?.(outcome) ?? null;
         tell(healthOf(told, signal));
-        this.#tried(provider, told?.type ?? 'ok');
+        this.#tried(provider, told);
         return outcome;
       } catch (error) {
         const fault = signal.aborted ? signal.reason : error;
@@ -136,7 +135,7 @@ export class Routing {
         failure = fault;
       }
       if (isUntold(failure)) return failure;
-      this.#tried(provider, failure.type);
+      this.#tried(provider, failure);
       if (!isRoutable(failure)) throw failure;
       trial.forget?.();
       const again = isRetriable(failure) && tries < retries;

@@ -51,7 +51,6 @@ const KINDS = {
   late: { type: 'timeout', code: 'upstream_timeout', says: 'did not finish in time' },
   overloaded: {
     type: 'service_error',
-    status: 503,
     code: 'upstream_overloaded',
     says: 'is overloaded',
     sure: true,
@@ -307,6 +306,11 @@ const HOPE_BY_CODE = new Map<string, Hope>([
   ['total_timeout', NOWHERE],
   ['aborted', NOWHERE],
 ]);
+
+/** Whether the provider refuses the gateway itself: its key, or its account. */
+export function needsOperator({ type, code }: Failure): boolean {
+  return type === 'service_error' && (code === 'upstream_auth' || code === 'upstream_quota');
+}
 
 /** The same request to the same route may do better. */
 export function isRetriable(failure: Failure): boolean {

@@ -13,8 +13,10 @@ import { type Cancelled, follow } from '../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
 import { isEventStream, observed, readEvents, readJson } from './answer.ts';
+import { renameModel } from './answer-model.ts';
 import type { TextCall } from './call.ts';
 import type { Json, TextEvent } from './canonical.ts';
+import { passOn } from './client-events.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
@@ -64,6 +66,8 @@ const IGNORED = 'x-oriel-ignored';
 export class Attempt {
   readonly #options: AttemptOptions;
   readonly #upstream: Upstream;
+  /** The model that answers name; null for the upstream's own name. */
+  readonly #model: string | null;
   /** What is answered, and when. */
   readonly context: EncodeContext;
 
@@ -71,6 +75,7 @@ export class Attempt {
     this.#options = options;
     this.#upstream = upstream;
     const { request } = options.ruled;
+    this.#model = options.config.answers.model === 'public' ? request.model : null;
     this.context = { request, created: Math.floor(Date.now() / 1000) };
   }
 
@@ -144,6 +149,7 @@ export class Attempt {
       const { usage, body: answer } = observed(dialect, await readJson(exchange));
       if (usage) tally.usage(usage);
       tally.finish();
+      if (this.#model !== null) renameModel(answer, this.#model);
       const { error } = answer;
       // A response that failed says why in its own words.
       const clear = error ? { ...answer, error: complaintWithout(error, provider.apiKey) } : answer;
@@ -151,7 +157,8 @@ export class Attempt {
     }
     const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
     const outlet = this.#outlet(provider.apiKey);
-    const relay = new Relay({ dialect, context: this.context, outlet, tally, clean });
+    const { context } = this;
+    const relay = new Relay({ dialect, context, model: this.#model, outlet, tally, clean });
     try {
       await relay.run(exchange);
     } catch (error) {
@@ -186,11 +193,14 @@ export class Attempt {
     if (cancellation.aborted) controller.abort(cancellation.reason);
     const timer = setTimeout(() => cancellation.abort(sandboxIsLate()), remaining);
     try {
+      const { dialect } = target;
+      const options = { dialect, target, model: this.#model, secret: undefined };
       return await this.#receive(ruled.request.n ?? 1, undefined, async (receiver, choice) => {
+        const push = (event: TextEvent) => receiver.push(event, choice);
         await answerFromSandbox(ruled.request, target, {
           signal: controller.signal,
           emit: (event) => {
-            receiver.push(event, choice);
+            passOn(event, options, push);
             return receiver.flush() ? undefined : call.outlet.drained();
           },
         });
@@ -206,13 +216,11 @@ export class Attempt {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
-    const clean = (failure: Failure): TextEvent => ({
-      type: 'error',
-      failure: withoutKey(failure, secret),
-    });
+    const options = { dialect: ruled.request.dialect, target, model: this.#model, secret };
+    const push = (event: TextEvent) => receiver.push(event, choice);
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
-      receiver.push(event.type === 'error' ? clean(event.failure) : event, choice);
+      passOn(event, options, push);
     });
     const outlet = ruled.request.stream ? call.outlet : null;
     try {

@@ -1,7 +1,7 @@
 import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { Routing, waysOf } from '../routing/routing.ts';
+import { Routing, type Tried, waysOf } from '../routing/routing.ts';
 import { formatPath } from '../schema/faults.ts';
 import { DEEPEST, isTooDeep } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
@@ -19,8 +19,7 @@ import { Tally } from './tally.ts';
 
 /** What a gateway tells of its work as it goes on. */
 export interface TextObserver {
-  /** One try of one route is over. @param outcome `ok`, or the type of the failure */
-  tried(provider: string, outcome: string): void;
+  readonly tried: Tried;
   /** A request was charged. */
   used(model: string, usage: Usage): void;
 }
@@ -42,7 +41,7 @@ export class TextGateway {
   constructor(options: TextGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    this.#routing = new Routing(config, (provider, outcome) => observer.tried(provider, outcome));
+    this.#routing = new Routing(config, observer.tried);
   }
 
   /**

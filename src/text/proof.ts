@@ -1,11 +1,21 @@
 import { parseJson } from '../schema/json.ts';
-import type { ReasoningProof } from './canonical.ts';
+import type { DialectName, ReasoningProof } from './canonical.ts';
 
 /**
  * What marks reasoning of another dialect where a dialect has one opaque field for its own. No
  * provider's signature or ciphertext begins like this.
  */
 const MARK = 'oriel:';
+
+/** Reasoning that its provider gave in words alone: the proof says whose it is, and nothing else. */
+export function bareProof(dialect: DialectName, provider: string): ReasoningProof {
+  return { dialect, provider, value: {} };
+}
+
+export function isBare({ value }: ReasoningProof): boolean {
+  for (const _ in value) return false;
+  return true;
+}
 
 /** A proof as one opaque text that a client of any dialect keeps and sends back. */
 export function seal({ dialect, provider, value }: ReasoningProof): string {

@@ -2,6 +2,7 @@ import { Failure } from '../failure.ts';
 import { parse } from '../schema/json.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { readUntil } from './answer.ts';
+import { ChunkRenamer, renameModel } from './answer-model.ts';
 import type { Json, Usage } from './canonical.ts';
 import type { Dialect, EncodeContext, Observation } from './dialect.ts';
 import type { Outlet } from './outlet.ts';
@@ -20,6 +21,8 @@ const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
 interface RelayOptions {
   readonly dialect: Dialect;
   readonly context: EncodeContext;
+  /** The model that answers name; null for the upstream's own name. */
+  readonly model: string | null;
   readonly outlet: Outlet;
   readonly tally: Tally;
   /** A failure without what no client may know. */
@@ -35,6 +38,8 @@ export class Relay {
   failure: Failure | null = null;
   readonly #dialect: Dialect;
   readonly #context: EncodeContext;
+  readonly #model: string | null;
+  readonly #chunks: ChunkRenamer | null;
   readonly #outlet: Outlet;
   readonly #tally: Tally;
   readonly #clean: (failure: Failure) => Failure;
@@ -53,9 +58,11 @@ export class Relay {
   /** What the stream told of it so far. */
   #usage: Usage | null = null;
 
-  constructor({ dialect, context, outlet, tally, clean }: RelayOptions) {
+  constructor({ dialect, context, model, outlet, tally, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
+    this.#model = model;
+    this.#chunks = model !== null && dialect.name === 'chat' ? new ChunkRenamer(model) : null;
     this.#outlet = outlet;
     this.#tally = tally;
     this.#clean = clean;
@@ -109,11 +116,13 @@ export class Relay {
 
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
-    const bytes = frames.toString('latin1');
-    this.#tally.frames(countOf(bytes));
-    if (!this.#tells(bytes)) return this.#write(frames);
+    const received = frames.toString('latin1');
+    this.#tally.frames(countOf(received));
+    const bytes = this.#chunks?.rename(received) ?? received;
+    const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
+    if (!this.#tells(bytes)) return this.#write(named);
     let passed = '';
-    for (const frame of frames.toString().split(BLANK_LINE)) {
+    for (const frame of named.toString().split(BLANK_LINE)) {
       if (frame === '') continue;
       const next = this.#look(frame);
       if (next instanceof Failure) {
@@ -152,8 +161,9 @@ export class Relay {
     const event = data === '' ? undefined : parse(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
+    const renamed = this.#model !== null && renameModel(event as Json, this.#model);
     const seen = this.#dialect.observe(event as Json, this.#usage);
-    return this.#apply(seen, whole);
+    return this.#apply(renamed ? { rewritten: event as Json, ...seen } : seen, whole);
   }
 
   #apply(seen: Observation, whole: string): string | Failure {

@@ -36,11 +36,9 @@ function callOf(name: string, json: string) {
   return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
 }
 
-/** What has no word elsewhere: strange blocks, and calls that some program of the provider's made. */
+/** The types of blocks that have no word elsewhere. */
 function nativeOf(blocks: readonly Loose[], known: ReadonlySet<string>): string[] {
-  return blocks.flatMap(({ type, caller }) =>
-    known.has(type) && (caller?.type ?? 'direct') === 'direct' ? [] : [type],
-  );
+  return blocks.flatMap(({ type }) => (known.has(type) ? [] : [type]));
 }
 
 const CHAT_STOPS: Readonly<Record<string, Told['stop']>> = {
@@ -85,7 +83,14 @@ function wholeChat(chunks: readonly Loose[]): Loose {
   return { choices: [{ message, finish_reason }], usage };
 }
 
-const RESPONSE_ITEMS = new Set(['message', 'reasoning', 'function_call']);
+/** Programs run inside the provider; only their calls are for the client. */
+const RESPONSE_ITEMS = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'program',
+  'program_output',
+]);
 
 function readResponse({ output, usage, status, incomplete_details }: Loose): Told {
   const of = (type: string): Loose[] => output.filter((item: Loose) => item.type === type);
@@ -134,7 +139,7 @@ const MESSAGE_STOPS: Readonly<Record<string, Told['stop']>> = {
   refusal: 'refusal',
 };
 
-function readMessage({ content, stop_reason, usage }: Loose): Told {
+function readMessage({ content, stop_reason, stop_details, usage }: Loose): Told {
   const of = (type: string): Loose[] => content.filter((block: Loose) => block.type === type);
   const cached = usage.cache_read_input_tokens ?? 0;
   return {
@@ -144,7 +149,7 @@ function readMessage({ content, stop_reason, usage }: Loose): Told {
     reasoning: of('thinking')
       .map(({ thinking }) => thinking)
       .join(''),
-    refusal: null,
+    refusal: stop_details?.explanation ?? null,
     calls: of('tool_use').map(({ name, input }) => ({ name, arguments: input })),
     stop: MESSAGE_STOPS[stop_reason] ?? null,
     usage: {

@@ -1,6 +1,6 @@
 import type { Json, ReasoningPart, ReasoningProof } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { isSealed, seal, unseal } from '../proof.ts';
+import { isBare, isSealed, seal, unseal } from '../proof.ts';
 
 /** One entry of `reasoning_details`, with which answers are told apart that reason more than once. */
 type Detail = Json;
@@ -113,7 +113,7 @@ export interface AnsweredReasoning {
 
 /** `reasoning_details` of an answer; null where words alone say it all. */
 export function detailsOf(blocks: readonly AnsweredReasoning[]): readonly Detail[] | null {
-  if (!blocks.some(({ proof }) => proof !== null)) return null;
+  if (!blocks.some(({ proof }) => proof !== null && !isBare(proof))) return null;
   return blocks
     .flatMap(({ text, proof, after }) => {
       const place = after > 0 ? { after_tool_calls: after } : {};
@@ -121,7 +121,7 @@ export function detailsOf(blocks: readonly AnsweredReasoning[]): readonly Detail
       if (Array.isArray(native)) {
         return (native as readonly Detail[]).map((detail) => ({ ...detail, ...place }));
       }
-      const signature = proof === null ? {} : { signature: seal(proof) };
+      const signature = proof === null || isBare(proof) ? {} : { signature: seal(proof) };
       return [{ type: 'reasoning.text', text, ...signature, ...place }];
     })
     .map((detail, index) => ({ ...detail, index }));

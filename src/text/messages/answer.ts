@@ -11,12 +11,18 @@ const REASONS: Readonly<Record<FinishReason, string>> = {
   other: 'end_turn',
 };
 
-/** How an answer ended, in the words of messages. @param refused whether a refusal was told */
-export function stopOf({ reason, raw, stopSequence }: Finish, refused: boolean): Json {
+/**
+ * How an answer ended, in the words of messages.
+ *
+ * @param refusal text of the refusal; empty where the answer has none
+ */
+export function stopOf({ reason, raw, stopSequence }: Finish, refusal: string): Json {
+  const refused = refusal !== '';
   return {
     stop_reason: stopReason(reason, raw, stopSequence, refused),
     stop_sequence: stopSequence,
-    stop_details: null,
+    // The content holds only text that the model wrote as its answer.
+    stop_details: refused ? { type: 'refusal', category: null, explanation: refusal } : null,
   };
 }
 

@@ -3,6 +3,7 @@ import { isObject, textOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
+import { wholeCall } from '../whole-call.ts';
 
 /** A block of an answer while it comes. */
 export interface BlockDecoder {
@@ -45,6 +46,20 @@ export function impliedBlock({ type }: Json): Json | null {
 function isPlainCall({ caller, toolset_name: toolset }: Json): boolean {
   const direct = !isObject(caller) || caller['type'] === undefined || caller['type'] === 'direct';
   return direct && (toolset === undefined || toolset === null);
+}
+
+/**
+ * What other dialects can say of a block: that a program inside the provider calls a tool of the
+ * client's. Null for any other block, which ends the answer for clients of other dialects.
+ */
+function saidOf(value: Json, block: number): TextEvent[] | null {
+  const { type, id, name, input, toolset_name: toolset } = value;
+  if (type !== 'tool_use' || (toolset ?? null) !== null) return null;
+  return wholeCall(block, {
+    id: textOf(id) || newId('toolu'),
+    name: textOf(name),
+    json: isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '',
+  });
 }
 
 class TextBlock implements BlockDecoder {
@@ -229,8 +244,13 @@ class NativeBlock implements BlockDecoder {
   }
 
   end(): void {
-    const { emit, next } = this.#sink;
+    const { emit, next, context } = this.#sink;
+    const { type, name } = this.#block;
+    if (type === 'tool_use') this.#block['name'] = context.toolName(textOf(name));
     if (this.#json !== '') this.#block['input'] = parseJson(this.#json);
-    emit({ type: 'native', block: next(), dialect: 'messages', value: this.#block });
+    const block = next();
+    const said = saidOf(this.#block, block);
+    const value = this.#block;
+    emit({ type: 'native', block, dialect: 'messages', value, ...(said && { said }) });
   }
 }

@@ -3,6 +3,7 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { isBare } from '../proof.ts';
 import { untranslatableBlock } from '../unusable-answer.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
@@ -22,7 +23,8 @@ export class MessagesEncoder implements EventEncoder {
   #start: { readonly model: string | null } | null = null;
   #usage: Usage | null = null;
   #ended = false;
-  #refused = false;
+  /** Text of the refusal so far. */
+  #refusal = '';
   #index = -1;
   /** What a delta of the open block begins with; null where the block is not open yet. */
   #prefix: string | null = null;
@@ -57,17 +59,17 @@ export class MessagesEncoder implements EventEncoder {
       // Blocks open with the first that is in them: empty ones would come back, and be refused.
       case 'text-start':
       case 'refusal-start':
+      case 'refusal-end':
       case 'reasoning-start':
         return '';
       case 'text-delta':
         return this.#text(event.text);
       case 'refusal-delta':
-        this.#refused = true;
-        return this.#text(event.text);
+        this.#refusal += event.text;
+        return '';
       case 'citation':
         return this.#cite(citationObject(event.citation));
       case 'text-end':
-      case 'refusal-end':
         return this.#close();
       case 'reasoning-delta':
         return this.#thinking(event.text);
@@ -151,7 +153,7 @@ export class MessagesEncoder implements EventEncoder {
   #endThinking(proof: ReasoningProof | null): string {
     const data = this.#prefix === null ? redactedOf(proof) : null;
     if (data !== null) return this.#open({ type: 'redacted_thinking', data }, '') + this.#close();
-    if (proof === null) return this.#close();
+    if (proof === null || (this.#prefix === null && isBare(proof))) return this.#close();
     const opened = this.#openThinking();
     const delta = { type: 'signature_delta', signature: signatureOf(proof) };
     const signed = frame({ type: 'content_block_delta', index: this.#index, delta });
@@ -171,7 +173,7 @@ export class MessagesEncoder implements EventEncoder {
 
   #finish(event: Extract<TextEvent, { readonly type: 'finish' }>): string {
     this.#ended = true;
-    const delta = stopOf(event, this.#refused);
+    const delta = stopOf(event, this.#refusal);
     const usage = usageObject(event.usage ?? this.#usage);
     return this.#close() + frame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
   }

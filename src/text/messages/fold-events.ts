@@ -4,6 +4,7 @@ import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Json, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { isBare } from '../proof.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../unusable-answer.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { redactedOf, signatureOf } from './reasoning.ts';
@@ -21,7 +22,7 @@ export function foldEvents(
   let model = request.model;
   let usage: Usage | null = null;
   let finish: Finish | null = null;
-  let refused = false;
+  let refusal = '';
   let text = '';
   let citations: Json[] = [];
   let call = { id: '', name: '' };
@@ -34,7 +35,6 @@ export function foldEvents(
         usage = event.usage;
         break;
       case 'text-start':
-      case 'refusal-start':
       case 'reasoning-start':
         text = '';
         citations = [];
@@ -44,8 +44,7 @@ export function foldEvents(
         call = event;
         break;
       case 'refusal-delta':
-        refused = true;
-        text += event.text;
+        refusal += event.text;
         break;
       case 'text-delta':
       case 'reasoning-delta':
@@ -57,8 +56,10 @@ export function foldEvents(
       case 'citation':
         citations.push(citationObject(event.citation));
         break;
-      case 'text-end':
+      case 'refusal-start':
       case 'refusal-end':
+        break;
+      case 'text-end':
         if (text === '' && citations.length === 0) break;
         content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
         break;
@@ -67,7 +68,7 @@ export function foldEvents(
         const data = text === '' ? redactedOf(proof) : null;
         const signature = proof === null ? '' : signatureOf(proof);
         if (data !== null) content.push({ type: 'redacted_thinking', data });
-        else if (text !== '' || proof !== null) {
+        else if (text !== '' || (proof !== null && !isBare(proof))) {
           content.push({ type: 'thinking', thinking: text, signature });
         }
         break;
@@ -98,7 +99,7 @@ export function foldEvents(
     role: 'assistant',
     model,
     content,
-    ...stopOf(finish, refused),
+    ...stopOf(finish, refusal),
     usage: usageObject(usage),
   };
 }

@@ -1,5 +1,5 @@
 import type { Failure } from '../../failure.ts';
-import { isObject, objectOf, objectsOf } from '../../schema/untrusted.ts';
+import { isObject, objectOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import type { FinishReason, Json } from '../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
 
@@ -44,6 +44,15 @@ export function answerHead({ request, created }: EncodeContext, id: string, mode
     safety_identifier: body['safety_identifier'] ?? null,
     prompt_cache_key: body['prompt_cache_key'] ?? null,
   };
+}
+
+/** All text of an answer in one piece (interface part 2.7). */
+export function outputText(output: readonly Json[]): string {
+  return output
+    .filter(({ type }) => type === 'message')
+    .flatMap(({ content }) => objectsOf(content))
+    .map(({ type, text }) => (type === 'output_text' ? textOf(text) : ''))
+    .join('');
 }
 
 /** Why an answer is not whole; null where it is. */

@@ -2,14 +2,16 @@ import type { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { parse } from '../../schema/json.ts';
 import { isObject, objectOf, objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
+import { newId } from '../../store/identifier.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { invalidAnswer, truncatedAnswer } from '../unusable-answer.ts';
+import { wholeCall } from '../whole-call.ts';
 import type { Blocks, ItemReader } from './blocks.ts';
 import { isOwnCall } from './decode-turns.ts';
 import { matchItems } from './match-items.ts';
 import { failureIn } from './observe.ts';
-import { CallReader } from './read-call.ts';
+import { argumentsOf, CallReader } from './read-call.ts';
 import { MessageReader } from './read-message.ts';
 import { ReasoningReader } from './read-reasoning.ts';
 import { usageOf } from './usage.ts';
@@ -37,6 +39,28 @@ function impliedType(type: string, event: Json): string | null {
   }
   const said = type.startsWith('response.output_text.') || type.startsWith('response.refusal.');
   return said ? 'message' : null;
+}
+
+/**
+ * What other dialects can say of an item. A program that runs inside the provider, and its output, are
+ * no part of the answer; its calls of the client's tools are calls like others. Null for any other
+ * item, which ends the answer for clients of other dialects.
+ */
+function saidOf(item: Json, block: number): TextEvent[] | null {
+  const { type, namespace, call_id: id, name } = item;
+  if (type === 'program' || type === 'program_output') return [];
+  if (type !== 'function_call' || (namespace ?? null) !== null) return null;
+  return wholeCall(block, {
+    id: wordOf(id) ?? newId('call'),
+    name: textOf(name),
+    json: argumentsOf(item['arguments']),
+  });
+}
+
+/** A call with the client's name of its tool. */
+function named(item: Json, { toolName }: DecodeContext): Json {
+  if (item['type'] !== 'function_call') return item;
+  return { ...item, name: toolName(textOf(item['name'])) };
 }
 
 /** Makes TextEvents of the events of a responses upstream, or of its whole answer. */
@@ -179,12 +203,15 @@ export class ResponsesDecoder implements EventDecoder {
       case 'function_call':
         if (!isOwnCall(first)) return new CallReader(this.#blocks, first);
     }
-    const { emit, next } = this.#blocks;
+    const { emit, next, context } = this.#blocks;
     if (first['type'] === 'function_call') this.#called = true;
     return {
       take: () => undefined,
       finish: (item) => {
-        emit({ type: 'native', block: next(), dialect: 'responses', value: item ?? first });
+        const value = named(item ?? first, context);
+        const block = next();
+        const said = saidOf(value, block);
+        emit({ type: 'native', block, dialect: 'responses', value, ...(said && { said }) });
       },
     };
   }

@@ -1,6 +1,6 @@
 import type { Effort } from '../../config/models.ts';
 import { checkedBody } from '../../schema/body.ts';
-import { isObject } from '../../schema/untrusted.ts';
+import { isObject, listOf } from '../../schema/untrusted.ts';
 import type {
   Json,
   NativePart,
@@ -82,11 +82,17 @@ function collectTop(body: Json, rest: Rest): void {
 
 const TOOL = new Set(['type', 'name', 'description', 'parameters', 'strict']);
 
+/** Whether a tool may be called by the model alone, as it is without saying so. */
+function isDirect(callers: unknown): boolean {
+  return listOf(callers).every((caller) => caller === 'direct');
+}
+
 function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
   if (value['type'] !== 'function') return native(path, value);
   for (const name in value) {
     if (TOOL.has(name) || value[name] === null || value[name] === undefined) continue;
     if (name === 'defer_loading' && value[name] === false) continue;
+    if (name === 'allowed_callers' && isDirect(value[name])) continue;
     rest.native.push(native(`${path}.${name}`, value[name]));
   }
   return {

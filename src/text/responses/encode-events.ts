@@ -1,12 +1,12 @@
 import type { Failure } from '../../failure.ts';
-import { objectOf, objectsOf } from '../../schema/untrusted.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { seal } from '../proof.ts';
+import { isBare, seal } from '../proof.ts';
 import { untranslatableBlock } from '../unusable-answer.ts';
-import { answerHead, endingOf, responseError } from './answer.ts';
+import { answerHead, endingOf, outputText, responseError } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { usageBody } from './usage.ts';
 
@@ -279,7 +279,7 @@ export class ResponsesEncoder implements EventEncoder {
     this.#hold({
       ...item,
       summary: text === '' ? [] : [part],
-      ...(proof && { encrypted_content: seal(proof) }),
+      ...(proof && (text !== '' || !isBare(proof)) && { encrypted_content: seal(proof) }),
     });
     return frames;
   }
@@ -344,10 +344,9 @@ export class ResponsesEncoder implements EventEncoder {
 
   #conclude(status: string, why: Json | null, error: Json | null): string {
     this.#over = true;
-    const said = this.#output.flatMap(({ content }) => objectsOf(content));
     this.answer = {
       ...this.#response(status, why, error),
-      output_text: said.map(({ type, text }) => (type === 'output_text' ? text : '')).join(''),
+      output_text: outputText(this.#output),
     };
     return this.#frame(`response.${status}`, { response: this.answer });
   }

@@ -13,6 +13,7 @@ import type {
 } from '../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
+import { isBare } from '../proof.ts';
 import { refuseNative, untranslatable } from '../refusals.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isWhole } from './reasoning.ts';
@@ -91,7 +92,7 @@ export function reasoningItem(
 ): Json | null {
   if (proof?.dialect !== OWN) return null;
   if (proof.provider !== null && proof.provider !== target.provider) return null;
-  return kept || isWhole(proof) ? { type: 'reasoning', ...proof.value } : null;
+  return (kept && !isBare(proof)) || isWhole(proof) ? { type: 'reasoning', ...proof.value } : null;
 }
 
 function assistantItems({ parts }: Turn, target: Target): unknown[] {

@@ -1,14 +1,17 @@
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
-import { isObject, objectOf } from '../../schema/untrusted.ts';
+import { isObject, objectOf, objectsOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
 import type { Observation } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
+import { outputText } from './answer.ts';
 import { usageOf } from './usage.ts';
 
 /** Events without one of these say nothing that a relay must know. */
 export const markers = [
-  // Tells whose answer it is, should it go wrong later.
+  // Names the model, and tells whose answer it is, should it go wrong later.
   'response.created',
+  'response.queued',
+  'response.in_progress',
   'response.completed',
   'response.incomplete',
   'response.failed',
@@ -38,17 +41,22 @@ export function observe(event: Json): Observation {
   const { usage, body } = observeAnswer(response);
   return {
     terminal: true,
-    ...(usage && { usage, rewritten: { ...event, response: body } }),
+    ...(usage && { usage }),
+    ...((usage || 'output_text' in body) && { rewritten: { ...event, response: body } }),
     ...(type === 'response.failed' && {
       failure: upstreamFailure(null, { error: response['error'] }),
     }),
   };
 }
 
-/** A whole answer, which gets the usage of interface part 2.2. */
+/** A whole answer, which gets the usage of interface part 2.2 and the text of part 2.7. */
 export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
   const { usage: told } = body;
   const usage = usageOf(told);
   if (usage !== null) completeUsage(told as Json, usage);
+  const { output } = body;
+  if (Array.isArray(output) && typeof body['output_text'] !== 'string') {
+    (body as Record<string, unknown>)['output_text'] = outputText(objectsOf(output));
+  }
   return { usage, body };
 }

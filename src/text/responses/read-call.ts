@@ -3,7 +3,8 @@ import { newId } from '../../store/identifier.ts';
 import type { Json } from '../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
 
-function argumentsOf(value: unknown): string {
+/** The JSON of a call's arguments, which some providers send as an object. */
+export function argumentsOf(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }
 

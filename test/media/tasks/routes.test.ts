@@ -131,6 +131,27 @@ describe('nothing is tried again', () => {
   });
 });
 
+describe('what only the operator can mend', () => {
+  it.each([
+    ['an exhausted quota', failure(429, { code: 'insufficient_quota' }), 503, 'upstream_quota'],
+    ['a key that is not accepted', failure(401, {}), 502, 'upstream_auth'],
+    ['a key that may not do this', failure(403, {}), 502, 'upstream_auth'],
+    ['an overload', failure(529, { type: 'overloaded_error' }), 503, 'upstream_overloaded'],
+  ])('is told by its code: %s', async (_, behaviour, status, code) => {
+    const { first, daemon, client } = media();
+    first.always(POST, behaviour);
+    const ann = await client();
+    const waited = await ann.post(`${GENERATIONS}/sync`, { model: 'any', prompt: 'a' });
+    expect(waited.status).toBe(status);
+    expect(waited.body.error).toMatchObject({ type: 'service_error', code });
+    if (code === 'upstream_overloaded') return;
+    const msg = 'a provider refused the key or the account of the gateway';
+    await expect
+      .poll(() => daemon.log, { timeout: 30_000 })
+      .toContainEqual(expect.objectContaining({ msg, provider: 'first', code }));
+  });
+});
+
 describe('a route that keeps failing', () => {
   const resting = mediaDaemon({ routing: { retries: 0, cooldown: { after: 2, for: '1h' } } });
 

@@ -22,6 +22,7 @@ interface Refusal {
   readonly words: Readonly<Record<'messages' | 'openai', string>>;
   readonly told: number;
   readonly type: string;
+  readonly code?: string;
   readonly thrown: 'BadRequestError' | 'RateLimitError' | 'InternalServerError';
 }
 
@@ -46,6 +47,23 @@ const REFUSALS: readonly Refusal[] = [
     words: { messages: 'authentication_error', openai: 'invalid_request_error' },
     told: 502,
     type: 'service_error',
+    code: 'upstream_auth',
+    thrown: 'InternalServerError',
+  },
+  {
+    status: 403,
+    words: { messages: 'permission_error', openai: 'invalid_request_error' },
+    told: 502,
+    type: 'service_error',
+    code: 'upstream_auth',
+    thrown: 'InternalServerError',
+  },
+  {
+    status: 429,
+    words: { messages: 'billing_error', openai: 'insufficient_quota' },
+    told: 503,
+    type: 'service_error',
+    code: 'upstream_quota',
     thrown: 'InternalServerError',
   },
   {
@@ -74,8 +92,8 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       .ask(mode);
 
   it.each(REFUSALS)('refused with $status: a status, streamed or not', async (refusal) => {
-    const { upstream: mock } = gateway();
-    const { status, words, told, type, thrown } = refusal;
+    const { daemon, upstream: mock } = gateway();
+    const { status, words, told, type, code, thrown } = refusal;
     const word = words[upstream === 'messages' ? 'messages' : 'openai'];
     const body = complaint(upstream, word, 'the very reason');
     mock.play({ refuse: { status, body, headers: { 'retry-after': '7' } } });
@@ -86,13 +104,20 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       expect(error).toBeInstanceOf(sdk[thrown]);
       expect(error.status).toBe(told);
       const { error: inner } = (client === 'messages' ? error.error : { error: error.error }) as {
-        error: { type: string; message: string };
+        error: { type: string; message: string; code: string };
       };
       expect(inner.type).toBe(type);
+      if (code !== undefined) expect(inner.code).toBe(code);
       if (told === 400) expect(inner.message).toContain('the very reason');
-      if (status === 429) expect((error.headers as Headers).get('retry-after')).toBe('7');
+      if (told === 429) expect((error.headers as Headers).get('retry-after')).toBe('7');
     }
     expect(mock.requests).toHaveLength(3);
+    if (code === undefined) return;
+    const provider = upstream === 'messages' ? 'anthropic' : 'openai';
+    const msg = 'a provider refused the key or the account of the gateway';
+    await expect
+      .poll(() => daemon.log, { timeout: 30_000 })
+      .toContainEqual(expect.objectContaining({ msg, provider, code }));
   });
 
   it('unreachable words (HTML, nothing, no JSON) become a useful message', async () => {

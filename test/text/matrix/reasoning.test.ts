@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { TestDaemon } from '../../daemon.ts';
 import { MODES, WEATHER } from '../conversation.ts';
-import { gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { gatewayConfig, gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
@@ -148,5 +149,80 @@ describe('reasoning of somebody else', () => {
     expect(sent).not.toContain('gAAAAA');
     expect(sent).not.toContain('oriel:');
     expect(sent).toContain('call_a1');
+  });
+});
+
+const sandbox = gatewayDaemon(() => ({
+  providers: { sandbox: { kind: 'sandbox' } },
+  models: {
+    reasoner: {
+      type: 'text',
+      rules: 'fixed-reasoning',
+      routes: [{ provider: 'sandbox', model: 'reasoner' }],
+    },
+  },
+}));
+
+describe('reasoning that a chat upstream gives in words alone', () => {
+  const two = gatewayDaemon((url) => {
+    // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
+    const { providers, models } = gatewayConfig(url) as any;
+    const [route] = models['to-chat'].routes;
+    const rival = { ...models['to-chat'], routes: [{ ...route, provider: 'rival' }] };
+    return {
+      providers: { ...providers, rival: { ...providers.openai, apiKey: 'sk-rival' } },
+      models: { ...models, 'to-rival': rival },
+    };
+  });
+  const start = (client: 'messages' | 'responses', daemon: TestDaemon) => {
+    const settings = { model: modelTo('chat'), tools: [WEATHER], effort: 'high' };
+    return talk(client, daemon, settings).user('Weather in Oslo?');
+  };
+
+  it.each(MODES)('has a signature for clients of messages: %s', async (mode) => {
+    const { daemon, upstream: mock } = two();
+    mock.play(THINKING);
+    const { raw, events } = await start('messages', daemon).ask(mode);
+    expect(raw.content[0]).toMatchObject({
+      type: 'thinking',
+      thinking: 'The weather is what they want.',
+      signature: expect.stringMatching(/^oriel:./),
+    });
+    if (mode === 'whole') return;
+    const deltas = events.filter(({ index, delta }) => index === 0 && delta);
+    expect(deltas.at(-1).delta.type).toBe('signature_delta');
+    expect(deltas.filter(({ delta }) => delta.type === 'signature_delta')).toHaveLength(1);
+  });
+
+  it.each(MODES)('has encrypted content for clients of responses: %s', async (mode) => {
+    const { daemon, upstream: mock } = two();
+    mock.play(THINKING);
+    const { raw } = await start('responses', daemon).ask(mode);
+    expect(raw.output[0].encrypted_content).toMatch(/^oriel:./);
+  });
+
+  it.each(['messages', 'responses'] as const)('goes to its provider alone: %s', async (client) => {
+    const { daemon, upstream: mock } = two();
+    for (const to of ['to-chat', 'to-rival', 'to-messages', 'to-responses']) {
+      mock.play(THINKING, DONE);
+      const conversation = start(client, daemon);
+      await conversation.ask('events');
+      conversation.results({ id: 'call_a1', content: 'snow' });
+      expect((await conversation.ask('events', { model: to })).text).toBe('Snow.');
+      const { text } = mock.requests[1]!;
+      expect([to, text.includes('what they want')]).toEqual([to, to === 'to-chat']);
+      expect(text).not.toContain('oriel:');
+    }
+  });
+
+  it('of a sandbox model has a signature, too', async () => {
+    const { daemon } = sandbox();
+    const { raw } = await talk('messages', daemon, { model: 'reasoner' })
+      .user('Why?')
+      .ask('events');
+    expect(raw.content[0]).toMatchObject({
+      type: 'thinking',
+      signature: expect.stringMatching(/^oriel:./),
+    });
   });
 });

@@ -49,7 +49,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       refusal: null,
       calls: [],
       stop: STOPS.stop[client],
-      model: `upstream-${upstream}`,
+      model: modelTo(upstream),
     });
     const second = await conversation.user('And?').ask(mode);
     expect(second.text).toBe('That is all.');

@@ -175,7 +175,7 @@ describe('a stream', () => {
     expect(folded(events)).toMatchObject({ stop_reason, stop_sequence });
   });
 
-  it('tells a refusal as a text, and that it is one', () => {
+  it('keeps a refusal out of the content, and explains the stop with it', () => {
     const events: TextEvent[] = [
       begun,
       { type: 'refusal-start', block: 0 },
@@ -185,7 +185,8 @@ describe('a stream', () => {
     ];
     expect(folded(events)).toMatchObject({
       stop_reason: 'refusal',
-      content: [{ type: 'text', text: 'No.' }],
+      stop_details: { type: 'refusal', category: null, explanation: 'No.' },
+      content: [],
     });
   });
 

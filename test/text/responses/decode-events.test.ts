@@ -389,7 +389,12 @@ describe('a stream of a responses upstream', () => {
         done(0, item),
         completed([item]),
       ]);
-      expect(events[1]).toEqual({ type: 'native', block: 0, dialect: 'responses', value: item });
+      expect(events[1]).toMatchObject({
+        type: 'native',
+        block: 0,
+        dialect: 'responses',
+        value: item,
+      });
       expect(events).toHaveLength(3);
     },
   );

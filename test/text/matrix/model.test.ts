@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { MODES } from '../conversation.ts';
+import { DIALECTS, gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { eventsOf, plainBody, send } from '../raw.ts';
+import { everyByte, type Framing, type Script, USAGE } from '../script.ts';
+import { talk } from '../talk.ts';
+
+const gateway = gatewayDaemon();
+const upstreams = gatewayDaemon(() => ({ answers: { model: 'upstream' } }));
+
+const SAID: Script = {
+  steps: [{ text: 'Good ' }, { text: '"model":"upstream-chat"' }],
+  usage: USAGE,
+};
+
+/** All names of the model in the events of a stream, or in a whole answer. */
+// biome-ignore lint/suspicious/noExplicitAny: events of three formats
+const namesIn = (events: readonly any[]): unknown[] =>
+  events.flatMap((event) =>
+    [event, event.response, event.message].flatMap((own) =>
+      own?.model === undefined ? [] : [own.model],
+    ),
+  );
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  it.each(MODES)('the model has its public name: %s', async (mode) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ ...SAID, model: 'upstream-2026-08-06' });
+    const asked = talk(client, daemon, { model: modelTo(upstream) }).user('Hello');
+    const { model, text, events, raw } = await asked.ask(mode);
+    expect(model).toBe(modelTo(upstream));
+    expect(text).toBe('Good "model":"upstream-chat"');
+    expect(new Set(namesIn([raw, ...events]))).toEqual(new Set([modelTo(upstream)]));
+    expect(mock.only().body.model).toBe(`upstream-${upstream}`);
+  });
+
+  it.each(MODES)('it has the upstream’s where that is set: %s', async (mode) => {
+    const { daemon, upstream: mock } = upstreams();
+    mock.play({ ...SAID, model: 'upstream-2026-08-06' });
+    const asked = talk(client, daemon, { model: modelTo(upstream) }).user('Hello');
+    const { events, raw } = await asked.ask(mode);
+    expect(new Set(namesIn([raw, ...events]))).toEqual(new Set(['upstream-2026-08-06']));
+  });
+
+  it('a stream that breaks off names no other', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ ...SAID, fault: { after: 4, how: 'error-event' } });
+    const body = plainBody(client, modelTo(upstream), { stream: true });
+    const text = await (await send(daemon, client, body)).text();
+    const names = namesIn(eventsOf(text).map(({ data }) => data));
+    expect(new Set(names)).toEqual(new Set([modelTo(upstream)]));
+  });
+});
+
+const FRAMINGS: readonly Framing[] = [
+  { line: '\r\n' },
+  { line: '\r' },
+  { comments: true },
+  { multiline: true },
+  { tight: true },
+];
+
+describe.each(DIALECTS)('a stream of %s that is passed on', (client) => {
+  it.each(FRAMINGS)('has the public name however it is framed: %j', async (framing) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const cut of [undefined, everyByte]) {
+      mock.play({ ...SAID, framing, ...(cut && { cut }) });
+      const asked = talk(client, daemon, { model: modelTo(client) }).user('Hello');
+      const { events, text } = await asked.ask('events');
+      expect(text).toBe('Good "model":"upstream-chat"');
+      expect(new Set(namesIn(events))).toEqual(new Set([modelTo(client)]));
+    }
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { DIALECTS, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { eventsOf, plainBody, send } from '../raw.ts';
+import { USAGE } from '../script.ts';
+
+const gateway = gatewayDaemon();
+
+describe.each(DIALECTS)('an answer of %s to a client of responses', (upstream) => {
+  it.each([false, true])('has all its text in one piece, streamed: %s', async (stream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Good ' }, { text: 'day' }], usage: USAGE });
+    const body = plainBody('responses', modelTo(upstream), { stream });
+    const text = await (await send(daemon, 'responses', body)).text();
+    const answer = stream ? eventsOf(text).at(-1)!.data.response : JSON.parse(text);
+    expect(answer).toMatchObject({
+      status: 'completed',
+      output_text: 'Good day',
+    });
+  });
+});
