@@ -42,6 +42,9 @@ export interface DaemonOptions {
   readonly bootstrapKey?: string;
 }
 
+const LOCK_FALLBACK =
+  'this system or file system has no locks: start no second process on this data folder from another host or container';
+
 /** Starts the daemon: the one place that knows all its parts. */
 export async function startDaemon(
   initial: Config,
@@ -58,6 +61,7 @@ export async function startDaemon(
     directory: join(config.dataDir, 'store'),
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
+    onLockFallback: () => log.warn(LOCK_FALLBACK),
     onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];

@@ -15,7 +15,8 @@ import {
   readJournal,
   sequenceOf,
 } from './journal.ts';
-import { type Lock, lock } from './lock.ts';
+import { lockFolder } from './lock.ts';
+import type { Lock } from './pid-lock.ts';
 import { Records } from './records.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
 import { Upkeep } from './upkeep.ts';
@@ -28,6 +29,8 @@ export interface StoreOptions {
   /** Bytes after which a journal goes into shards; 16 MiB. */
   readonly journalLimit?: number;
   readonly files?: Files;
+  /** Called where no kernel lock can be had, so that only processes of this host are kept out. */
+  readonly onLockFallback?: () => void;
   /** Called with what a crash left half written, before the store is open. */
   readonly onRecovery?: (recovery: Recovery) => void;
   /** Called with every write to the journal. */
@@ -42,11 +45,11 @@ export interface StoreOptions {
  * @throws Failure service_error: `store_locked`, `store_corrupt`, `store_unavailable`
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { directory, files = diskFiles } = options;
+  const { directory, files = diskFiles, onLockFallback = () => {} } = options;
   let held: Lock | undefined;
   try {
     await makeFolder(files, directory);
-    held = await lock(files, join(directory, 'lock'));
+    held = await lockFolder(files, directory, onLockFallback);
     return await openLocked(options, files, held);
   } catch (error) {
     await held?.release();
