@@ -42,12 +42,19 @@ export interface DaemonOptions {
   readonly version: string;
   /** A key for the owner that somebody chose, instead of one that is drawn and printed. */
   readonly bootstrapKey?: string;
+  /** Believes the clock, although it may be far ahead of the newest record. */
+  readonly acceptClock?: boolean;
 }
+
+const LOCK_FALLBACK =
+  'this system or file system has no locks: start no second process on this data folder from another host or container';
+const CLOCK_AHEAD =
+  'the clock is more than a day ahead of the newest record: nothing is deleted or folded; if the clock is right, restart with --accept-clock';
 
 /** Starts the daemon: the one place that knows all its parts. */
 export async function startDaemon(
   initial: Config,
-  { version, bootstrapKey }: DaemonOptions,
+  { version, bootstrapKey, acceptClock = false }: DaemonOptions,
 ): Promise<Daemon> {
   let config = initial;
   let url = '';
@@ -56,10 +63,18 @@ export async function startDaemon(
   const log = await openLog(config.log);
   const metrics = new Metrics();
   const draining = new AbortController();
+  let isClockAhead = false;
   const store = await openWhenFree({
     directory: join(config.dataDir, 'store'),
+    acceptClock,
     onCommit: (commit) => metrics.observeCommit(commit),
-    onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
+    onRecovery: (recovery) => log.warn(recovery, 'moved the torn end of the journal to a file'),
+    onLockFallback: () => log.warn(LOCK_FALLBACK),
+    onClockAhead: ({ now, newest }) => {
+      isClockAhead = true;
+      const times = { clock: new Date(now).toISOString(), newest: new Date(newest).toISOString() };
+      log.warn(times, CLOCK_AHEAD);
+    },
     onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];
@@ -160,7 +175,7 @@ export async function startDaemon(
     // Behind the first requests: nobody waits for what an earlier process left open.
     background(media.runner.start(), 'open tasks could not be taken up');
     background(callbacks.start(), 'open callbacks could not be taken up');
-    upkeep.start();
+    if (!isClockAhead) upkeep.start();
     // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
     const owner = await firstRun(store, { credits });
     background(preparePromptRules(), 'the rules for prompts could not be loaded');

@@ -24,6 +24,7 @@ export async function runServe(
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
   const daemon = await startDaemon(config, {
     version,
+    acceptClock: flags.acceptClock,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
   const { log, url, firstKey } = daemon;

@@ -70,8 +70,8 @@ async function attempt(
   try {
     store = await openStore({
       directory,
-      onRecovery: ({ file, dropped }) =>
-        say(`oriel: ${file}: ${dropped} bytes that a crash left half written were cut off`),
+      onRecovery: ({ file, dropped, keptIn }) =>
+        say(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`),
     });
   } catch (error) {
     if (error instanceof Failure && error.code === 'store_locked') return error;

@@ -1,15 +1,20 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { type Adapter, Low } from 'lowdb';
-import { type Files, isMissing, writeDurably } from '../files.ts';
+import { Low } from 'lowdb';
+import type { Files } from '../files.ts';
+import { DurableJson } from './durable-json.ts';
 import { corrupt } from './faults.ts';
+import type { Extent, Journal } from './journal.ts';
+import { checkStore, type Manifest, STORE_FILE } from './manifest.ts';
 import type { Change, Collection } from './state.ts';
 
 /** Rows of one collection in one file: small enough to be written in a few milliseconds. */
 const SHARD_ROWS = 512;
-const VERSION = 1;
-const MANIFEST = 'checkpoint.json';
+const VERSION = 2;
+/** Written before stores had an identity; names neither the store nor the journal before. */
+const FORMER_VERSION = 1;
+const FILE = 'checkpoint.json';
 const SHARD_NAME = /^[a-z]+-\d{6,}\.\d+\.json$/;
 
 /** Where a shard is, and what to know it by. */
@@ -22,10 +27,14 @@ export interface ShardEntry {
 }
 
 /** What a checkpoint consists of. Shards are never changed: newer ones get new names. */
-interface Manifest {
+interface ShardList {
   readonly version: number;
+  /** Identifier of the store. */
+  readonly store: string;
   /** The first journal that holds what the shards do not. */
   readonly journal: number;
+  /** What the journal before it held. */
+  readonly previous: Extent | null;
   readonly shards: readonly ShardEntry[];
   /** Of all of the above, as JSON. */
   readonly checksum: number;
@@ -35,40 +44,6 @@ interface Shard {
   readonly collection: Collection;
   readonly number: number;
   readonly rows: readonly (readonly [order: number, row: unknown])[];
-}
-
-/** A JSON document that appears whole and durable, or not at all, and is never taken for an empty one. */
-class DurableJson<Data> implements Adapter<Data | null> {
-  checksum = 0;
-  readonly #files: Files;
-  readonly #path: string;
-
-  constructor(files: Files, path: string) {
-    this.#files = files;
-    this.#path = path;
-  }
-
-  async read(): Promise<Data | null> {
-    let bytes: Buffer;
-    try {
-      bytes = await this.#files.readFile(this.#path);
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw error;
-    }
-    this.checksum = crc32(bytes);
-    try {
-      return JSON.parse(bytes.toString()) as Data;
-    } catch {
-      throw corrupt(this.#path, 'this is not JSON');
-    }
-  }
-
-  async write(data: Data | null): Promise<void> {
-    const bytes = Buffer.from(`${JSON.stringify(data)}\n`);
-    this.checksum = crc32(bytes);
-    await writeDurably(this.#files, this.#path, bytes);
-  }
 }
 
 export function shardOf(order: number): number {
@@ -85,6 +60,8 @@ export class Checkpoint {
 
   /** The first journal to replay upon it; 1 where there has been no checkpoint. */
   journal = 1;
+  /** What the journal before that one held; undefined where the checkpoint does not say. */
+  previous: Extent | null | undefined;
 
   constructor(files: Files, directory: string, folder: string) {
     this.#files = files;
@@ -100,18 +77,28 @@ export class Checkpoint {
   /**
    * Reads the checkpoint, shard by shard.
    *
+   * @param manifest null for a store of the version before, or a new one
    * @returns whether there is one
    * @throws Failure service_error, code `store_corrupt`, where a file of it is missing or not as written
    */
-  async read(take: (change: Change) => void): Promise<boolean> {
-    const path = join(this.#directory, MANIFEST);
-    const low = new Low<Manifest | null>(new DurableJson(this.#files, path), null);
+  async read(manifest: Manifest | null, take: (change: Change) => void): Promise<boolean> {
+    const path = join(this.#directory, FILE);
+    const low = new Low<ShardList | null>(new DurableJson(this.#files, path), null);
     await low.read();
     if (low.data === null) return false;
-    const { version, journal, shards, checksum } = low.data;
-    if (version !== VERSION) throw corrupt(path, `written as version ${version}, which is unknown`);
-    if (crc32(JSON.stringify({ version, journal, shards })) !== checksum) {
-      throw corrupt(path, 'not as it was written');
+    const { checksum, ...list } = low.data;
+    const { version, journal, shards } = list;
+    if (version !== VERSION && version !== FORMER_VERSION) {
+      throw corrupt(path, `written as version ${version}, which is unknown`);
+    }
+    if (crc32(JSON.stringify(list)) !== checksum) throw corrupt(path, 'not as it was written');
+    if (version === VERSION) {
+      checkStore(manifest, this.#directory, path, list.store);
+      this.previous = list.previous;
+    }
+    if (manifest && manifest.journal.sequence < journal) {
+      const what = `names journal ${manifest.journal.sequence}, but checkpoint.json begins at journal ${journal}`;
+      throw corrupt(join(this.#directory, STORE_FILE), `${what}: files of two backups are mixed`);
     }
     for (const entry of shards) {
       await this.#readShard(entry, take);
@@ -125,7 +112,11 @@ export class Checkpoint {
     const adapter = new DurableJson<Shard>(this.#files, path);
     const low = new Low<Shard | null>(adapter, null);
     await low.read();
-    if (low.data === null) throw corrupt(path, 'missing, although the checkpoint names it');
+    if (low.data === null)
+      throw corrupt(
+        path,
+        'missing, although checkpoint.json names it: it is lost, or that is of an older backup',
+      );
     if (adapter.checksum !== entry.checksum) throw corrupt(path, 'not as it was written');
     const { collection, rows } = low.data;
     for (const [order, row] of rows) take([collection, order, row] as Change);
@@ -135,15 +126,16 @@ export class Checkpoint {
    * Writes the shards that changed, then the list that makes them count. Until then the former
    * checkpoint and its journals hold everything.
    *
-   * @param journal the first journal that holds what these shards may not
+   * @param first the first journal that holds what these shards may not
    * @param changed names of shards
    * @param durable the row as it is on disk
    */
   async write(
-    journal: number,
+    first: Journal,
     changed: Iterable<ShardKey>,
     durable: (collection: Collection, order: number) => unknown,
   ): Promise<void> {
+    const { store, sequence: journal, previous } = first;
     const shards = new Map(this.#shards);
     for (const { collection, number } of changed) {
       const name = nameOf(collection, number);
@@ -161,10 +153,10 @@ export class Checkpoint {
       }
       await setImmediate();
     }
-    const list = { version: VERSION, journal, shards: [...shards.values()] };
+    const list = { version: VERSION, store, journal, previous, shards: [...shards.values()] };
     const manifest = { ...list, checksum: crc32(JSON.stringify(list)) };
-    const path = join(this.#directory, MANIFEST);
-    await new Low<Manifest | null>(new DurableJson(this.#files, path), manifest).write();
+    const path = join(this.#directory, FILE);
+    await new Low<ShardList | null>(new DurableJson(this.#files, path), manifest).write();
     this.#adopt(journal, manifest.shards);
   }
 

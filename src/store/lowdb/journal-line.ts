@@ -32,10 +32,14 @@ function endOf(bytes: Buffer, start: number): number | null {
   return head && start + HEAD + Number.parseInt(head[2]!, 16) + 1;
 }
 
-/** The whole line that begins at an offset, or null. */
+/**
+ * The whole line that begins at an offset, or null. The line break may be missing at the end of the
+ * file: then the line ends one byte behind it.
+ */
 export function lineAt(bytes: Buffer, start: number): Line | null {
   const end = endOf(bytes, start);
-  if (end === null || end > bytes.length || bytes[end - 1] !== NEWLINE) return null;
+  if (end === null || (bytes[end - 1] ?? NEWLINE) !== NEWLINE || end > bytes.length + 1)
+    return null;
   const payload = bytes.subarray(start + HEAD, end - 1);
   const checksum = Number.parseInt(bytes.toString('latin1', start, start + 8), 16);
   return crc32(payload) === checksum ? { payload, end } : null;

@@ -1,141 +1,69 @@
-import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
-import { type Files, isMissing, remove } from '../files.ts';
+import { lockDescriptor } from '../../libc.ts';
+import type { Files } from '../files.ts';
+import { isAlive, type Lock, lockByPid, locked, parseOwner, present } from './pid-lock.ts';
 
-/** Who has a store: a process, told apart from a later one of the same number. */
-interface Owner {
-  readonly pid: number;
-  /** Of this running system; null where it has none. */
-  readonly boot: string | null;
-  /** When the process started, in the system's own count; null where that is not known. */
-  readonly started: string | null;
-  /** Tells this lock from every other. */
-  readonly token: string;
-}
-
-/** A lock that is held. */
-export interface Lock {
-  release(): Promise<void>;
-}
+const FLAGS = constants.O_RDWR | constants.O_CREAT;
 
 /**
- * Takes a lock file for this process. One that a dead process left is taken over.
+ * Locks a folder for this process. The kernel keeps the lock on open descriptors of the folder and
+ * of its file `lock`, and releases it when the process ends, whatever its pid namespace. The file
+ * names the process for messages and is never removed: a lock on a removed file excludes nobody.
  *
- * @throws Failure service_error, 503 `store_locked`, where a live process has it
+ * @param onFallback called where the system or the file system has no kernel locks; then the pid
+ *   in the file decides, which excludes only processes of this host and pid namespace
+ * @throws Failure service_error, 503 `store_locked`, while another process holds the lock
  */
-export async function lock(files: Files, path: string): Promise<Lock> {
-  const owner = await present(files);
-  await take(files, path, owner);
-  return { release: () => remove(files, path) };
-}
-
-async function take(files: Files, path: string, owner: Owner): Promise<void> {
-  const beside = `${path}.${owner.token}`;
-  const handle = await files.open(beside, 'w', 0o600);
+export async function lockFolder(
+  files: Files,
+  folder: string,
+  onFallback: () => void,
+): Promise<Lock> {
+  const path = join(folder, 'lock');
+  const held: FileHandle[] = [];
+  const close = async () => {
+    for (const handle of held.splice(0)) await handle.close();
+  };
   try {
-    await handle.writeFile(JSON.stringify(owner));
-    // After a power cut the name must not lead to an empty file, which nobody could tell from another's.
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  try {
-    while (!(await linked(files, beside, path))) {
-      const other = await read(files, path);
-      if (other === null) continue;
-      if (await isAlive(files, other)) throw locked(path, other.pid);
-      // The one who may replace this very lock is settled by a lock named after it. Whoever gets that
-      // looks again: somebody may have replaced it before, and given up the right to.
-      const right = `${path}.${other.token}.taken`;
-      await take(files, right, owner);
-      try {
-        if ((await read(files, path))?.token !== other.token) continue;
-        await files.rename(beside, path);
-        return;
-      } finally {
-        await remove(files, right);
-      }
+    // The folder is locked as well, so that removing the file does not let another process in. The
+    // file is locked because NFS refuses to lock a folder.
+    const results: string[] = [];
+    for (const [target, flags] of [[folder, constants.O_RDONLY] as const, [path, FLAGS] as const]) {
+      const handle = await files.open(target, flags, 0o600);
+      held.push(handle);
+      const result = lockDescriptor(handle.fd);
+      if (result === 'taken') throw locked(path, await ownerIn(files, path));
+      results.push(result);
     }
-  } finally {
-    await remove(files, beside);
-  }
-}
-
-function locked(path: string, pid: number): Failure {
-  return new Failure('service_error', `${path}: process ${pid} is using this store`, {
-    status: 503,
-    code: 'store_locked',
-  });
-}
-
-/** Gives a file its second name, unless that is taken. */
-async function linked(files: Files, from: string, to: string): Promise<boolean> {
-  try {
-    await files.link(from, to);
-    return true;
+    if (!results.includes('locked')) {
+      await close();
+      onFallback();
+      return await lockByPid(files, path);
+    }
+    const owner = await ownerIn(files, path);
+    // A process that has no kernel locks, such as an older version of this program.
+    if (owner && !owner.kernel && (await isAlive(files, owner))) throw locked(path, owner);
+    const file = held[1]!;
+    await file.truncate(0);
+    await file.write(JSON.stringify({ ...(await present(files)), kernel: true }), 0);
+    return {
+      release: async () => {
+        await file.truncate(0).catch(() => {});
+        await close();
+      },
+    };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    await close();
     throw error;
   }
 }
 
-/** The owner that a lock names; null where it is gone by now. */
-async function read(files: Files, path: string): Promise<Owner | null> {
-  let text: string;
+/** The owner that the lock file names; null where it is missing, empty or names none. */
+async function ownerIn(files: Files, path: string) {
   try {
-    text = (await files.readFile(path)).toString();
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
-  try {
-    const owner = JSON.parse(text) as Owner;
-    if (Number.isSafeInteger(owner.pid) && /^[0-9a-f-]{36}$/.test(owner.token)) return owner;
-  } catch {
-    // Told below.
-  }
-  throw new Failure('service_error', `${path}: not a lock of Oriel's; remove it if none runs`, {
-    status: 503,
-    code: 'store_locked',
-  });
-}
-
-async function present(files: Files): Promise<Owner> {
-  const { pid } = process;
-  const [boot, started] = [await bootOf(files), await startOf(files, pid)];
-  return { pid, boot, started: started || null, token: randomUUID() };
-}
-
-async function isAlive(files: Files, { pid, boot, started }: Owner): Promise<boolean> {
-  if (boot !== (await bootOf(files))) return false;
-  const now = await startOf(files, pid);
-  if (now !== undefined && started !== null) return now === started;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Somebody else's process is a process as well.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-async function bootOf(files: Files): Promise<string | null> {
-  try {
-    return (await files.readFile('/proc/sys/kernel/random/boot_id')).toString().trim();
-  } catch {
-    return null;
-  }
-}
-
-/** When a process started; null where there is none, or only what its parent has yet to bury. */
-async function startOf(files: Files, pid: number): Promise<string | null | undefined> {
-  if (process.platform !== 'linux') return undefined;
-  try {
-    const stat = (await files.readFile(join('/proc', String(pid), 'stat'))).toString();
-    // The name of the program is in parentheses and may hold anything; the state comes after it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
+    return parseOwner((await files.readFile(path)).toString());
   } catch {
     return null;
   }

@@ -1,24 +1,28 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
-import { diskFiles, type Files, makeFolder, namesIn } from '../files.ts';
+import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../files.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { type Commit, Commits } from './commits.ts';
 import { Driver } from './driver.ts';
 import { corrupt, unavailable } from './faults.ts';
-import {
-  cutJournal,
-  Journal,
-  journalName,
-  type Recovery,
-  readJournal,
-  sequenceOf,
-} from './journal.ts';
-import { type Lock, lock } from './lock.ts';
+import { checksumOf, cutTail, type Extent, type Journal, type Recovery } from './journal.ts';
+import { type History, Journals, readHistory } from './journals.ts';
+import { lockFolder } from './lock.ts';
+import { type Clock, type Manifest, readManifest, writeManifest } from './manifest.ts';
+import type { Lock } from './pid-lock.ts';
 import { Records } from './records.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
 import { Upkeep } from './upkeep.ts';
+
+/** A clock that cannot be believed, in milliseconds since the epoch. */
+export interface ClockAhead {
+  readonly now: number;
+  /** Time of the newest record. */
+  readonly newest: number;
+}
 
 export interface StoreOptions {
   /** Where everything is kept; made where it does not exist. */
@@ -28,6 +32,12 @@ export interface StoreOptions {
   /** Bytes after which a journal goes into shards; 16 MiB. */
   readonly journalLimit?: number;
   readonly files?: Files;
+  /** Believes the clock, although it may be far ahead of the newest record. */
+  readonly acceptClock?: boolean;
+  /** Called with a clock that is more than a day ahead of the newest record, before the store is open. */
+  readonly onClockAhead?: (clock: ClockAhead) => void;
+  /** Called where no kernel lock can be had, so that only processes of this host are kept out. */
+  readonly onLockFallback?: () => void;
   /** Called with what a crash left half written, before the store is open. */
   readonly onRecovery?: (recovery: Recovery) => void;
   /** Called with every write to the journal. */
@@ -42,11 +52,11 @@ export interface StoreOptions {
  * @throws Failure service_error: `store_locked`, `store_corrupt`, `store_unavailable`
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { directory, files = diskFiles } = options;
+  const { directory, files = diskFiles, onLockFallback = () => {} } = options;
   let held: Lock | undefined;
   try {
     await makeFolder(files, directory);
-    held = await lock(files, join(directory, 'lock'));
+    held = await lockFolder(files, directory, onLockFallback);
     return await openLocked(options, files, held);
   } catch (error) {
     await held?.release();
@@ -55,76 +65,146 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
-  const { directory, journalLimit = 16 * 2 ** 20, onFault = () => {} } = options;
-  const journalFolder = join(directory, 'journal');
-  const shardFolder = join(directory, 'shards');
+  const { directory, journalLimit = 16 * 2 ** 20, onFault = () => {}, now = Date.now } = options;
+  const { journals: folder, shards: shardFolder } = foldersIn(directory);
   const checkpoint = new Checkpoint(files, directory, shardFolder);
 
   // First everything is read: where something is wrong, nothing has been touched.
-  const rows = new Rows();
-  const found = await checkpoint.read((change) => rows.put(change));
-  const sequences = await sequencesIn(files, journalFolder, found ? checkpoint.journal : null);
-  if (sequences.length === 0 && (await namesIn(files, shardFolder)).length > 0) {
-    throw corrupt(join(directory, 'checkpoint.json'), 'missing, although there are shards');
-  }
-  const replayed: Change[] = [];
-  let length = 0;
-  let total = 0;
-  let torn: Recovery | null = null;
-  for (const [at, sequence] of sequences.entries()) {
-    const file = join(journalFolder, journalName(sequence));
-    const content = await readJournal(files, file, sequence, at === sequences.length - 1);
-    for (const change of content.changes) {
-      rows.put(change);
-      replayed.push(change);
-    }
-    length = content.length;
-    total += length;
-    if (content.torn > 0) torn = { file, offset: length, dropped: content.torn };
-  }
-  const state = rows.state();
+  const known = await readManifest(files, directory);
+  const { state, newest, changes, last, total } = await readAll(
+    files,
+    directory,
+    known,
+    checkpoint,
+  );
+  const clock = judgeClock(options, known?.clock, newest);
 
-  await makeFolder(files, journalFolder);
-  await makeFolder(files, shardFolder);
-  if (torn) {
-    await cutJournal(files, torn.file, torn.offset);
-    options.onRecovery?.(torn);
+  const manifest = { ...(known ?? newManifest(last, now())), clock };
+  if (known === null || known.clock.isHeld !== clock.isHeld) {
+    await writeManifest(files, directory, manifest);
   }
-  const sequence = sequences.at(-1);
-  const journal =
-    sequence === undefined
-      ? await Journal.create(files, journalFolder, 1)
-      : await Journal.resume(files, journalFolder, sequence, length);
+  await makeFolder(files, folder);
+  await makeFolder(files, shardFolder);
+  const journals = new Journals({ files, directory, folder, manifest, now });
+  const journal = await openJournal(journals, last, manifest, options);
   const upkeep = new Upkeep(
-    { files, journalFolder, shardFolder, checkpoint, journalLimit, onFault },
+    {
+      files,
+      journals,
+      journalFolder: folder,
+      shardFolder,
+      checkpoint,
+      journalLimit,
+      onFault,
+    },
     total,
   );
+  // What the checkpoint replaces may go only once its own name, and the journal's, outlast a power cut.
+  await syncFolder(files, directory);
+  await syncFolder(files, folder);
   await upkeep.tidy();
   const commits = new Commits(state, journal, {
     between: (current) => upkeep.between(current, commits),
     onCommit: options.onCommit,
   });
-  for (const [collection, order] of replayed) commits.markChanged(collection, order);
-  const records = new Records(state, commits, options.now ?? Date.now);
+  for (const [collection, order] of changes) commits.markChanged(collection, order);
+  const records = new Records(state, commits, now);
   return new Driver(records, async () => {
     await commits.close();
     await upkeep.idle();
+    // Without this mark the store opens as after a crash.
+    await journals.mark().catch(onFault);
     await held.release();
   });
 }
 
-/** The journals to replay, oldest first. @param first null where there is no checkpoint */
-async function sequencesIn(files: Files, folder: string, first: number | null): Promise<number[]> {
-  const all = (await namesIn(files, folder))
-    .map(sequenceOf)
-    .filter((sequence) => sequence !== null && sequence >= (first ?? 1)) as number[];
-  if (all.length === 0 && first === null) return all;
-  const expected = (at: number) => (first ?? 1) + at;
-  const gap = all.findIndex((sequence, at) => sequence !== expected(at));
-  if (gap !== -1 || all.length === 0) {
-    throw corrupt(join(folder, journalName(expected(Math.max(0, gap)))), 'this journal is missing');
+function foldersIn(directory: string) {
+  return { journals: join(directory, 'journal'), shards: join(directory, 'shards') };
+}
+
+interface Stored extends History {
+  readonly state: State;
+  /** Time of the newest record, in milliseconds since the epoch; 0 where there is none. */
+  readonly newest: number;
+  /** What the journals hold beyond the checkpoint. */
+  readonly changes: readonly Change[];
+}
+
+/** @param known null for a new store, and one of the version before */
+async function readAll(
+  files: Files,
+  directory: string,
+  known: Manifest | null,
+  checkpoint: Checkpoint,
+): Promise<Stored> {
+  const folders = foldersIn(directory);
+  const rows = new Rows();
+  const found = await checkpoint.read(known, (change) => rows.put(change));
+  const changes: Change[] = [];
+  const history = await readHistory({
+    files,
+    directory,
+    folder: folders.journals,
+    manifest: known,
+    checkpoint: found ? checkpoint : null,
+    take: (change) => {
+      rows.put(change);
+      changes.push(change);
+    },
+  });
+  if (!found && history.last === null && (await namesIn(files, folders.shards)).length > 0) {
+    throw corrupt(join(directory, 'checkpoint.json'), 'missing, although there are shards');
   }
-  return all;
+  const state = rows.state();
+  return { ...history, state, newest: rows.newest, changes };
+}
+
+/** @param last the newest journal of a store of the version before; null for a new store */
+function newManifest(last: History['last'], now: number): Manifest {
+  const clock = { at: now, isHeld: false };
+  const journal = last
+    ? { sequence: last.journal.sequence, ...extentIn(last) }
+    : { sequence: 0, length: 0, checksum: 0, isFinal: false };
+  // A store of the version before knows all that was made before it had an identity.
+  return { store: randomUUID(), createdAt: last ? 0 : now, journal, clock };
+}
+
+function extentIn({ journal, length }: NonNullable<History['last']>): Extent {
+  return { length, checksum: checksumOf(journal.bytes, length), isFinal: false };
+}
+
+/** Goes on with the newest journal, or begins one where there is none that may be gone on with. */
+async function openJournal(
+  journals: Journals,
+  last: History['last'],
+  manifest: Manifest,
+  { files = diskFiles, onRecovery = () => {} }: StoreOptions,
+): Promise<Journal> {
+  if (last === null) return journals.next(null);
+  const { journal, length } = last;
+  const recovery = await cutTail(files, journal, length);
+  if (recovery) onRecovery(recovery);
+  const { sequence, header } = journal;
+  const isFinal = manifest.journal.sequence === sequence && manifest.journal.isFinal;
+  if (header.store !== undefined && !isFinal) return journals.resume(journal, length);
+  return journals.next({ sequence, extent: { ...extentIn(last), isFinal } });
+}
+
+/** How far the clock may be ahead of the newest record, in milliseconds. */
+const DAY = 86_400_000;
+
+/** Compares the clock with the newest time that the store knows. @param newest of all records; 0 for none */
+function judgeClock(
+  { now = Date.now, acceptClock = false, onClockAhead = () => {} }: StoreOptions,
+  known: Clock | undefined,
+  newest: number,
+): Clock {
+  const present = now();
+  // Records that were made while the clock was in doubt tell nothing.
+  const at = known?.isHeld ? known.at : Math.max(known?.at ?? 0, newest);
+  if (acceptClock || at === 0 || present <= at + DAY) return { at: present, isHeld: false };
+  onClockAhead({ now: present, newest: at });
+  return { at, isHeld: true };
 }
 
 /** A task with what tasks did not have when the version before wrote it. */
@@ -132,8 +212,17 @@ function whole(task: Task): Task {
   return task.progress === undefined ? { ...task, callbackUrl: null, progress: null } : task;
 }
 
+/** When a record was made or changed last. */
+function timeOf([, , row]: Change): number {
+  if (row === null || 'day' in row) return 0;
+  if ('at' in row) return row.at;
+  return 'updatedAt' in row ? row.updatedAt : row.createdAt;
+}
+
 /** Rows as they are read: in any order, the last one counts. */
 class Rows {
+  /** Time of the newest record, in milliseconds since the epoch; 0 where there is none. */
+  newest = 0;
   readonly #collections = new Map<Collection, Map<number, Change>>(
     COLLECTIONS.map((name) => [name, new Map()]),
   );
@@ -150,7 +239,10 @@ class Rows {
     const state = new State();
     for (const rows of this.#collections.values()) {
       const changes = [...rows.values()].sort((one, other) => one[1] - other[1]);
-      for (const change of changes) state.apply(change);
+      for (const change of changes) {
+        state.apply(change);
+        this.newest = Math.max(this.newest, timeOf(change));
+      }
     }
     return state;
   }

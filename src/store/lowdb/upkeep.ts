@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { type Files, namesIn, remove } from '../files.ts';
 import { type Checkpoint, isShard } from './checkpoint.ts';
 import type { Commits } from './commits.ts';
-import { Journal, sequenceOf } from './journal.ts';
+import { type Journal, sequenceOf } from './journal.ts';
+import type { Journals } from './journals.ts';
 
 interface UpkeepOptions {
   readonly files: Files;
+  readonly journals: Journals;
   readonly journalFolder: string;
   readonly shardFolder: string;
   readonly checkpoint: Checkpoint;
@@ -29,11 +31,11 @@ export class Upkeep {
   /** To be called between two batches. Resolves with the journal for the next. */
   async between(journal: Journal, commits: Commits): Promise<Journal> {
     if (journal.length < this.#limit || this.#underWay) return journal;
-    const { files, journalFolder, journalLimit, onFault } = this.#options;
+    const { journals, journalLimit, onFault } = this.#options;
     this.#limit = journalLimit;
     let next: Journal;
     try {
-      next = await Journal.create(files, journalFolder, journal.sequence + 1);
+      next = await journals.next(journal);
     } catch (error) {
       // The present one does; when it has grown by as much again there may be room.
       this.#limit = journal.length + journalLimit;
@@ -41,7 +43,7 @@ export class Upkeep {
       return journal;
     }
     await journal.close().catch(onFault);
-    this.#underWay = this.#checkpoint(next.sequence, commits).finally(() => {
+    this.#underWay = this.#checkpoint(next, commits).finally(() => {
       this.#underWay = null;
     });
     return next;
@@ -52,7 +54,7 @@ export class Upkeep {
     await this.#underWay;
   }
 
-  async #checkpoint(journal: number, commits: Commits): Promise<void> {
+  async #checkpoint(journal: Journal, commits: Commits): Promise<void> {
     const { checkpoint, onFault } = this.#options;
     const changed = commits.takeChanged();
     try {

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
+import type { Recovery } from '../../../src/store/lowdb/journal.ts';
 import { encodeLine } from '../../../src/store/lowdb/journal-line.ts';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -115,5 +116,28 @@ it('opens what the version before wrote, and goes on with it', async () => {
   expect(await again.findAsset(asset.id)).toMatchObject({ taskId: 'task_shard' });
   expect((await again.deleteTasks(Infinity)).tasks).toHaveLength(2);
   expect(await audit(again)).toEqual([]);
+  await again.close();
+  // From now on it is known to exist.
+  rmSync(join(directory, 'store.json'));
+  await expect(openStore({ directory })).rejects.toMatchObject({
+    code: 'store_corrupt',
+    message: expect.stringContaining('store.json'),
+  });
+});
+
+it('opens what the version before left when a journal was begun and its folder not synced', async () => {
+  const directory = former();
+  const path = (sequence: number) => join(directory, 'journal', `0000000${sequence}.journal`);
+  const header = { format: 'oriel-journal', version: 1, sequence: 3 };
+  writeFileSync(path(3), encodeLine(JSON.stringify(header)));
+  appendFileSync(path(2), 'torn');
+  const recoveries: Recovery[] = [];
+  const store = await openStore({ directory, onRecovery: (one) => recoveries.push(one) });
+  expect(await store.openTasks()).toHaveLength(2);
+  await store.close();
+  expect(recoveries).toMatchObject([{ file: path(2), dropped: 4 }]);
+  expect(readFileSync(recoveries[0]!.keptIn, 'utf8')).toBe('torn');
+  const again = await openStore({ directory });
+  expect(await again.openTasks()).toHaveLength(2);
   await again.close();
 });

@@ -1,4 +1,11 @@
-import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Recovery } from '../../../src/store/lowdb/journal.ts';
@@ -39,8 +46,9 @@ async function journalled() {
   await note();
   await store.completeTask(task.id, completionOf({ charge: 3 }));
   await note();
+  const crashed = copyOfCrashed(directory);
   await store.close();
-  return { directory, bytes: readFileSync(path), ends };
+  return { directory, crashed, bytes: readFileSync(path), ends };
 }
 
 async function open(directory: string) {
@@ -54,27 +62,35 @@ async function open(directory: string) {
 }
 
 describe('a journal', () => {
-  it('cut at any byte gives all before the cut, and nothing in part', {
+  it('cut anywhere gives all before the cut, and nothing in part', {
     timeout: 300_000,
   }, async () => {
-    const { directory, bytes, ends } = await journalled();
-    const lines = new Set<number>();
-    for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) lines.add(at + 1);
-    const copy = copyOfCrashed(directory);
-    const path = join(copy, FIRST);
+    const { crashed, bytes, ends } = await journalled();
+    // Bytes of a line without its line break are a whole line.
+    const lines: number[] = [];
+    for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) lines.push(at + 1);
+    const path = join(crashed, FIRST);
+    const manifest = join(crashed, 'store.json');
+    const asCrashed = readFileSync(manifest);
+    const isNearEnd = (length: number) => lines.some((end) => Math.abs(end - length) <= 2);
     for (let length = ends[0]!.length; length <= bytes.length; length += 1) {
+      if (length % 4 > 0 && !isNearEnd(length)) continue;
+      writeFileSync(manifest, asCrashed);
       writeFileSync(path, bytes.subarray(0, length));
-      const { store, recoveries } = await open(copy);
-      const before = Math.max(...[...lines].filter((end) => end <= length));
+      const { store, recoveries } = await open(crashed);
+      const before = lines.findLast((end) => end - 1 <= length)!;
       const whole = ends.findLast((end) => end.length === before);
       // Making an owner is two transactions, and what is between them was not noted.
       if (whole) expect(await told(store)).toEqual(whole.state);
       expect(await audit(store)).toEqual([]);
-      expect(recoveries).toEqual(
-        before === length ? [] : [{ file: path, offset: before, dropped: length - before }],
-      );
+      const cut = { file: path, offset: before, dropped: length - before };
+      expect(recoveries).toMatchObject(before >= length ? [] : [cut]);
+      for (const { keptIn } of recoveries) {
+        expect(readFileSync(keptIn).equals(bytes.subarray(before, length))).toBe(true);
+        rmSync(keptIn);
+      }
       await store.close();
-      expect(readFileSync(path).length).toBe(before);
+      expect(readFileSync(path).equals(bytes.subarray(0, before))).toBe(true);
     }
   });
 
@@ -98,17 +114,18 @@ describe('a journal', () => {
     await again.store.close();
   });
 
-  it('damaged anywhere before its last batch is refused and kept', {
-    timeout: 300_000,
-  }, async () => {
-    const { directory, bytes, ends } = await journalled();
-    const last = ends.at(-2)!.length;
+  it.each([
+    ['of a crashed store, damaged anywhere before its last batch', 'crashed', 7],
+    ['that was closed, damaged anywhere', 'directory', 3],
+  ] as const)('%s, is refused and kept', { timeout: 300_000 }, async (_, which, step) => {
+    const { [which]: directory, bytes, ends } = await journalled();
+    const last = which === 'crashed' ? ends.at(-2)!.length : bytes.length;
     const path = join(directory, FIRST);
     const others = contentBelow(directory);
-    others.delete(FIRST);
+    for (const name of [FIRST, 'lock']) others.delete(name);
     const starts = [0];
     for (let at = 0; at < last; at += 1) if (bytes[at] === 10) starts.push(at + 1);
-    for (let at = 0; at < last; at += 1) {
+    for (let at = 0; at < last; at += step) {
       const damaged = Buffer.from(bytes);
       damaged[at]! ^= 0x04;
       writeFileSync(path, damaged);
@@ -121,14 +138,35 @@ describe('a journal', () => {
       expect(readFileSync(path).equals(damaged)).toBe(true);
     }
     const after = contentBelow(directory);
-    after.delete(FIRST);
+    for (const name of [FIRST, 'lock']) after.delete(name);
     expect(after).toEqual(others);
   });
 
+  it('that was closed may lack its last line break, and nothing else', async () => {
+    const { directory, bytes, ends } = await journalled();
+    const path = join(directory, FIRST);
+    truncateSync(path, bytes.length - 1);
+    const { store, recoveries } = await open(directory);
+    expect(recoveries).toEqual([]);
+    expect(await told(store)).toEqual(ends.at(-1)!.state);
+    await store.close();
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    for (let length = 0; length < bytes.length - 1; length += 7) {
+      truncateSync(path, length);
+      await expect(openStore({ directory })).rejects.toMatchObject({
+        code: 'store_corrupt',
+        message: expect.stringContaining(path),
+      });
+      writeFileSync(path, bytes);
+    }
+  });
+
   it.each([
-    ['another version', { format: 'oriel-journal', version: 2, sequence: 1 }],
+    ['another version', { format: 'oriel-journal', version: 3, sequence: 1 }],
     ['another format', { format: 'diary', version: 1, sequence: 1 }],
     ['another place', { format: 'oriel-journal', version: 1, sequence: 2 }],
+    ['another store', { format: 'oriel-journal', version: 2, sequence: 1, store: 'x' }],
+    ['the version before', { format: 'oriel-journal', version: 1, sequence: 1 }],
   ])('of %s is refused', async (_, header) => {
     const { directory } = await journalled();
     const { encodeLine } = await import('../../../src/store/lowdb/journal-line.ts');

@@ -1,65 +1,39 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
+import { contender } from './contender.ts';
 
-const CONTENDER = fileURLToPath(new URL('contender.mjs', import.meta.url));
+const hooks = vi.hoisted(() => ({ unsupported: false }));
+vi.mock('../../../src/libc.ts', async (original) => {
+  const libc = await original<typeof import('../../../src/libc.ts')>();
+  return {
+    ...libc,
+    lockDescriptor: (descriptor: number) =>
+      hooks.unsupported ? 'unsupported' : libc.lockDescriptor(descriptor),
+  };
+});
+afterEach(() => {
+  hooks.unsupported = false;
+});
 
-/** Another process that wants a store. */
-class Contender {
-  readonly child: ChildProcess;
-  readonly #exited: Promise<unknown>;
-  readonly #lines: AsyncIterator<string>;
-
-  constructor(directory: string) {
-    this.child = spawn(process.execPath, [CONTENDER, directory], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    this.#exited = once(this.child, 'exit');
-    this.#lines = createInterface({ input: this.child.stdout! })[Symbol.asyncIterator]();
-    onTestFinished(() => {
-      this.child.kill('SIGKILL');
-    });
-  }
-
-  tell(): void {
-    this.child.stdin!.write('go\n');
-  }
-
-  async says(): Promise<string> {
-    return (await this.#lines.next()).value as string;
-  }
-
-  async kill(): Promise<void> {
-    this.child.kill('SIGKILL');
-    await this.#exited;
-  }
-}
-
-async function contender(directory: string): Promise<Contender> {
-  const made = new Contender(directory);
-  expect(await made.says()).toBe('ready');
-  return made;
-}
+const EMPTY_STORE = ['journal', 'lock', 'shards', 'store.json'];
 
 function deadProcess(): number {
   return spawnSync(process.execPath, ['-e', '0']).pid;
 }
 
-const TOKEN = '01234567-89ab-cdef-0123-456789abcdef';
-const OTHER = 'fedcba98-7654-3210-fedc-ba9876543210';
-
-/** A lock as this process would have made it. */
-async function present(directory: string) {
+/** A closed store, and the lock that this process would write without kernel locks. */
+async function closedStore() {
+  const directory = temporaryFolder();
+  const path = join(directory, 'lock');
   const store = await openStore({ directory });
-  const owner = JSON.parse(readFileSync(join(directory, 'lock'), 'utf8')) as object;
+  const { kernel, ...owner } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  expect(kernel).toBe(true);
   await store.close();
-  return owner;
+  return { directory, path, owner };
 }
 
 describe('the lock', () => {
@@ -88,96 +62,122 @@ describe('the lock', () => {
     await (await openStore({ directory })).close();
   });
 
-  it('of a killed process is taken over at once', async () => {
+  it('keeps processes of other pid namespaces out', async (context) => {
+    const within = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    if (spawnSync(within[0]!, [...within.slice(1), 'true']).status !== 0) {
+      context.skip('unshare --pid is not allowed here');
+    }
+    const directory = temporaryFolder();
+    const store = await openStore({ directory });
+    const inside = await contender(directory, { within });
+    inside.tell();
+    expect(await inside.says()).toContain('store_locked');
+    await store.close();
+    const holder = await contender(directory, { within });
+    holder.tell();
+    expect(await holder.says()).toBe('open');
+    await expect(openStore({ directory })).rejects.toMatchObject({
+      message: expect.stringContaining('process 1 '),
+    });
+    const neighbour = await contender(directory, { within });
+    neighbour.tell();
+    expect(await neighbour.says()).toContain('store_locked');
+    holder.tell();
+    expect(await holder.says()).toBe('closed');
+    await (await openStore({ directory })).close();
+  });
+
+  it('of a killed process is free at once', async () => {
     const directory = temporaryFolder();
     const first = await contender(directory);
     first.tell();
     expect(await first.says()).toBe('open');
     await first.kill();
-    expect(existsSync(join(directory, 'lock'))).toBe(true);
-    const store = await openStore({ directory });
-    await store.close();
-    expect(readdirSync(directory).sort()).toEqual(['journal', 'shards']);
+    expect(readFileSync(join(directory, 'lock'), 'utf8')).toContain(`"pid":${first.child.pid}`);
+    await (await openStore({ directory })).close();
+    expect(readdirSync(directory).sort()).toEqual(EMPTY_STORE);
   });
 
-  it('is not left by a store that could not be opened', async () => {
+  it('does not live on in the children of a killed process', async () => {
+    const directory = temporaryFolder();
+    const first = await contender(directory, { mode: 'child' });
+    first.tell();
+    const child = Number((await first.says()).split(' ')[1]);
+    onTestFinished(() => {
+      process.kill(child, 'SIGKILL');
+    });
+    await first.kill();
+    expect(process.kill(child, 0)).toBe(true);
+    await (await openStore({ directory })).close();
+  });
+
+  it('holds where its file is removed', async () => {
+    const directory = temporaryFolder();
+    const store = await openStore({ directory });
+    rmSync(join(directory, 'lock'));
+    const other = await contender(directory);
+    other.tell();
+    expect(await other.says()).toContain('store_locked');
+    await store.close();
+  });
+
+  it('keeps its file, which is empty once it is released', async () => {
+    const { directory, path } = await closedStore();
+    const { ino, size } = statSync(path);
+    expect(size).toBe(0);
+    await (await openStore({ directory })).close();
+    expect(statSync(path).ino).toBe(ino);
+  });
+
+  it('is released where a store could not be opened', async () => {
     const directory = temporaryFolder();
     writeFileSync(join(directory, 'checkpoint.json'), '');
     for (let time = 0; time < 2; time += 1) {
       await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
     }
-    expect(readdirSync(directory)).toEqual(['checkpoint.json']);
+    expect(readdirSync(directory)).toEqual(['checkpoint.json', 'lock']);
   });
+
+  it.each(['', 'null', '{}', '12345', '{"pid":"1","token":"../x"}', '{"pid":'])(
+    'does not depend on what its file says: %j',
+    async (text) => {
+      const { directory, path } = await closedStore();
+      writeFileSync(path, text);
+      await (await openStore({ directory })).close();
+    },
+  );
 
   it.each([
     ['a dead process', () => ({ pid: deadProcess() })],
     ['a process of another start', () => ({ started: '1' })],
     ['a system that was started again', () => ({ boot: 'another' })],
-  ])('of %s is taken over', async (_, change) => {
-    const directory = temporaryFolder();
-    const owner = { ...(await present(directory)), token: TOKEN, ...change() };
-    writeFileSync(join(directory, 'lock'), JSON.stringify(owner));
-    const store = await openStore({ directory });
-    const now = JSON.parse(readFileSync(join(directory, 'lock'), 'utf8'));
-    expect(now).toMatchObject({ pid: process.pid });
-    expect(now.token).not.toBe(TOKEN);
-    await store.close();
-    expect(readdirSync(directory).sort()).toEqual(['journal', 'shards']);
+  ])('of the version before is taken over from %s', async (_, change) => {
+    const { directory, path, owner } = await closedStore();
+    writeFileSync(path, JSON.stringify({ ...owner, ...change() }));
+    await (await openStore({ directory })).close();
   });
 
-  it('is taken over even where somebody died taking it over', async () => {
-    const directory = temporaryFolder();
-    const owner = await present(directory);
-    const dead = (token: string) => JSON.stringify({ ...owner, pid: deadProcess(), token });
-    writeFileSync(join(directory, 'lock'), dead(TOKEN));
-    writeFileSync(join(directory, `lock.${TOKEN}.taken`), dead(OTHER));
-    const store = await openStore({ directory });
-    expect(readdirSync(directory).sort()).toEqual(['journal', 'lock', 'shards']);
-    await store.close();
-  });
-
-  it('waits for nobody who is taking it over', async () => {
-    const directory = temporaryFolder();
-    const owner = await present(directory);
-    const dead = JSON.stringify({ ...owner, pid: deadProcess(), token: TOKEN });
-    writeFileSync(join(directory, 'lock'), dead);
-    const taken = join(directory, `lock.${TOKEN}.taken`);
-    writeFileSync(taken, JSON.stringify({ ...owner, token: OTHER }));
+  it('of the version before is respected while its process lives', async () => {
+    const { directory, path, owner } = await closedStore();
+    const text = JSON.stringify(owner);
+    writeFileSync(path, text);
     await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
-    expect(readFileSync(join(directory, 'lock'), 'utf8')).toBe(dead);
+    expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  it.each(['', 'null', '{}', '12345', '{"pid":"1","token":"../x"}'])(
-    'that holds %j is not touched',
-    async (text) => {
-      const directory = temporaryFolder();
-      writeFileSync(join(directory, 'lock'), text);
-      await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
-      expect(readFileSync(join(directory, 'lock'), 'utf8')).toBe(text);
-    },
-  );
-
-  it('is won by one of many who take it over at once', async () => {
-    for (let round = 0; round < 4; round += 1) {
-      const directory = temporaryFolder();
-      const owner = await present(directory);
-      const dead = { ...owner, pid: deadProcess(), token: TOKEN };
-      writeFileSync(join(directory, 'lock'), JSON.stringify(dead));
-      const many = await Promise.all(Array.from({ length: 6 }, () => contender(directory)));
-      for (const one of many) one.tell();
-      const said = await Promise.all(many.map((one) => one.says()));
-      expect(said.filter((line) => line === 'open')).toHaveLength(1);
-      expect(said.filter((line) => line.startsWith('store_locked'))).toHaveLength(5);
-      await Promise.all(many.map((one) => one.kill()));
-    }
+  it('is won by one of many', async () => {
+    const directory = temporaryFolder();
+    const many = await Promise.all(Array.from({ length: 6 }, () => contender(directory)));
+    for (const one of many) one.tell();
+    const said = await Promise.all(many.map((one) => one.says()));
+    expect(said.filter((line) => line === 'open')).toHaveLength(1);
+    expect(said.filter((line) => line.startsWith('store_locked'))).toHaveLength(5);
+    await Promise.all(many.map((one) => one.kill()));
   });
 
   it('is won by one of many within a process', async () => {
     const directory = temporaryFolder();
-    const owner = await present(directory);
     for (let round = 0; round < 20; round += 1) {
-      const dead = { ...owner, pid: 2 ** 22 + 1, token: TOKEN };
-      writeFileSync(join(directory, 'lock'), JSON.stringify(dead));
       const tries = await Promise.allSettled(
         Array.from({ length: 8 }, () => openStore({ directory })),
       );
@@ -185,6 +185,26 @@ describe('the lock', () => {
       expect(open).toHaveLength(1);
       await open[0]!.close();
     }
-    expect(readdirSync(directory).sort()).toEqual(['journal', 'shards']);
+    expect(readdirSync(directory).sort()).toEqual(EMPTY_STORE);
+  });
+
+  it('goes by the pid where the kernel locks nothing, and says so', async () => {
+    const directory = temporaryFolder();
+    hooks.unsupported = true;
+    let fallbacks = 0;
+    const onLockFallback = () => {
+      fallbacks += 1;
+    };
+    for (let time = 0; time < 2; time += 1) {
+      const store = await openStore({ directory, onLockFallback });
+      await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
+      await store.close();
+    }
+    expect(fallbacks).toBe(2);
+    // A process that has kernel locks leaves an empty file.
+    hooks.unsupported = false;
+    await (await openStore({ directory })).close();
+    hooks.unsupported = true;
+    await (await openStore({ directory })).close();
   });
 });

@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/lowdb/open.ts';
+import { contentBelow } from '../cli/folder.ts';
+import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import { oriel, ROOT, temporaryFolder } from '../oriel.ts';
+import { BROKEN, owner, taskFor } from './records.ts';
+
+const drawing = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ model: 'sandbox-image', prompt: 'a lighthouse at dusk' }),
+};
+
+const serve = (data: string) => ['serve', '--port', '0', '--data', data];
+
+describe('a daemon', () => {
+  it('keeps out one of another pid namespace', async (context) => {
+    const unshare = ['--pid', '--fork', '--kill-child', '--mount-proc'];
+    if (spawnSync('unshare', [...unshare, 'true']).status !== 0) {
+      context.skip('unshare --pid is not allowed here');
+    }
+    const { data, child } = await startDaemon();
+    const program = join(ROOT, 'dist/bin/oriel.cjs');
+    const other = spawnSync('unshare', [...unshare, process.execPath, program, ...serve(data)], {
+      encoding: 'utf8',
+    });
+    expect(other.status).not.toBe(0);
+    expect(other.stderr).toContain(`process ${child.pid} is using this store`);
+  });
+
+  it.each([
+    ['the journal', /journal$/],
+    ['the manifest', /store\.json$/],
+  ])('that misses %s does not start, and sweeps no asset', async (_, which) => {
+    const { data, request, stop } = await startDaemon();
+    const answer = await request('/v1/images/generations/sync', drawing);
+    expect(answer.status).toBe(200);
+    await stop();
+    const [name] = [...contentBelow(join(data, 'store')).keys()].filter((path) => which.test(path));
+    rmSync(join(data, 'store', name!));
+    const before = contentBelow(data);
+    before.delete('store/lock');
+    const { status, stderr } = await oriel(serve(data), {
+      env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY },
+    });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(name);
+    const after = contentBelow(data);
+    after.delete('store/lock');
+    expect(after).toEqual(before);
+  });
+
+  it('whose data folder is renamed acknowledges nothing, until it is back', async () => {
+    const data = join(temporaryFolder(), 'data');
+    mkdirSync(data);
+    const { request } = await startDaemon({ data });
+    const make = () => request('/v1/images/generations/sync', drawing);
+    expect((await make()).status).toBe(200);
+    renameSync(data, `${data}.away`);
+    const answer = await make();
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ error: { code: 'store_unavailable' } });
+    renameSync(`${data}.away`, data);
+    expect((await make()).status).toBe(200);
+  });
+
+  it('whose clock is far ahead deletes nothing, until the clock is accepted', async () => {
+    const data = temporaryFolder();
+    const directory = join(data, 'store');
+    const store = await openStore({ directory, now: () => Date.UTC(2020, 0, 1) });
+    const { key } = await owner(store);
+    const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
+    await store.failTask(task.id, BROKEN);
+    await store.close();
+    const tasks = async () => {
+      const opened = await openStore({ directory });
+      const found = await opened.listTasks({}, { limit: 9 });
+      await opened.close();
+      return found.length;
+    };
+    const doubting = await startDaemon({ data });
+    const line = doubting.log.find(({ msg }) => msg.includes('--accept-clock'));
+    expect(line).toMatchObject({ level: 'warn', newest: '2020-01-01T00:00:00.000Z' });
+    await doubting.stop();
+    expect(await tasks()).toBe(1);
+    const believing = await startDaemon({ data, args: ['--accept-clock'] });
+    await believing.stop();
+    expect(await tasks()).toBe(0);
+  });
+});

@@ -1,0 +1,153 @@
+import { appendFileSync, cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import * as disk from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Files } from '../../../src/store/files.ts';
+import { openStore } from '../../../src/store/lowdb/open.ts';
+import { contentBelow } from '../../cli/folder.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { audit } from '../audit.ts';
+import { owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash.ts';
+import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
+
+const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
+
+/** A store on a disk that does as `disk.hook` says. */
+async function onDisk(journalLimit = 16 * 2 ** 20) {
+  const directory = join(temporaryFolder(), 'store');
+  const disk: { hook: Hook } = { hook: () => {} };
+  const files = hookedFiles((...args) => disk.hook(...args));
+  const store = await openStore({ directory, files, journalLimit });
+  onTestFinished(() => store.close());
+  return { directory, disk, store, ...(await owner(store, 100)) };
+}
+
+describe('a journal whose folder could not be synced', () => {
+  it.each([
+    ['has its name after a power cut', () => {}],
+    ['lost its name in a power cut', (journal: string) => rmSync(journal)],
+  ])('%s, and the store opens whole', async (_, cut) => {
+    const { directory, disk, store, account } = await onDisk(1000);
+    let failures = 0;
+    disk.hook = (operation, path) => {
+      if (operation !== 'sync' || !path.endsWith('/journal')) return;
+      failures += 1;
+      throw systemError('EIO');
+    };
+    let granted = 100;
+    while (failures === 0) {
+      await store.grant(account.id, 1);
+      granted += 1;
+    }
+    for (let more = 0; more < 2; more += 1) await store.grant(account.id, 1);
+    const copy = copyOfCrashed(directory);
+    expect(readdirSync(join(copy, 'journal'))).toEqual(['00000001.journal', '00000002.journal']);
+    cut(join(copy, 'journal', '00000002.journal'));
+    for (let time = 0; time < 2; time += 1) {
+      const again = await openStore({ directory: copy, journalLimit: 1000 });
+      expect(await again.findAccount(account.id)).toMatchObject({ granted: granted + 2 + time });
+      expect(await audit(again)).toEqual([]);
+      await again.grant(account.id, 1);
+      await again.close();
+    }
+  });
+});
+
+describe('a write that failed and could not be cut off', () => {
+  it('is not found after the store was closed', async () => {
+    const directory = temporaryFolder();
+    let isFailing = false;
+    // The bytes reach the file, but the disk says that they do not.
+    const files: Files = {
+      ...disk,
+      open: async (...args) => {
+        const handle = await disk.open(...args);
+        const write = handle.write.bind(handle) as (...all: unknown[]) => Promise<unknown>;
+        const truncate = handle.truncate.bind(handle);
+        return Object.assign(handle, {
+          write: async (...all: unknown[]) => {
+            const written = await write(...all);
+            if (isFailing) throw systemError('EIO');
+            return written;
+          },
+          truncate: async (length: number) => {
+            if (isFailing) throw systemError('EIO');
+            return truncate(length);
+          },
+        });
+      },
+    };
+    const store = await openStore({ directory, files });
+    const { account } = await owner(store, 100);
+    isFailing = true;
+    await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
+    await store.close();
+    for (const granted of [100, 107]) {
+      const again = await openStore({ directory });
+      expect(await again.findAccount(account.id)).toMatchObject({ granted });
+      expect(await audit(again)).toEqual([]);
+      await again.grant(account.id, 7);
+      await again.close();
+    }
+  });
+});
+
+describe('a data folder', () => {
+  it('that is renamed under an open store takes nothing until it is back', async () => {
+    const { directory, store, account, key } = await onDisk();
+    renameSync(directory, `${directory}.away`);
+    await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
+    const task = taskFor(key, { reservation: 1 });
+    await expect(store.createTask(task)).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('00000001.journal was moved or deleted'),
+    });
+    renameSync(`${directory}.away`, directory);
+    expect(await store.grant(account.id, 6)).toMatchObject({ granted: 106 });
+    expect(await audit(store)).toEqual([]);
+  });
+
+  it('that is deleted under an open store takes nothing more', async () => {
+    const { directory, store, account } = await onDisk();
+    rmSync(directory, { recursive: true });
+    await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
+    expect(await store.findAccount(account.id)).toMatchObject({ granted: 100 });
+  });
+
+  it('whose journal is written to by others takes nothing more', async () => {
+    const { directory, store, account } = await onDisk();
+    appendFileSync(join(directory, 'journal', '00000001.journal'), 'x');
+    await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
+  });
+
+  it.each([
+    [
+      'replaced',
+      (from: string, to: string) => {
+        rmSync(to, { recursive: true });
+        cpSync(from, to, { recursive: true });
+      },
+    ],
+    [
+      'overwritten',
+      (from: string, to: string) => {
+        const name = join('journal', '00000001.journal');
+        cpSync(join(from, name), join(to, name));
+      },
+    ],
+  ])('that is %s under an open store takes nothing more', async (_, change) => {
+    const { directory, store, account } = await onDisk();
+    const backup = copyOfCrashed(directory);
+    await store.grant(account.id, 1);
+    change(backup, directory);
+    const after = contentBelow(directory);
+    after.delete('lock');
+    await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
+    await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
+    await store.close();
+    const left = contentBelow(directory);
+    left.delete('lock');
+    expect(left).toEqual(after);
+  });
+});
