@@ -30,8 +30,9 @@ interface RelayOptions {
 }
 
 /**
- * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came, as soon
- * as they are there. Only those that tell the usage, an end or a failure are looked at.
+ * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came but for the
+ * model's name, as soon as they are there. Only those that tell the usage, an end, a failure or, outside
+ * chat, the model are parsed.
  */
 export class Relay {
   /** What went wrong, once something has. */
