@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, readdirSync, renameSync, rmSync } from 'node:fs
 import * as disk from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Files } from '../../../src/store/files.ts';
+import { diskFiles, type Files } from '../../../src/store/files.ts';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -60,7 +60,7 @@ describe('a write that failed and could not be cut off', () => {
     let isFailing = false;
     // The bytes reach the file, but the disk says that they do not.
     const files: Files = {
-      ...disk,
+      ...diskFiles,
       open: async (...args) => {
         const handle = await disk.open(...args);
         const write = handle.write.bind(handle) as (...all: unknown[]) => Promise<unknown>;
