@@ -8,7 +8,7 @@ import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnosis.ts';
 import type { FileErrorCode } from '../src/images/file-error.ts';
 import { checkFileSize } from '../src/images/limits.ts';
-import { exposePngExif } from '../src/images/png.ts';
+import { completePng } from '../src/images/png.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
@@ -42,7 +42,7 @@ export async function perform(job: Job): Promise<JobResult> {
     source = openSource(job.source);
     checkFileSize(source.size, limits);
     input.file = source.read();
-    input.bytes = exposePngExif(input.file);
+    input.bytes = completePng(input.file);
     const { image, data, warnings = [] } = await operation.run(input, job.options as never);
     const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
     return {

@@ -209,7 +209,8 @@ export async function encode(
   // sharp draws a background in the colours of the input: on grey that is its luminance, and with
   // sixteen bits white is 255 x 256, which eight bits would then round to something less.
   if (deep !== header.deep || grey !== header.grey) {
-    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : 'srgb');
+    // Grey stays grey, or its profile would not fit.
+    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : grey ? 'b-w' : 'srgb');
   }
   const policy = traits.metadata ? options.metadata : 'none';
   pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
@@ -224,6 +225,12 @@ export async function encode(
     pipeline = inItsColours(await attachExif(input, pipeline, exif));
   }
   const { timing, warnings } = timingOf(picture);
+  const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
+  // sharp 0.35.5 applies a grey profile neither to sixteen bits nor to red, green and blue.
+  if (header.grey && header.profiled && !keepsProfile && (deep || !grey)) {
+    const message = 'the colour profile of greyscale was not applied';
+    warnings.push({ code: 'colours_not_converted', message });
+  }
   const { data, info } = await writeAs(pipeline, to, header, timing, options).toBuffer({
     // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
     resolveWithObject: true,
@@ -237,7 +244,12 @@ export async function encode(
       height: info.pageHeight ?? info.height,
       ...(pages > 1 && { pages }),
     },
-    warnings: [...picture.warnings, ...warnings, ...ignoredSettings(to, options)],
+    warnings: [
+      ...header.warnings,
+      ...picture.warnings,
+      ...warnings,
+      ...ignoredSettings(to, options),
+    ],
   };
 }
 

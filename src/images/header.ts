@@ -2,6 +2,8 @@ import type { Metadata } from 'sharp';
 import { exifOfTiff } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
+import type { Warning } from './output.ts';
+import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
 import { type InputFormat, sniff } from './sniff.ts';
 
 /** What an image's header says, with its sides as a viewer sees them. */
@@ -18,6 +20,12 @@ export interface Header {
   readonly deep: boolean;
   readonly grey: boolean;
   readonly oriented: boolean;
+  /** Whether the picture has a colour profile, its own or one that `withTrueColours` gives it. */
+  readonly profiled: boolean;
+  /** How the decoder's samples have to be converted; null where they are right. */
+  readonly raw: RawSamples | null;
+  /** Warnings for every output that is made from this image. */
+  readonly warnings: readonly Warning[];
   /** The EXIF block; of a TIFF file, whose decoder gives none, the tags that describe the picture. */
   readonly exif: Uint8Array | null;
   /** Everything else, as the decoder gives it. */
@@ -56,6 +64,7 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
       } megapixels`,
     );
   }
+  const raw = findRawSamples(sniffed.format, bytes, metadata.hasProfile);
   return {
     format: sniffed.format,
     width,
@@ -66,6 +75,9 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
     deep: metadata.depth !== 'uchar',
     grey: metadata.space === 'b-w' || metadata.space === 'grey16',
     exif: metadata.exif ?? (sniffed.format === 'tiff' ? exifOfTiff(bytes) : null),
+    raw,
+    profiled: metadata.hasProfile || raw?.kind === 'coded',
+    warnings: colourWarnings(codedColours(sniffed.format, bytes), metadata.hasProfile),
     oriented: (metadata.orientation ?? 1) > 1,
     metadata,
   };

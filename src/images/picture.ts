@@ -7,6 +7,7 @@ import type { ImageInput, Sharp, SharpOptions } from './input.ts';
 import type { MetadataPolicy } from './keep.ts';
 import type { Warning } from './output.ts';
 import { mapFrames } from './pixels.ts';
+import { withTrueColours } from './true-colours.ts';
 
 /** An input opened for one output: oriented, with as many of its frames as the output can hold. */
 export interface Picture {
@@ -41,25 +42,29 @@ async function pagesOfOneSize(input: ImageInput): Promise<boolean> {
  * @throws Failure with a file error code
  */
 export async function openPicture(
-  input: ImageInput,
+  file: ImageInput,
   header: Header,
   format: OutputFormat,
   { animated, metadata }: { readonly animated: Animated; readonly metadata: MetadataPolicy },
 ): Promise<Picture> {
+  const input = await withTrueColours(file, header);
   const one = (warnings: readonly Warning[] = []): Picture => {
     const image = load(input).autoOrient();
     const tagged = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
     return { image: tagged ? image : toSrgb(image, header), header, frames: 1, warnings };
   };
   if (animated === 'first') return one();
-  const unread = header.format === 'png' ? countApngFrames(input.bytes) : 1;
+  const unread = header.format === 'png' ? countApngFrames(file.bytes) : 1;
   const total = Math.max(header.pages, unread);
   if (total === 1) return one();
 
   const moves = header.animated || unread > 1;
   const holds = moves
     ? FORMATS[format].animation && unread === 1
-    : header.format === 'tiff' && format === 'tiff' && (await pagesOfOneSize(input));
+    : header.format === 'tiff' &&
+      format === 'tiff' &&
+      header.raw === null &&
+      (await pagesOfOneSize(input));
   if (holds) {
     if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
       throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
@@ -79,10 +84,8 @@ export async function openPicture(
  * sharp converts colours of eight bits to sRGB by itself, but those of sixteen to Display P3
  * (0.35.5), which without its profile would be shown too pale.
  */
-function toSrgb(image: Sharp, { deep, grey, metadata }: Header): Sharp {
-  return deep && !grey && metadata.hasProfile
-    ? image.withIccProfile('srgb', { attach: false })
-    : image;
+function toSrgb(image: Sharp, { deep, grey, profiled }: Header): Sharp {
+  return deep && !grey && profiled ? image.withIccProfile('srgb', { attach: false }) : image;
 }
 
 /** EXIF orientations as a quarter turn clockwise after an optional mirror (EXIF 2.32, 4.6.4 A). */

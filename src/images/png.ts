@@ -1,4 +1,6 @@
-import { crc32, inflateSync } from 'node:zlib';
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import type { CodedColours } from './icc.ts';
+import { COLOUR_CHUNKS, profileOfChunks } from './png-colours.ts';
 
 interface Chunk {
   readonly name: string;
@@ -34,6 +36,17 @@ function writeChunk(name: string, data: Uint8Array): Buffer {
   return chunk;
 }
 
+/** A PNG with a colour profile in the place of any other. */
+export function pngWithProfile(png: Uint8Array, profile: Uint8Array): Buffer {
+  const remove = [...pngChunks(png)].filter(({ name }) => COLOUR_CHUNKS.includes(name));
+  return rewrite(png, { add: [profileChunk(profile)], remove });
+}
+
+function profileChunk(profile: Uint8Array): Buffer {
+  const name = Buffer.from('Oriel\0\0', 'latin1');
+  return writeChunk('iCCP', Buffer.concat([name, deflateSync(profile)]));
+}
+
 /** A PNG with an EXIF block added to it. */
 export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
   return rewrite(png, { add: [writeChunk('eXIf', exif)], remove: [] });
@@ -52,25 +65,67 @@ function rewrite(
   return Buffer.concat([...parts, png.subarray(from)]);
 }
 
+/** The colour type's flag for colour (11.2.1), and its place in the file. */
+const COLOUR = 2;
+const COLOUR_TYPE = 25;
+
 /**
- * Moves EXIF to where libvips 8.18 reads it, into a chunk eXIf before the image data. It may also
- * stand behind them (PNG third edition, 11.3.2.4), or in a text chunk as ImageMagick and exiftool
- * write it. Bytes of any other kind come back as they are.
+ * Writes anew what libvips 8.18 does not read of a PNG, so that it does:
+ *
+ * - EXIF, which may also stand behind the image data (PNG third edition, 11.3.3.6), or in a text
+ *   chunk as ImageMagick and exiftool write it, becomes a chunk eXIf at the front.
+ * - Colours that are told by gAMA, cHRM or cICP are told by a profile, unless they are sRGB.
+ *
+ * Other bytes, and those of other formats, come back as they are.
  */
-export function exposePngExif(bytes: Uint8Array): Uint8Array {
+export function completePng(bytes: Uint8Array): Uint8Array {
   let imageData = false;
+  let early = false;
+  let late: Chunk | undefined;
   let text: Chunk | undefined;
+  const colours = new Map<string, Chunk>();
   for (const chunk of pngChunks(bytes)) {
-    if (chunk.name === 'IDAT') imageData = true;
-    if (chunk.name === 'eXIf') {
-      if (!imageData) return bytes;
-      return rewrite(bytes, { add: [bytes.subarray(chunk.start, chunk.end)], remove: [chunk] });
-    }
+    const { name } = chunk;
+    if (name === 'IDAT') imageData = true;
+    else if (name === 'eXIf' && !imageData) early = true;
+    else if (name === 'eXIf') late ??= chunk;
     // The first alone: a file may have thousands, each of them long once it is inflated.
-    if (rawProfile(chunk)) text ??= chunk;
+    else if (rawProfile(chunk)) text ??= chunk;
+    else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(bytes, chunk)) {
+      colours.set(name, chunk);
+    }
   }
-  const exif = text && exifOfText(text);
-  return text && exif ? rewrite(bytes, { add: [writeChunk('eXIf', exif)], remove: [text] }) : bytes;
+  const add: Uint8Array[] = [];
+  const remove: Chunk[] = [];
+  if (!early) {
+    const exif = late === undefined && text ? exifOfText(text) : null;
+    const moved = late ?? (exif ? text : undefined);
+    if (late) add.push(bytes.subarray(late.start, late.end));
+    if (exif) add.push(writeChunk('eXIf', exif));
+    if (moved) remove.push(moved);
+  }
+  const told = new Map([...colours].map(([name, { data }]) => [name, data]));
+  const profile = profileOfChunks(told, (bytes[COLOUR_TYPE]! & COLOUR) === 0);
+  if (profile) {
+    add.push(profileChunk(profile));
+    remove.push(...colours.values());
+  }
+  if (add.length === 0) return bytes;
+  return rewrite(bytes, { add, remove: remove.sort((one, other) => one.start - other.start) });
+}
+
+/** The colours of the chunk cICP (11.3.2.6); null where there is none before the image data. */
+export function readPngCode(bytes: Uint8Array): CodedColours | null {
+  for (const { name, data } of pngChunks(bytes)) {
+    if (name === 'cICP' && data.length === 4) return { primaries: data[0]!, transfer: data[1]! };
+    if (name === 'IDAT') break;
+  }
+  return null;
+}
+
+function isIntact(bytes: Uint8Array, { start, end }: Chunk): boolean {
+  const stored = Buffer.from(bytes.buffer, bytes.byteOffset + end - 4, 4).readUInt32BE();
+  return crc32(bytes.subarray(start + 4, end - 4)) === stored;
 }
 
 const RAW_PROFILES = ['Raw profile type exif', 'Raw profile type APP1'];

@@ -9,6 +9,7 @@ import {
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
 } from '../images/perceptual.ts';
+import { openInEightBits } from '../images/true-colours.ts';
 import { field } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -23,15 +24,13 @@ async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<o
   const { raster, hash: digest } = PERCEPTUAL[algorithm];
   const header = await readHeader(input);
   const { width, height } = header;
-  const image = input
-    .sharp(input.bytes, { limitInputPixels: input.limits.pixels })
+  // In eight bits before they are averaged, so that depth makes no difference.
+  const image = await openInEightBits(input, header);
+  const grey = await image
     .autoOrient()
     // Before a resize, sharp decodes JPEG and WebP at a reduced size unless something is cut out
     // first (0.35.5, shouldPreShrink); then the same pixels would have another hash as PNG.
-    .extract({ left: 0, top: 0, width, height });
-  // Rounded to eight bits before they are averaged, as the same samples of an eight-bit file are.
-  if (header.deep) image.pipelineColourspace(header.grey ? 'b-w' : 'srgb');
-  const grey = await image
+    .extract({ left: 0, top: 0, width, height })
     // What shows through transparency is not part of the picture.
     .flatten({ background: 'white' })
     .resize({ ...raster, fit: 'fill' })

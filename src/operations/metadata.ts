@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { basicExif, gpsPosition, readExif } from '../images/exif/exif.ts';
 import { readHeader } from '../images/header.ts';
+import { isMadeProfile } from '../images/icc.ts';
 import { field } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -51,7 +52,7 @@ export const metadata = defineOperation({
       pages,
       loop: stored.loop,
       delay: stored.delay,
-      hasProfile: stored.hasProfile,
+      hasProfile: stored.icc !== undefined && !isMadeProfile(stored.icc),
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
       // The position is asked for apart, so that a full listing does not tell it unasked.
       ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),

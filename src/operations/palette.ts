@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { readHeader } from '../images/header.ts';
 import { quantise } from '../images/palette/quantise.ts';
+import { openInEightBits } from '../images/true-colours.ts';
 import { field, integer } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 
@@ -19,9 +20,9 @@ export const palette = defineOperation({
   columns: () => ['colors'],
   examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],
   async run(input, { count }) {
-    await readHeader(input);
-    const pixels = await input
-      .sharp(input.bytes, { limitInputPixels: input.limits.pixels })
+    const header = await readHeader(input);
+    const image = await openInEightBits(input, header);
+    const pixels = await image
       // The linear kernel cannot overshoot: a sharper one invents colours beside every edge.
       .resize({
         width: SIDE,
@@ -34,6 +35,6 @@ export const palette = defineOperation({
       .ensureAlpha()
       .raw()
       .toBuffer();
-    return { data: { colors: quantise(pixels, count) } };
+    return { data: { colors: quantise(pixels, count) }, warnings: header.warnings };
   },
 });

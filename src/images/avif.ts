@@ -1,0 +1,103 @@
+import type { CodedColours } from './icc.ts';
+
+/** What the container says of the samples of its primary image. */
+export interface AvifColours {
+  readonly monochrome: boolean;
+  /** The box colr of type nclx (ITU-T H.273); null where there is none. */
+  readonly coded: (CodedColours & { readonly fullRange: boolean }) | null;
+}
+
+/** Null where the bytes have no such boxes. */
+export function readAvifColours(bytes: Uint8Array): AvifColours | null {
+  try {
+    const { buffer, byteOffset, byteLength } = bytes;
+    return coloursOf(primaryProperties(Buffer.from(buffer, byteOffset, byteLength)));
+  } catch (error) {
+    // A box that ends before its fields do.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+interface Box {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** Boxes of ISO base media files (ISO/IEC 14496-12, 4.2) up to the first that is cut off. */
+function* boxes(bytes: Buffer): Generator<Box> {
+  for (let at = 0; at + 8 <= bytes.length; ) {
+    const size = bytes.readUInt32BE(at);
+    const head = size === 1 ? 16 : 8;
+    const length =
+      size === 0 ? bytes.length - at : size === 1 ? Number(bytes.readBigUInt64BE(at + 8)) : size;
+    if (length < head || at + length > bytes.length) return;
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    yield { type, body: bytes.subarray(at + head, at + length) };
+    at += length;
+  }
+}
+
+function child(bytes: Buffer, name: string): Buffer {
+  for (const { type, body } of boxes(bytes)) if (type === name) return body;
+  return Buffer.alloc(0);
+}
+
+/** Bytes of version and flags, with which full boxes begin. */
+const FULL = 4;
+
+/** The properties of the primary item (ISO/IEC 23008-12, 9.3). */
+function primaryProperties(file: Buffer): Box[] {
+  const meta = child(file, 'meta').subarray(FULL);
+  const pitm = child(meta, 'pitm');
+  if (pitm.length === 0) return [];
+  const primary = pitm[0] === 0 ? pitm.readUInt16BE(FULL) : pitm.readUInt32BE(FULL);
+  const iprp = child(meta, 'iprp');
+  const all = [...boxes(child(iprp, 'ipco'))];
+  const associations = child(iprp, 'ipma');
+  if (associations.length === 0) return [];
+  const long = associations[0]! > 0;
+  const wide = (associations[3]! & 1) === 1;
+  let at = FULL + 4;
+  for (let left = associations.readUInt32BE(FULL); left > 0; left -= 1) {
+    const item = long ? associations.readUInt32BE(at) : associations.readUInt16BE(at);
+    at += long ? 4 : 2;
+    const count = associations.readUInt8(at);
+    at += 1;
+    if (item === primary) {
+      const indices = Array.from({ length: count }, (_, index) =>
+        wide
+          ? associations.readUInt16BE(at + index * 2) & 0x7fff
+          : associations.readUInt8(at + index) & 0x7f,
+      );
+      // Counted from 1; 0 is none.
+      return indices.flatMap((index) => all[index - 1] ?? []);
+    }
+    at += wide ? count * 2 : count;
+  }
+  return [];
+}
+
+/** The flag of av1C in its third byte (AV1 in ISOBMFF, 2.3.3). */
+const MONOCHROME = 0x10;
+
+function coloursOf(properties: readonly Box[]): AvifColours | null {
+  if (properties.length === 0) return null;
+  const named = (type: string) => properties.find((box) => box.type === type)?.body;
+  const nclx = properties.find(
+    ({ type, body }) => type === 'colr' && body.toString('latin1', 0, 4) === 'nclx',
+  )?.body;
+  // A grid has no configuration of its own, only its tiles have.
+  const channels = named('pixi')?.[FULL];
+  const configured = ((named('av1C')?.[2] ?? 0) & MONOCHROME) !== 0;
+  return {
+    monochrome: channels === undefined ? configured : channels === 1,
+    coded: nclx
+      ? {
+          primaries: nclx.readUInt16BE(4),
+          transfer: nclx.readUInt16BE(6),
+          fullRange: (nclx.readUInt8(10) & 0x80) !== 0,
+        }
+      : null,
+  };
+}
