@@ -167,6 +167,9 @@ function writeAs(
   }
 }
 
+/** Bytes of EXIF that libexif writes at most, whatever the format: a segment of JPEG. */
+const LONGEST_EXIF = 65_527;
+
 /** Refuses an output that no viewer, or no caller's memory, should meet. */
 export function checkOutputSize(
   { limits }: ImageInput,
@@ -221,10 +224,15 @@ export async function encode(
   pipeline = inItsColours(pipeline);
   // libvips 8.18 neither reads EXIF from TIFF files nor writes it to them.
   const exif = policy === 'all' ? header.exif : null;
-  if (exif && header.format === 'tiff' && to !== 'tiff') {
+  const tooLong = exif !== null && to !== 'tiff' && exif.length > LONGEST_EXIF;
+  if (exif && header.format === 'tiff' && to !== 'tiff' && !tooLong) {
     pipeline = inItsColours(await attachExif(input, pipeline, exif));
   }
   const { timing, warnings } = timingOf(picture);
+  if (tooLong) {
+    const message = `EXIF of ${exif.length} bytes was left out: ${LONGEST_EXIF} can be written`;
+    warnings.push({ code: 'exif_lost', message });
+  }
   const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
   // sharp 0.35.5 applies a grey profile neither to sixteen bits nor to red, green and blue.
   if (header.grey && header.profiled && !keepsProfile && (deep || !grey)) {

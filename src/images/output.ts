@@ -10,6 +10,7 @@ export interface Warning {
     | 'progressive_ignored'
     | 'chroma_subsampling_ignored'
     | 'metadata_ignored'
+    | 'exif_lost'
     | 'colours_not_converted'
     | 'delay_adjusted'
     | 'animation_lost'

@@ -7,7 +7,7 @@ import type { ImageInput, Sharp, SharpOptions } from './input.ts';
 import type { MetadataPolicy } from './keep.ts';
 import type { Warning } from './output.ts';
 import { mapFrames } from './pixels.ts';
-import { withTrueColours } from './samples.ts';
+import { withTrueColours } from './true-colours.ts';
 
 /** An input opened for one output: oriented, with as many of its frames as the output can hold. */
 export interface Picture {

@@ -1,12 +1,9 @@
 import { readAvifColours } from './avif.ts';
 import { type Fields, readDirectories } from './exif/directories.ts';
 import { TiffBlock } from './exif/tiff-block.ts';
-import { fileFailure } from './file-error.ts';
-import type { Header } from './header.ts';
 import { type CodedColours, highRange, profileOfCode } from './icc.ts';
-import type { ImageInput, Sharp } from './input.ts';
 import type { Warning } from './output.ts';
-import { pngWithProfile, readPngCode } from './png.ts';
+import { readPngCode } from './png.ts';
 import type { InputFormat } from './sniff.ts';
 
 /** Samples that libvips 8.18 gives as they are stored, as if they were red, green and blue. */
@@ -16,7 +13,7 @@ export type RawSamples =
   | { readonly kind: 'ycbcr'; readonly weights: Weights; readonly range: readonly number[] }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
-type Weights = readonly [red: number, green: number, blue: number];
+export type Weights = readonly [red: number, green: number, blue: number];
 
 /** Null where the decoder gives red, green and blue. */
 export function findRawSamples(
@@ -77,72 +74,6 @@ function numbers(
   const stored = field && field.count <= 8 ? (block.numbers(field) ?? []) : [];
   const whole = stored.filter((value) => value !== null);
   return whole.length >= missing.length ? whole : missing;
-}
-
-/**
- * An input whose decoder gives red, green and blue: itself, or an uncompressed PNG of its first
- * page with the same metadata.
- *
- * @throws Failure unsupported_format for samples that cannot be converted
- */
-export async function withTrueColours(input: ImageInput, header: Header): Promise<ImageInput> {
-  const { raw } = header;
-  if (raw === null) return input;
-  if (raw.kind === 'unreadable') {
-    throw fileFailure('unsupported_format', `TIFF images with ${raw.reason} cannot be decoded`);
-  }
-  const { bytes, limits, sharp } = input;
-  const stored = sharp(bytes, { limitInputPixels: limits.pixels, ignoreIcc: true }).autoOrient();
-  const converted = convert(stored, raw, header);
-  const png = await converted.keepMetadata().png({ compressionLevel: 0 }).toBuffer();
-  const profiled = raw.kind === 'coded' ? pngWithProfile(png, raw.profile) : png;
-  return { file: input.file, bytes: profiled, limits, sharp };
-}
-
-/**
- * The first frame in eight bits of sRGB, for work that only measures it. Converted before anything
- * else: sharp takes deep colours with a profile to Display P3, and deep grey nowhere (0.35.5).
- *
- * @throws Failure unsupported_format for samples that cannot be converted
- */
-export async function openInEightBits(input: ImageInput, header: Header): Promise<Sharp> {
-  const { bytes, limits, sharp } = await withTrueColours(input, header);
-  const image = sharp(bytes, { limitInputPixels: limits.pixels });
-  return header.deep ? image.pipelineColourspace(header.grey ? 'b-w' : 'srgb') : image;
-}
-
-function convert(image: Sharp, raw: RawSamples, header: Header): Sharp {
-  if (raw.kind === 'limited-grey') return fromLimited(image, header);
-  if (raw.kind === 'ycbcr') return fromYcbcr(image, raw.weights, raw.range);
-  return header.deep ? image.toColourspace('rgb16') : image;
-}
-
-/** From 16 to 235 in eight bits, to the left in sixteen. The half is for rounding. */
-function fromLimited(image: Sharp, { deep }: Header): Sharp {
-  const [black, white, full] = deep ? [16 * 256, 235 * 256, 65_535] : [16, 235, 255];
-  const scale = full / (white - black);
-  return image.toColourspace(deep ? 'rgb16' : 'srgb').linear(scale, 0.5 - black * scale);
-}
-
-function fromYcbcr(image: Sharp, [red, green, blue]: Weights, range: readonly number[]): Sharp {
-  const [black, white, cbZero, cbFull, crZero, crFull] = range as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const y = 255 / (white - black);
-  const cb = (127 / (cbFull - cbZero)) * (2 - 2 * blue);
-  const cr = (127 / (crFull - crZero)) * (2 - 2 * red);
-  const matrix: [number[], number[], number[]] = [
-    [y, 0, cr],
-    [y, (-cb * blue) / green, (-cr * red) / green],
-    [y, cb, 0],
-  ];
-  const offsets = matrix.map(([a, b, c]) => 0.5 - (a! * black + b! * cbZero + c! * crZero));
-  return image.recomb(matrix as never).linear([1, 1, 1], offsets);
 }
 
 /** The code points (ITU-T H.273) by which a file tells its colours; null where it has none. */

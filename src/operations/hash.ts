@@ -9,7 +9,7 @@ import {
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
 } from '../images/perceptual.ts';
-import { openInEightBits } from '../images/samples.ts';
+import { openInEightBits } from '../images/true-colours.ts';
 import { field } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { readHeader } from '../images/header.ts';
 import { quantise } from '../images/palette/quantise.ts';
-import { openInEightBits } from '../images/samples.ts';
+import { openInEightBits } from '../images/true-colours.ts';
 import { field, integer } from '../schema.ts';
 import { defineOperation } from './operation.ts';
 

@@ -161,6 +161,20 @@ describe('EXIF that the decoder does not read', () => {
     },
   );
 
+  test('of more than a JPEG segment is kept in TIFF, and said to be lost elsewhere', async () => {
+    const writer = new Writer('little');
+    const maker = writer.undefined(Array.from({ length: 70_000 }, (_, index) => index % 251));
+    const own = { ...description(writer), pointers: { 34665: { entries: { 37500: maker } } } };
+    const files = { 'a.tiff': tiffFile(writer, SIZE, () => [9, 99, 200], own) };
+    const kept = await runBatch(['convert', '--format', 'tiff', '--metadata', 'all'], files);
+    expect(kept.warnings('a.tiff')).toEqual([]);
+    expect(kept.bytes('a.tiff').includes(Buffer.from(maker.bytes))).toBe(true);
+    for (const format of ['jpeg', 'png', 'webp', 'avif']) {
+      const lost = await runBatch(['convert', '--format', format, '--metadata', 'all'], files);
+      expect(lost.warnings('a.tiff'), format).toEqual(['exif_lost']);
+    }
+  });
+
   test('that a GIF cannot hold is said to be lost', async () => {
     const batch = await runBatch(['convert', '--format', 'gif', '--metadata', 'all'], {
       'a.png': await quadrants(SIZE).png().toBuffer(),
