@@ -12,7 +12,7 @@ import { loadInput } from '../files/inputs.ts';
 import { LARGEST_IMAGE } from '../files/kept-image.ts';
 import { pictureLimits } from '../files/pictures.ts';
 import { keepResults } from '../files/results.ts';
-import { priceOf } from '../price.ts';
+import { chargeOf } from '../price.ts';
 import type { InputFile, Order, Production, Workshop } from '../providers/provider.ts';
 import { providerOf } from '../providers/providers.ts';
 import type { Reference, Work } from '../work.ts';
@@ -44,7 +44,7 @@ export class MediaWorker implements Worker {
   }
 
   async perform(job: WorkerJob): Promise<Completion> {
-    const { task, model, signal } = job;
+    const { task, signal } = job;
     const work = task.request as Work;
     const order = await this.#orderOf(work, signal);
     const { production, workshop } = await this.#ask(order, job);
@@ -61,7 +61,7 @@ export class MediaWorker implements Worker {
       allowPrivate: this.#allowPrivate,
     });
     const outputs = result.outputs.length;
-    const charge = priceOf(work, model).each * outputs;
+    const charge = chargeOf(work, task.reserved, outputs);
     return { result, assets, charge, counts: { requests: 1, outputs } };
   }
 

@@ -82,7 +82,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       callbackUrl,
       deadline: Date.now() + config.limits.taskDeadline,
       idempotency,
-      reservation: priceOf(work, model).whole,
+      reservation: priceOf(work, model),
       assets: kept,
     };
     const made = await store.createTask(task);
