@@ -36,6 +36,8 @@ export interface NewTask
   > {
   /** Micro-credits to hold until it ends. */
   readonly reservation: number;
+  /** Tasks of the account that may be open, this one included. */
+  readonly most: number;
   /** Its inputs, on disk already. */
   readonly assets: readonly NewAsset[];
 }
@@ -93,6 +95,7 @@ export interface StoreStatistics {
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `asset_exists`,
  * `task_state` (the task is not in a state that allows it), `delivery_state`, `idempotency_conflict`;
+ * `rate_limit` with code `too_many_tasks`;
  * 400 where a sum is not whole micro-credits that an account may have; `insufficient_quota` with code
  * `insufficient_credits` or `key_budget_exceeded`;
  * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must

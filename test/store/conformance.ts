@@ -295,6 +295,37 @@ export function conforms(subject: Subject): void {
       expect(await audit(again)).toEqual([]);
     });
 
+    it('that are open are at most as many as asked, whoever comes at once', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: CREDIT });
+      const otherKey = await store.createKey(keyFor(other));
+      const make = (one: Store, most: number) => one.createTask(taskFor(key, { most }));
+      const attempts = Array.from({ length: 20 }, () => make(store, 3));
+      const settled = await Promise.allSettled(attempts);
+      expect(settled.map(({ status }) => status).sort()).toEqual([
+        ...Array.from({ length: 3 }, () => 'fulfilled'),
+        ...Array.from({ length: 17 }, () => 'rejected'),
+      ]);
+      const full = code('too_many_tasks', 429);
+      const ids = (await store.openTasks()).map(({ id }) => id);
+      await store.claimTask(ids[0]!);
+      await expect(make(store, 3)).rejects.toEqual(full);
+      await store.createTask(taskFor(otherKey, { most: 1 }));
+      await store.failTask(ids[0]!, BROKEN);
+      await store.expireTask(ids[1]!);
+      const again = await reopened();
+      await expect(make(again, 1)).rejects.toEqual(full);
+      const idempotency = { key: 'k', fingerprint: 'f' };
+      const { task } = await again.createTask(taskFor(key, { most: 2, idempotency }));
+      await expect(make(again, 2)).rejects.toEqual(full);
+      // A repeated request makes no further task.
+      const repeat = await again.createTask(taskFor(key, { most: 2, idempotency }));
+      expect(repeat).toMatchObject({ created: false, task: { id: task.id } });
+      expect((await again.findAccount(account.id))?.reserved).toBe(2 * CREDIT);
+      expect(await audit(again)).toEqual([]);
+    });
+
     it('are claimed by one of many', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);

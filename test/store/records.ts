@@ -35,6 +35,7 @@ export function taskFor(key: ApiKey, change: Partial<NewTask> = {}): NewTask {
     assets: [],
     idempotency: null,
     reservation: CREDIT,
+    most: Infinity,
     ...change,
   };
 }

@@ -28,7 +28,6 @@ export interface WorkerJob {
   readonly signal: Cancelled;
   /** On the clock of `performance`. */
   readonly deadline: number;
-  readonly model: Model;
   readonly ways: readonly MediaWay[];
   readonly seat: Seat;
   /** What was noted for a way before a break. */
@@ -41,11 +40,6 @@ export interface RunnerObserver {
   ended(task: Task): void;
   /** Something went wrong that nobody foresaw. */
   fault(error: unknown, task: Task): void;
-}
-
-interface Plan {
-  readonly model: Model;
-  readonly ways: readonly MediaWay[];
 }
 
 interface RunnerOptions {
@@ -74,7 +68,6 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #lanes: Lanes;
   readonly #open = new Map<string, OpenTask>();
-  readonly #openOfAccount = new Map<string, number>();
   readonly #processes = new Set<Promise<void>>();
   readonly #draining = new AbortController();
   #look: NodeJS.Timeout | undefined;
@@ -93,11 +86,6 @@ export class Runner {
 
   get draining(): boolean {
     return this.#draining.signal.aborted;
-  }
-
-  /** Tasks of an account that have not ended. */
-  sizeOf(accountId: string): number {
-    return this.#openOfAccount.get(accountId) ?? 0;
   }
 
   /** Takes up all that an earlier process left open, and from then on whatever was missed. */
@@ -120,7 +108,6 @@ export class Runner {
     if (this.#open.has(task.id) || this.draining) return;
     const open = new OpenTask(task, Date.now());
     this.#open.set(task.id, open);
-    this.#openOfAccount.set(task.accountId, this.sizeOf(task.accountId) + 1);
     const process = this.#process(open).finally(() => {
       this.#processes.delete(process);
       this.#forget(open);
@@ -200,7 +187,7 @@ export class Runner {
     const seat = this.#lanes.seat(accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const { model, ways } = await this.#placed(open, seat);
+      const ways = await this.#placed(open, seat);
       const claimed = await this.#persist(() => store.claimTask(id));
       if (!claimed) return;
       open.task = claimed;
@@ -210,7 +197,6 @@ export class Runner {
         task: claimed,
         signal,
         deadline: open.deadline,
-        model,
         ways,
         seat,
         noted: (way) => notedFor(way, open.task),
@@ -275,24 +261,24 @@ export class Runner {
    * Waits until a route may be asked, and for a place at its provider. While it waits, the routes may
    * come to rest, and the configuration be loaded anew.
    */
-  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<Plan> {
+  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<readonly MediaWay[]> {
     const { routing } = this.#options;
     for (;;) {
-      const plan = this.#planOf(task);
-      const [first] = plan.ways;
+      const ways = this.#waysOf(task);
+      const [first] = ways;
       // What a route has begun would be paid for twice at another.
-      const asked = notedFor(first!, task) === null ? plan.ways : [first!];
+      const asked = notedFor(first!, task) === null ? ways : [first!];
       const well = asked.find((way) => routing.restOf(way) === 0);
       if (well === undefined) {
         seat.leave();
         await pause(Math.min(...asked.map((way) => routing.restOf(way))), signal);
-      } else if (seat.isAt(well.route.provider)) return plan;
+      } else if (seat.isAt(well.route.provider)) return ways;
       else await seat.move(well.route.provider);
     }
   }
 
-  /** A task's model and its routes, the one that has its work already first. */
-  #planOf(task: Task): Plan {
+  /** The routes of a task's model, the one that has its work already first. */
+  #waysOf(task: Task): readonly MediaWay[] {
     const { models } = this.#options.config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
@@ -302,15 +288,11 @@ export class Runner {
     }
     const ways = waysOf(model);
     const begun = ways.findIndex((way) => notedFor(way, task) !== null);
-    return { model, ways: begun > 0 ? [ways[begun]!, ...ways.toSpliced(begun, 1)] : ways };
+    return begun > 0 ? [ways[begun]!, ...ways.toSpliced(begun, 1)] : ways;
   }
 
   #forget(open: OpenTask): void {
-    const { id, accountId } = open.task;
-    this.#open.delete(id);
-    const left = this.sizeOf(accountId) - 1;
-    if (left > 0) this.#openOfAccount.set(accountId, left);
-    else this.#openOfAccount.delete(accountId);
+    this.#open.delete(open.task.id);
     open.done();
   }
 }

@@ -27,8 +27,6 @@ interface SubmissionOptions {
   readonly store: Store;
   readonly files: AssetFiles;
   readonly pool: ImagePool;
-  /** @throws Failure where the account may have no further task now */
-  readonly checkRoom: () => void;
 }
 
 type Reader = (fields: MediaCall['fields'], model: Model) => MediaRequest;
@@ -67,7 +65,6 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const idempotency = await idempotencyOf(call);
   const repeated = idempotency && (await store.findRepeat(holder.account.id, idempotency));
   if (repeated) return repeated;
-  options.checkRoom();
   const kept: NewAsset[] = [];
   const letGo = () => files.remove(kept.map((asset) => asset.id));
   try {
@@ -83,6 +80,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       deadline: Date.now() + config.limits.taskDeadline,
       idempotency,
       reservation: priceOf(work, model),
+      most: config.limits[holder.account.plan].tasks,
       assets: kept,
     };
     const made = await store.createTask(task);
