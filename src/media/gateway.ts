@@ -69,15 +69,15 @@ export class MediaGateway {
    * @returns the name of the asset
    * @throws Failure where it is no image that is taken, named by the param `file`
    */
-  async upload({ account }: KeyHolder, { path }: SentFile): Promise<string> {
+  async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
     const { config, files, pool, store } = this.#options;
     const { batch, limits } = config();
     const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
-    const { asset } = await keepImage(path, 'file', keeping);
+    const { asset } = await keepImage(file, 'file', keeping);
     try {
       await store.addUpload(account.id, asset, limits[account.plan].uploads);
     } catch (error) {
-      await files.remove([asset.id]);
+      await files.discard([asset.id]);
       throw error;
     }
     return asset.id;

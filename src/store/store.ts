@@ -86,6 +86,12 @@ export interface StoreStatistics {
   readonly credits: { readonly granted: number; readonly reserved: number; readonly spent: number };
 }
 
+/** From the first to the last time that records tell, in milliseconds since 1970. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
  * All that Oriel remembers. Every verb is one transaction: when its promise resolves, what it wrote
  * is on disk and outlasts a power cut, except where a verb says otherwise; when it rejects, nothing
@@ -215,6 +221,11 @@ export interface Store {
   /** Folds what each account's ledger has before a time into one `carried` entry, account by account. */
   foldLedger(before: number): Promise<void>;
 
+  /**
+   * The time that the records span, from the first account on; null where there are none. Walks through
+   * all records.
+   */
+  span(): Promise<Span | null>;
   /** Cheap: counts are kept, not counted. */
   statistics(): StoreStatistics;
   /** Waits for all that is under way, writes down the rest and lets go of the files. */

@@ -6,7 +6,7 @@ import { audit, everyTask } from './audit.ts';
 import { delivers } from './delivery-conformance.ts';
 import { code, freshStore } from './fresh.ts';
 import { ledgerProperties } from './ledger-properties.ts';
-import { BROKEN, CREDIT, completionOf, keyFor, owner, taskFor } from './records.ts';
+import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
 const DAY = 86_400_000;
@@ -93,6 +93,29 @@ export function conforms(subject: Subject): void {
       await expect(store.hold('acct_x', key.id, 1)).rejects.toEqual(gone);
       expect(await store.listLedger('acct_x', { limit: 9 })).toEqual([]);
       expect(await store.listUsage('acct_x', ALL_DAYS)).toEqual([]);
+    });
+  });
+
+  describe('the span of the records', () => {
+    it('is from the first account to the last record', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      expect(await store.span()).toBeNull();
+      const { account, key } = await owner(store);
+      expect(await store.span()).toEqual({ from: NOON, to: NOON });
+      const spansTo = async (change: () => Promise<unknown>) => {
+        now += 1;
+        await change();
+        expect(await store.span()).toEqual({ from: NOON, to: now });
+      };
+      await spansTo(() => store.createKey(keyFor(account)));
+      await spansTo(() => store.grant(account.id, 1));
+      const { task } = await store.createTask(taskFor(key));
+      await spansTo(() => store.claimTask(task.id));
+      await spansTo(() => store.addUpload(account.id, newAsset(), 1000));
+      await spansTo(() => store.createAccount({ name: 'b', plan: 'free', credits: 0 }));
+      now = 5;
+      expect(await (await reopened()).span()).toEqual({ from: NOON, to: NOON + 5 });
     });
   });
 

@@ -59,6 +59,7 @@ export class MediaWorker implements Worker {
       signal,
       limits: this.#limits,
       allowPrivate: this.#allowPrivate,
+      onStorageFailure: () => {},
     });
     const outputs = result.outputs.length;
     const charge = chargeOf(work, task.reserved, outputs);

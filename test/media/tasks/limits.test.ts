@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
-import { Client, EDITS, GENERATIONS } from './client.ts';
 import { png } from '../media-files.ts';
+import { Client, EDITS, GENERATIONS } from './client.ts';
 import { mediaConfig, startProviders } from './media-daemon.ts';
 
 const POST = 'POST /images/generations';
