@@ -117,6 +117,10 @@ export async function startDaemon(
           callbacks.added(task);
         },
         fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
+        stalled: (error, { id }) =>
+          log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
+        doubtful: ({ id, model }, afterCrash) =>
+          log.warn({ task: id, model, afterCrash }, 'the provider was being asked at the stop'),
       },
     });
     closers.push(() => media.runner.close());
