@@ -85,6 +85,7 @@ export async function startDaemon(
     work.catch((error: unknown) => log.error({ err: error }, complaint));
   };
   try {
+    const span = await store.span();
     const { credits } = config.owner;
     // Known before the first request may come with it.
     if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
@@ -94,7 +95,9 @@ export async function startDaemon(
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());
     metrics.watch(pool, store);
-    const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
+    const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool, (error) =>
+      log.error({ err: error }, 'an upload could not be removed from the spool'),
+    );
     const upstream = new Upstream();
     const tried: Tried = (provider, failure) => {
       metrics.observeTry(provider, failure?.type ?? 'ok');
@@ -114,7 +117,9 @@ export async function startDaemon(
         used: (model, usage) => metrics.observeTokens(model, usage),
       },
     });
-    const files = await AssetFiles.open(join(config.dataDir, 'assets'));
+    const files = await AssetFiles.open(join(config.dataDir, 'assets'), {
+      onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),
+    });
     const callbacks = new Callbacks({
       store,
       upstream,
@@ -137,6 +142,10 @@ export async function startDaemon(
           callbacks.added(task);
         },
         fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
+        stalled: (error, { id }) =>
+          log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
+        doubtful: ({ id, model }, afterCrash) =>
+          log.warn({ task: id, model, afterCrash }, 'the provider was being asked at the stop'),
       },
     });
     closers.push(() => media.runner.close());
@@ -145,6 +154,8 @@ export async function startDaemon(
       config: () => config,
       store,
       files,
+      span,
+      onSwept: (swept) => log.warn(swept, 'there are files that no record names'),
       onFault: (error) => log.error({ err: error }, 'what is over could not be tidied up'),
     });
     closers.push(() => upkeep.close());

@@ -96,6 +96,13 @@ const routing = v.strictObject({
     ),
     {},
   ),
+  afterCrash: v.optional(
+    field(
+      v.picklist(['retry', 'fail']),
+      'What becomes of a media task whose provider was being asked when the server stopped: it is asked again, and may charge twice, or the task fails.',
+    ),
+    'retry',
+  ),
 });
 
 const answers = v.strictObject({

@@ -1,8 +1,8 @@
-import type { ReadStream } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
 import type { Asset } from '../store/asset.ts';
+import type { AssetFiles } from '../store/assets.ts';
 import type { Gateway } from './gateway.ts';
 import { allowsRange, names, rangeOf } from './range.ts';
 
@@ -25,7 +25,7 @@ export function assetRoutes(gateway: Gateway): FastifyPluginAsync {
   const answer = async (request: FastifyRequest<Named>, reply: FastifyReply) => {
     const asset = await gateway.store.findAsset(request.params.name);
     if (asset === undefined) throw notFound();
-    return answerFile(asset, await openFile(gateway.assets.pathOf(asset.id)), request, reply);
+    return answerFile(asset, gateway.assets, request, reply);
   };
   return async (server) => {
     server.get<Named>('/assets/:name', {
@@ -49,53 +49,70 @@ export function assetRoutes(gateway: Gateway): FastifyPluginAsync {
   };
 }
 
-/** Sends what is asked of an open file, which is closed on every way out. */
+/** Sends what is asked of a file. A damaged one is never sent whole: its answer fails, or breaks off. */
 async function answerFile(
-  { id, mediaType }: Asset,
-  file: FileHandle,
+  asset: Asset,
+  assets: AssetFiles,
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  let body: ReadStream | undefined;
+  const { id, mediaType, bytes: size } = asset;
+  const tag = `"${id}"`;
+  await assets.check(asset);
+  if (names(headers['if-none-match'], tag)) {
+    return reply
+      .code(304)
+      .headers({ ...HEADERS, etag: tag })
+      .send();
+  }
+  const counts = method === 'GET' && allowsRange(headers['if-range'] as string | undefined, tag);
+  const range = counts ? rangeOf(headers.range, size) : null;
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`);
+    throw new Failure('invalid_request', `Range: the file has ${size} bytes`, {
+      param: 'Range',
+      code: 'range_not_satisfiable',
+      status: 416,
+    });
+  }
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  const isWhole = first === 0 && last === size - 1;
+  let body: Readable | undefined;
+  if (method !== 'HEAD' && size > 0) {
+    body = isWhole ? await wholeOf(asset, assets) : await partOf(asset, assets, first, last);
+  }
+  reply.headers({ ...HEADERS, etag: tag, 'content-length': last - first + 1 }).type(mediaType);
+  if (range) reply.code(206).header('content-range', `bytes ${first}-${last}/${size}`);
+  return reply.send(body);
+}
+
+/** A file's content, verified while it is sent. The first piece is read before any header is sent. */
+async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
+  const chunks = assets.chunks(asset);
+  const first = await chunks.next();
+  return Readable.from(followed(first.value!, chunks), { objectMode: false });
+}
+
+async function* followed(first: Buffer, rest: AsyncGenerator<Buffer, void>) {
   try {
-    const tag = `"${id}"`;
-    if (names(headers['if-none-match'], tag)) {
-      return reply
-        .code(304)
-        .headers({ ...HEADERS, etag: tag })
-        .send();
-    }
-    const { size } = await file.stat();
-    const counts = method === 'GET' && allowsRange(headers['if-range'] as string | undefined, tag);
-    const range = counts ? rangeOf(headers.range, size) : null;
-    if (range === 'unsatisfiable') {
-      reply.header('content-range', `bytes */${size}`);
-      throw new Failure('invalid_request', `Range: the file has ${size} bytes`, {
-        param: 'Range',
-        code: 'range_not_satisfiable',
-        status: 416,
-      });
-    }
-    const { first, last } = range ?? { first: 0, last: size - 1 };
-    reply.headers({ ...HEADERS, etag: tag, 'content-length': last - first + 1 }).type(mediaType);
-    if (range) reply.code(206).header('content-range', `bytes ${first}-${last}/${size}`);
-    if (method === 'HEAD' || size === 0) return reply.send();
-    body = file.createReadStream({ start: first, end: last });
-    return reply.send(body);
+    yield first;
+    yield* rest;
   } finally {
-    // A stream closes the file at its own end.
-    if (body === undefined) await file.close();
+    await rest.return();
   }
 }
 
-/** @throws Failure 404, also where the file has gone since its name was looked up */
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw notFound();
-    throw error;
-  }
+/** A part of a file. The whole file is verified before the first part of it is sent. */
+async function partOf(
+  asset: Asset,
+  assets: AssetFiles,
+  first: number,
+  last: number,
+): Promise<Readable> {
+  await assets.verify(asset);
+  const file = await assets.open(asset.id);
+  // The stream closes the file.
+  return file.createReadStream({ start: first, end: last });
 }
 
 function notFound(): Failure {

@@ -37,6 +37,6 @@ export async function answerWithImages(
   if (task.error !== null) throw failureOf(task.error);
   if (task.status !== 'completed') return answerCreated(reply, task);
   const result = task.result as StoredResult;
-  if (format === 'b64_json') return answerInBase64(reply, result, gateway.assets);
+  if (format === 'b64_json') return answerInBase64(reply, result, gateway);
   return reply.send(imageResult(result, gateway.publicUrl));
 }

@@ -34,18 +34,29 @@ export interface Uploads {
 export class Spool {
   readonly #folder: string;
   readonly #capacity: number;
+  readonly #onFault: (error: unknown) => void;
   #bytes = 0;
+  /** Bytes of files that could not be removed, by path: they still take room. */
+  readonly #left = new Map<string, number>();
 
-  private constructor(folder: string, capacity: number) {
+  private constructor(folder: string, capacity: number, onFault: (error: unknown) => void) {
     this.#folder = folder;
     this.#capacity = capacity;
+    this.#onFault = onFault;
   }
 
-  /** @param capacity bytes of all files together */
-  static async open(folder: string, capacity: number): Promise<Spool> {
+  /**
+   * @param capacity bytes of all files together
+   * @param onFault a file could not be removed; that is tried again later
+   */
+  static async open(
+    folder: string,
+    capacity: number,
+    onFault: (error: unknown) => void = () => {},
+  ): Promise<Spool> {
     await rm(folder, { recursive: true, force: true });
     await makeFolders(folder, 0o700);
-    return new Spool(folder, capacity);
+    return new Spool(folder, capacity, onFault);
   }
 
   /** Bytes of the files that are kept now. */
@@ -68,8 +79,7 @@ export class Spool {
       const size = kept.get(path);
       if (size === undefined) return;
       kept.delete(path);
-      await rm(path, { force: true });
-      this.#bytes -= size;
+      await this.#remove(path, size);
     };
 
     const write = async (file: FileHandle, path: string, chunk: Uint8Array) => {
@@ -92,7 +102,7 @@ export class Spool {
             else if (!discarded) await write(file, path, chunk);
           }
         } finally {
-          await file.close();
+          await file.close().catch(refuse);
           // It may have been created after the others were deleted.
           if (discarded) await drop(path);
         }
@@ -101,8 +111,22 @@ export class Spool {
       discard: async () => {
         discarded = true;
         await Promise.all([...kept.keys()].map(drop));
+        await Promise.all([...this.#left].map(([path, size]) => this.#remove(path, size)));
       },
     };
+  }
+
+  /** Removes a file. One that cannot be removed is no fault of the request that sent it. */
+  async #remove(path: string, size: number): Promise<void> {
+    // Nobody else tries meanwhile.
+    const isKnown = this.#left.delete(path);
+    try {
+      await rm(path, { force: true });
+      this.#bytes -= size;
+    } catch (error) {
+      this.#left.set(path, size);
+      if (!isKnown) this.#onFault(error);
+    }
   }
 }
 

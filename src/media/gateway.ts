@@ -1,5 +1,4 @@
 import type { Config } from '../config/schema.ts';
-import { Failure } from '../failure.ts';
 import type { ImagePool } from '../operations/pool.ts';
 import { Routing, type Tried } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/assets.ts';
@@ -29,9 +28,6 @@ export interface MediaGatewayOptions {
   readonly observer: MediaObserver;
 }
 
-/** Seconds after which an account with too many open tasks may ask again. */
-const RETRY_AFTER = 5;
-
 /** Takes requests for media, and sees to it that they are done. */
 export class MediaGateway {
   readonly #options: MediaGatewayOptions;
@@ -54,11 +50,7 @@ export class MediaGateway {
    * @throws Failure
    */
   async submit(call: MediaCall): Promise<Task> {
-    const task = await submitTask(call, {
-      ...this.#options,
-      config: this.#options.config(),
-      checkRoom: () => this.#checkRoom(call.holder),
-    });
+    const task = await submitTask(call, { ...this.#options, config: this.#options.config() });
     if (task.status === 'pending') this.runner.add(task);
     return task;
   }
@@ -77,15 +69,15 @@ export class MediaGateway {
    * @returns the name of the asset
    * @throws Failure where it is no image that is taken, named by the param `file`
    */
-  async upload({ account }: KeyHolder, { path }: SentFile): Promise<string> {
+  async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
     const { config, files, pool, store } = this.#options;
     const { batch, limits } = config();
     const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
-    const { asset } = await keepImage(path, 'file', keeping);
+    const { asset } = await keepImage(file, 'file', keeping);
     try {
       await store.addUpload(account.id, asset, limits[account.plan].uploads);
     } catch (error) {
-      await files.remove([asset.id]);
+      await files.discard([asset.id]);
       throw error;
     }
     return asset.id;
@@ -98,15 +90,5 @@ export class MediaGateway {
     left: AbortSignal,
   ): Promise<ModerationAnswer> {
     return this.#moderator.moderate(holder, fields, left);
-  }
-
-  /** @throws Failure rate_limit where the account has as many open tasks as it may */
-  #checkRoom({ account }: KeyHolder): void {
-    const most = this.#options.config().limits[account.plan].tasks;
-    if (this.runner.sizeOf(account.id) < most) return;
-    throw new Failure('rate_limit', `the account has ${most} tasks that have not ended`, {
-      code: 'too_many_tasks',
-      retryAfter: RETRY_AFTER,
-    });
   }
 }

@@ -61,6 +61,7 @@ export class Moderator {
             signal: left,
             noted: null,
             note: async () => {},
+            asking: async () => {},
           });
         },
       });

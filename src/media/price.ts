@@ -1,25 +1,22 @@
 import type { Model } from '../config/schema.ts';
 import type { Work } from './work.ts';
 
-/** What one thing that a work gives costs, and all of it, in micro-credits. */
-export interface Price {
-  readonly each: number;
-  readonly whole: number;
+/** The price of a work by a model of its type, in micro-credits. */
+export function priceOf(work: Work, model: Model): number {
+  if (work.type === 'image' && model.type === 'image') return model.price.perImage * work.n;
+  if (work.type === 'video' && model.type === 'video') {
+    return model.price.perVideo + model.price.perSecond * work.duration;
+  }
+  if (work.type === 'audio' && model.type === 'audio') return model.price.perRequest;
+  throw new TypeError(`a model of type ${model.type} does no work of type ${work.type}`);
 }
 
-/** The price of a work by a model of its type. */
-export function priceOf(work: Work, model: Model): Price {
-  if (work.type === 'image' && model.type === 'image') {
-    const each = model.price.perImage;
-    return { each, whole: each * work.n };
-  }
-  if (work.type === 'video' && model.type === 'video') {
-    const each = model.price.perVideo + model.price.perSecond * work.duration;
-    return { each, whole: each };
-  }
-  if (work.type === 'audio' && model.type === 'audio') {
-    const each = model.price.perRequest;
-    return { each, whole: each };
-  }
-  throw new TypeError(`a model of type ${model.type} does no work of type ${work.type}`);
+/**
+ * What a work costs of which so many outputs were delivered, by the price at which it was reserved:
+ * the configuration may have another price by now.
+ *
+ * @param reserved what `priceOf` gave when the task was made
+ */
+export function chargeOf(work: Work, reserved: number, outputs: number): number {
+  return work.type === 'image' ? (reserved / work.n) * outputs : reserved;
 }

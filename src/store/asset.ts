@@ -11,11 +11,13 @@ export interface Asset {
   readonly mediaType: string;
   /** Of the file. */
   readonly bytes: number;
+  /** Of the file's content, in hex; null in records from before it was kept. */
+  readonly sha256: string | null;
   readonly createdAt: number;
 }
 
 /** A file that is on disk, to be recorded. */
-export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes'>;
+export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes' | 'sha256'>;
 
 /**
  * @param taken bytes that the account's uploads have

@@ -5,7 +5,16 @@ import { makeFolders } from '../folders.ts';
 /** What the store asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
 export type Files = Pick<
   typeof disk,
-  'link' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'unlink'
+  | 'link'
+  | 'mkdir'
+  | 'open'
+  | 'readdir'
+  | 'readFile'
+  | 'rename'
+  | 'rmdir'
+  | 'stat'
+  | 'statfs'
+  | 'unlink'
 >;
 
 export const diskFiles: Files = disk;

@@ -36,6 +36,8 @@ export interface NewTask
   > {
   /** Micro-credits to hold until it ends. */
   readonly reservation: number;
+  /** Tasks of the account that may be open, this one included. */
+  readonly most: number;
   /** Its inputs, on disk already. */
   readonly assets: readonly NewAsset[];
 }
@@ -84,6 +86,12 @@ export interface StoreStatistics {
   readonly credits: { readonly granted: number; readonly reserved: number; readonly spent: number };
 }
 
+/** From the first to the last time that records tell, in milliseconds since 1970. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
  * All that Oriel remembers. Every verb is one transaction: when its promise resolves, what it wrote
  * is on disk and outlasts a power cut, except where a verb says otherwise; when it rejects, nothing
@@ -93,6 +101,7 @@ export interface StoreStatistics {
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `asset_exists`,
  * `task_state` (the task is not in a state that allows it), `delivery_state`, `idempotency_conflict`;
+ * `rate_limit` with code `too_many_tasks`;
  * 400 where a sum is not whole micro-credits that an account may have; `insufficient_quota` with code
  * `insufficient_credits` or `key_budget_exceeded`;
  * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must
@@ -212,6 +221,11 @@ export interface Store {
   /** Folds what each account's ledger has before a time into one `carried` entry, account by account. */
   foldLedger(before: number): Promise<void>;
 
+  /**
+   * The time that the records span, from the first account on; null where there are none. Walks through
+   * all records.
+   */
+  span(): Promise<Span | null>;
   /** Cheap: counts are kept, not counted. */
   statistics(): StoreStatistics;
   /** Waits for all that is under way, writes down the rest and lets go of the files. */

@@ -1,4 +1,4 @@
-import type { FailureType } from '../failure.ts';
+import { Failure, type FailureType } from '../failure.ts';
 import { conflict } from './refusal.ts';
 
 export const TASK_TYPES = ['image', 'video', 'audio'] as const;
@@ -65,6 +65,18 @@ function mayBecome(from: TaskState, to: TaskState): boolean {
 
 export function isTerminal(state: TaskState): boolean {
   return NEXT[state].length === 0;
+}
+
+/** Seconds after which an account with too many open tasks may ask again. */
+const RETRY_AFTER = 5;
+
+/** @throws Failure rate_limit, code `too_many_tasks`, where the account has `most` open tasks already */
+export function checkOpenTasks(open: number, most: number): void {
+  if (open < most) return;
+  throw new Failure('rate_limit', `the account has ${open} tasks that have not ended`, {
+    code: 'too_many_tasks',
+    retryAfter: RETRY_AFTER,
+  });
 }
 
 /** What a transition may change beside the state. */

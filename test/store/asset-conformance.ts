@@ -61,6 +61,18 @@ export function keepsAssets(subject: Subject): void {
       expect(await audit(again)).toEqual([]);
     });
 
+    it('may have no checksum, as those of former versions', async () => {
+      const { store, reopened } = await fresh();
+      const { key } = await owner(store);
+      const [summed, former] = [newAsset(), newAsset({ sha256: null })];
+      await store.addUpload(key.accountId, summed, 1000);
+      await store.addUpload(key.accountId, former, 1000);
+      for (const one of [store, await reopened()]) {
+        expect(await one.findAsset(summed.id)).toMatchObject({ sha256: summed.sha256 });
+        expect(await one.findAsset(former.id)).toMatchObject({ sha256: null });
+      }
+    });
+
     it('are forgotten with their task', async () => {
       const { store, reopened } = await fresh({ now: () => NOON });
       const { key } = await owner(store);

@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +25,7 @@ import { type Hook, hookedFiles, systemError } from './lowdb/hooked-files.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer.mjs', import.meta.url));
 const KILLS = 6;
+const DAY = 86_400_000;
 
 const unavailable = code('storage_unavailable', 503);
 const unknown = code('asset_not_found', 404);
@@ -22,10 +34,9 @@ const unknown = code('asset_not_found', 404);
 async function onDisk() {
   const folder = join(temporaryFolder(), 'assets');
   const disk: { hook: Hook } = { hook: () => {} };
-  const files = await AssetFiles.open(
-    folder,
-    hookedFiles((...args) => disk.hook(...args)),
-  );
+  const files = await AssetFiles.open(folder, {
+    files: hookedFiles((...args) => disk.hook(...args)),
+  });
   return { folder, disk, files };
 }
 
@@ -45,6 +56,15 @@ function source(chunks: readonly Uint8Array[], last?: Error) {
 
 const known = async () => true;
 const nobody = async () => false;
+const ALWAYS = { from: 0, to: Infinity };
+const NOTHING = { removed: 0, quarantined: 0, foreign: 0 };
+
+/** What a record tells of a file that was written. */
+const recordOf = (id: string, content: Uint8Array | string) => ({
+  id,
+  bytes: Buffer.from(content).length,
+  sha256: createHash('sha256').update(content).digest('hex'),
+});
 
 describe('files of assets', () => {
   it('are read as they were written, by those who know their names', async () => {
@@ -57,25 +77,29 @@ describe('files of assets', () => {
       string,
       string,
     ];
-    expect(await files.write(whole, bytes, bytes.length)).toBe(bytes.length);
-    expect(await files.write(walked, source(chunks).walk, bytes.length)).toBe(bytes.length);
-    expect(await files.write(empty, source([]).walk, 0)).toBe(0);
+    expect({ id: whole, ...(await files.write(whole, bytes, bytes.length)) }).toEqual(
+      recordOf(whole, bytes),
+    );
+    expect(await files.write(walked, source(chunks).walk, bytes.length)).toMatchObject({
+      sha256: recordOf(whole, bytes).sha256,
+    });
+    expect(await files.write(empty, source([]).walk, 0)).toMatchObject({ bytes: 0 });
     const other = join(folder, '..', 'other.webp');
     const large = Buffer.alloc(2_500_000, 'oriel');
     writeFileSync(other, large);
-    expect(await files.copy(copied, other, large.length)).toBe(large.length);
+    expect(await files.copy(copied, other, large.length)).toMatchObject({ bytes: large.length });
     expect(readFileSync(other).equals(large)).toBe(true);
     const again = await AssetFiles.open(folder);
     for (const one of [files, again]) {
-      expect(await one.read(whole)).toEqual(bytes);
-      expect(await one.read(walked)).toEqual(bytes);
-      expect(await one.read(empty)).toHaveLength(0);
-      expect((await one.read(copied)).equals(large)).toBe(true);
+      expect(await one.read(recordOf(whole, bytes))).toEqual(bytes);
+      expect(await one.read(recordOf(walked, bytes))).toEqual(bytes);
+      expect(await one.read(recordOf(empty, ''))).toHaveLength(0);
+      expect((await one.read(recordOf(copied, large))).equals(large)).toBe(true);
       expect(readFileSync(one.pathOf(whole))).toEqual(bytes);
     }
     expect(dirname(files.pathOf(whole))).toBe(join(folder, whole.slice(0, 2)));
     await files.remove([whole, copied, files.newId('png')]);
-    await expect(again.read(whole)).rejects.toEqual(unknown);
+    await expect(again.read(recordOf(whole, bytes))).rejects.toEqual(unknown);
     expect(filesBelow(folder).sort()).toEqual(
       [walked, empty].map((id) => join(id.slice(0, 2), id)).sort(),
     );
@@ -119,7 +143,7 @@ describe('files of assets', () => {
     await files.write(kept, Buffer.from('x'), 1);
     expect(files.isId(name)).toBe(false);
     expect(() => files.pathOf(name)).toThrow(expect.objectContaining({ status: 404 }));
-    await expect(files.read(name)).rejects.toEqual(unknown);
+    await expect(files.read(recordOf(name, ''))).rejects.toEqual(unknown);
     await expect(files.write(name, Buffer.from('x'), 1)).rejects.toEqual(unknown);
     await expect(files.copy(name, files.pathOf(kept), 1)).rejects.toEqual(unknown);
     await expect(files.remove([kept, name])).rejects.toEqual(unknown);
@@ -194,7 +218,7 @@ describe('files of assets', () => {
     expect(isDone).toBe(false);
     go.open();
     await Promise.all([first, second]);
-    expect((await files.read(other)).toString()).toBe('y');
+    expect((await files.read(recordOf(other, 'y'))).toString()).toBe('y');
   });
 
   it('that are too large are not kept', async () => {
@@ -244,8 +268,8 @@ describe('a disk that fails', () => {
     expect(state.isClosed).toBe(true);
     expect(filesBelow(folder)).toEqual([]);
     disk.hook = () => {};
-    expect(await files.write(id, Buffer.alloc(6), 100)).toBe(6);
-    expect(await files.read(id)).toHaveLength(6);
+    const written = await files.write(id, Buffer.alloc(6), 100);
+    expect(await files.read({ id, ...written })).toHaveLength(6);
   });
 
   it('and is full in the middle keeps nothing', async () => {
@@ -281,7 +305,7 @@ describe('a disk that fails', () => {
     expect(filesBelow(folder)).toEqual([`AA/${id}.new`]);
     disk.hook = () => {};
     const again = await AssetFiles.open(folder);
-    expect(await again.sweep(known)).toBe(1);
+    expect(await again.sweep(known, null)).toEqual({ removed: 1, quarantined: 0, foreign: 0 });
     expect(filesBelow(folder)).toEqual([]);
   });
 
@@ -291,17 +315,17 @@ describe('a disk that fails', () => {
         if (operation === wanted) throw systemError('EIO');
       });
     const folder = temporaryFolder();
-    await expect(AssetFiles.open(folder, fails('open'))).rejects.toEqual(unavailable);
+    await expect(AssetFiles.open(folder, { files: fails('open') })).rejects.toEqual(unavailable);
     const id = `AA${'A'.repeat(41)}.png`;
     mkdirSync(join(folder, 'AA', id), { recursive: true });
-    const files = await AssetFiles.open(folder, fails('unlink'));
-    await expect(files.read(id)).rejects.toEqual(unavailable);
-    await expect(files.sweep(nobody)).rejects.toEqual(unavailable);
+    const files = await AssetFiles.open(folder, { files: fails('rename') });
+    await expect(files.read(recordOf(id, ''))).rejects.toEqual(unavailable);
+    await expect(files.sweep(nobody, ALWAYS)).rejects.toEqual(unavailable);
   });
 });
 
 describe('sweeping', () => {
-  it('removes what earlier processes left and nobody knows', async () => {
+  it('takes away what earlier processes left and nobody knows', async () => {
     const { folder, files } = await onDisk();
     const ids = ['png', 'webp', 'mp4', 'wav'].map((extension) => files.newId(extension));
     for (const id of ids) await files.write(id, Buffer.from('x'), 1);
@@ -320,13 +344,15 @@ describe('sweeping', () => {
     const removed = await again.sweep(async (id) => {
       asked.push(id);
       return ids.indexOf(id) < 2;
-    });
-    expect(removed).toBe(4);
+    }, ALWAYS);
+    expect(removed).toEqual({ removed: 2, quarantined: 2, foreign: 0 });
     expect(asked.sort()).toEqual([...ids].sort());
     const left = ids.slice(0, 2).map((id) => join(id.slice(0, 2), id));
-    expect(filesBelow(folder).sort()).toEqual([...strangers, ...left].sort());
-    expect(await again.sweep(nobody)).toBe(0);
-    expect(filesBelow(folder)).toHaveLength(6);
+    const day = new Date().toISOString().slice(0, 10);
+    const moved = ids.slice(2).map((id) => join('quarantine', day, id));
+    expect(filesBelow(folder).sort()).toEqual([...strangers, ...left, ...moved].sort());
+    expect(await again.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect(filesBelow(folder)).toHaveLength(8);
   });
 
   it('leaves alone what was written since, and what is being written', async () => {
@@ -343,12 +369,12 @@ describe('sweeping', () => {
     const half = files.newId('png');
     const writing = files.write(half, Buffer.from('y'), 1);
     await reached.passed;
-    expect(await files.sweep(nobody)).toBe(0);
+    expect(await files.sweep(nobody, ALWAYS)).toEqual(NOTHING);
     go.open();
     await writing;
-    expect(await files.sweep(nobody)).toBe(0);
-    expect((await files.read(done)).toString()).toBe('x');
-    expect((await files.read(half)).toString()).toBe('y');
+    expect(await files.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect((await files.read(recordOf(done, 'x'))).toString()).toBe('x');
+    expect((await files.read(recordOf(half, 'y'))).toString()).toBe('y');
     expect(filesBelow(folder)).toHaveLength(2);
   });
 
@@ -357,9 +383,139 @@ describe('sweeping', () => {
     for (let n = 0; n < 3; n += 1) await files.write(files.newId('png'), Buffer.from('x'), 1);
     const again = await AssetFiles.open(folder);
     const failure = new Error('the store is closed');
-    await expect(again.sweep(() => Promise.reject(failure))).rejects.toBe(failure);
+    await expect(again.sweep(() => Promise.reject(failure), ALWAYS)).rejects.toBe(failure);
     expect(filesBelow(folder)).toHaveLength(3);
-    expect(await again.sweep(nobody)).toBe(3);
+    expect(await again.sweep(nobody, ALWAYS)).toMatchObject({ quarantined: 3 });
+  });
+
+  it('leaves alone what is older or newer than the records', async () => {
+    const { folder, files } = await onDisk();
+    const [older, within, newer] = [1000, 2000, 3000].map((seconds) => {
+      const id = files.newId('png');
+      mkdirSync(join(folder, id.slice(0, 2)), { recursive: true });
+      writeFileSync(files.pathOf(id), 'x');
+      utimesSync(files.pathOf(id), seconds, seconds);
+      return id;
+    }) as [string, string, string];
+    const noRecords = await AssetFiles.open(folder);
+    expect(await noRecords.sweep(nobody, null)).toEqual({ ...NOTHING, foreign: 3 });
+    const again = await AssetFiles.open(folder);
+    const span = { from: 1_500_000, to: 2_500_000 };
+    expect(await again.sweep(nobody, span)).toEqual({ removed: 0, quarantined: 1, foreign: 2 });
+    for (const id of [older, newer]) expect(existsSync(files.pathOf(id))).toBe(true);
+    expect(existsSync(files.pathOf(within))).toBe(false);
+  });
+
+  it('keeps what is in the quarantine for thirty days', async () => {
+    const { folder, files } = await onDisk();
+    const id = files.newId('png');
+    await files.write(id, Buffer.from('x'), 1);
+    const again = await AssetFiles.open(folder);
+    await again.sweep(nobody, ALWAYS);
+    const [moved] = filesBelow(folder);
+    mkdirSync(join(folder, 'quarantine', 'mine'));
+    const now = Date.now();
+    await again.emptyQuarantine(now + 30 * DAY);
+    expect(filesBelow(folder)).toEqual([moved]);
+    await again.emptyQuarantine(now + 31 * DAY);
+    expect(filesBelow(folder)).toEqual([]);
+    expect(readdirSync(join(folder, 'quarantine'))).toEqual(['mine']);
+  });
+});
+
+describe('a damaged file', () => {
+  const LONG = Buffer.alloc(600_000, 'harbour');
+
+  async function damaged(damage: (path: string) => void) {
+    const folder = temporaryFolder();
+    const told: string[] = [];
+    const files = await AssetFiles.open(folder, { onDamage: (id) => told.push(id) });
+    const id = files.newId('png');
+    const asset = { id, ...(await files.write(id, LONG, LONG.length)) };
+    await files.verify(asset);
+    damage(files.pathOf(id));
+    return {
+      asset,
+      told,
+      files: await AssetFiles.open(folder, { onDamage: (at) => told.push(at) }),
+    };
+  }
+
+  const flip = (path: string) => {
+    const bytes = readFileSync(path);
+    bytes[10]! ^= 1;
+    writeFileSync(path, bytes);
+  };
+  const broken = code('asset_damaged', 500);
+
+  it.each([
+    ['one bit is another', flip],
+    ['it is cut short', (path: string) => truncateSync(path, 300_000)],
+    ['it is empty', (path: string) => truncateSync(path, 0)],
+    ['it is longer', (path: string) => appendFileSync(path, 'x')],
+  ])('is not read, nor sent to its end, where %s', async (_, damage) => {
+    const { asset, told, files } = await damaged(damage);
+    await expect(files.read(asset)).rejects.toEqual(broken);
+    await expect(files.verify(asset)).rejects.toEqual(broken);
+    let sent = 0;
+    const send = async () => {
+      for await (const chunk of files.chunks(asset)) sent += chunk.length;
+    };
+    await expect(send()).rejects.toEqual(broken);
+    expect(sent).toBeLessThan(LONG.length);
+    expect(told).toEqual([asset.id, asset.id, asset.id]);
+  });
+
+  it('is told by its size alone where its checksum was not kept', async () => {
+    const { asset, files } = await damaged(flip);
+    const former = { ...asset, sha256: null };
+    expect(await files.read(former)).toHaveLength(LONG.length);
+    await files.check(former);
+    truncateSync(files.pathOf(asset.id), 5);
+    await expect(files.check(former)).rejects.toEqual(broken);
+    await expect(files.read(former)).rejects.toEqual(broken);
+  });
+});
+
+describe('room', () => {
+  const MB = 2 ** 20;
+  const disk = (free: number, ffree = 100, blocks = 16) =>
+    ({ bsize: MB, blocks, bavail: free, ffree, files: ffree === 0 ? 1 : ffree }) as never;
+
+  async function onDiskOf(statfs: () => never) {
+    const files = { ...hookedFiles(() => {}), statfs: async () => statfs() };
+    return AssetFiles.open(temporaryFolder(), { files });
+  }
+
+  it('is reserved until the reservation ends', async () => {
+    const files = await onDiskOf(() => disk(9));
+    // One of sixteen blocks stays free for records.
+    const end = await files.reserve({ bytes: 5 * MB, files: 1 });
+    await files.checkRoom({ bytes: 3 * MB, files: 1 });
+    await expect(files.checkRoom({ bytes: 3 * MB + 1, files: 1 })).rejects.toEqual(unavailable);
+    end();
+    end();
+    await files.checkRoom({ bytes: 8 * MB, files: 1 });
+    await expect(files.checkRoom({ bytes: 8 * MB + 1, files: 1 })).rejects.toEqual(unavailable);
+  });
+
+  it('is not reserved twice by those who ask at once', async () => {
+    const files = await onDiskOf(() => disk(9));
+    const ask = () => files.reserve({ bytes: 2 * MB, files: 1 });
+    const asked = await Promise.allSettled(Array.from({ length: 20 }, ask));
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+  });
+
+  it('ends with the names of files, too, where the disk counts them', async () => {
+    const few = await onDiskOf(() => disk(9, 2));
+    await few.reserve({ bytes: 1, files: 2 });
+    await expect(few.checkRoom({ bytes: 1, files: 1 })).rejects.toEqual(unavailable);
+    const uncounted = await onDiskOf(
+      () => ({ ...(disk(9) as object), files: 0, ffree: 0 }) as never,
+    );
+    await uncounted.checkRoom({ bytes: 1, files: 1000 });
+    const untold = await onDiskOf(() => disk(0, 100, 0));
+    await untold.checkRoom({ bytes: MB, files: 1 });
   });
 });
 
@@ -385,11 +541,13 @@ describe('kill -9', () => {
       halves += filesBelow(folder).filter((name) => name.endsWith('.new')).length;
       const files = await AssetFiles.open(folder);
       // One that is whole but was not acknowledged may be there, or not.
-      await files.sweep(async (id) => acknowledged.has(id));
-      const left = filesBelow(folder).map((name) => name.slice(3));
+      await files.sweep(async (id) => acknowledged.has(id), ALWAYS);
+      const left = filesBelow(folder)
+        .filter((name) => !name.startsWith('quarantine'))
+        .map((name) => name.slice(3));
       expect(left.sort()).toEqual([...acknowledged.keys()].sort());
       for (const [id, bytes] of acknowledged) {
-        const content = await files.read(id);
+        const content = await files.read({ id, bytes, sha256: null });
         expect(content.length).toBe(bytes);
         expect(content.every((byte) => byte === (bytes / 8) % 251)).toBe(true);
         expect(existsSync(`${files.pathOf(id)}.new`)).toBe(false);

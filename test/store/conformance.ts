@@ -6,7 +6,7 @@ import { audit, everyTask } from './audit.ts';
 import { delivers } from './delivery-conformance.ts';
 import { code, freshStore } from './fresh.ts';
 import { ledgerProperties } from './ledger-properties.ts';
-import { BROKEN, CREDIT, completionOf, keyFor, owner, taskFor } from './records.ts';
+import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
 const DAY = 86_400_000;
@@ -93,6 +93,29 @@ export function conforms(subject: Subject): void {
       await expect(store.hold('acct_x', key.id, 1)).rejects.toEqual(gone);
       expect(await store.listLedger('acct_x', { limit: 9 })).toEqual([]);
       expect(await store.listUsage('acct_x', ALL_DAYS)).toEqual([]);
+    });
+  });
+
+  describe('the span of the records', () => {
+    it('is from the first account to the last record', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      expect(await store.span()).toBeNull();
+      const { account, key } = await owner(store);
+      expect(await store.span()).toEqual({ from: NOON, to: NOON });
+      const spansTo = async (change: () => Promise<unknown>) => {
+        now += 1;
+        await change();
+        expect(await store.span()).toEqual({ from: NOON, to: now });
+      };
+      await spansTo(() => store.createKey(keyFor(account)));
+      await spansTo(() => store.grant(account.id, 1));
+      const { task } = await store.createTask(taskFor(key));
+      await spansTo(() => store.claimTask(task.id));
+      await spansTo(() => store.addUpload(account.id, newAsset(), 1000));
+      await spansTo(() => store.createAccount({ name: 'b', plan: 'free', credits: 0 }));
+      now = 5;
+      expect(await (await reopened()).span()).toEqual({ from: NOON, to: NOON + 5 });
     });
   });
 
@@ -292,6 +315,37 @@ export function conforms(subject: Subject): void {
       expect((await again.openTasks()).map(({ id }) => id)).toEqual([ids[0], ids[2]]);
       expect(await again.reopenTask(ids[0]!)).toMatchObject({ status: 'pending', attempts: 1 });
       expect(await again.claimTask(ids[0]!)).toMatchObject({ attempts: 2 });
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('that are open are at most as many as asked, whoever comes at once', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: CREDIT });
+      const otherKey = await store.createKey(keyFor(other));
+      const make = (one: Store, most: number) => one.createTask(taskFor(key, { most }));
+      const attempts = Array.from({ length: 20 }, () => make(store, 3));
+      const settled = await Promise.allSettled(attempts);
+      expect(settled.map(({ status }) => status).sort()).toEqual([
+        ...Array.from({ length: 3 }, () => 'fulfilled'),
+        ...Array.from({ length: 17 }, () => 'rejected'),
+      ]);
+      const full = code('too_many_tasks', 429);
+      const ids = (await store.openTasks()).map(({ id }) => id);
+      await store.claimTask(ids[0]!);
+      await expect(make(store, 3)).rejects.toEqual(full);
+      await store.createTask(taskFor(otherKey, { most: 1 }));
+      await store.failTask(ids[0]!, BROKEN);
+      await store.expireTask(ids[1]!);
+      const again = await reopened();
+      await expect(make(again, 1)).rejects.toEqual(full);
+      const idempotency = { key: 'k', fingerprint: 'f' };
+      const { task } = await again.createTask(taskFor(key, { most: 2, idempotency }));
+      await expect(make(again, 2)).rejects.toEqual(full);
+      // A repeated request makes no further task.
+      const repeat = await again.createTask(taskFor(key, { most: 2, idempotency }));
+      expect(repeat).toMatchObject({ created: false, task: { id: task.id } });
+      expect((await again.findAccount(account.id))?.reserved).toBe(2 * CREDIT);
       expect(await audit(again)).toEqual([]);
     });
 

@@ -35,6 +35,7 @@ export function taskFor(key: ApiKey, change: Partial<NewTask> = {}): NewTask {
     assets: [],
     idempotency: null,
     reservation: CREDIT,
+    most: Infinity,
     ...change,
   };
 }
@@ -46,7 +47,7 @@ export function completionOf(change: Partial<Completion> = {}): Completion {
 /** A file that somebody says is on disk. */
 export function newAsset(change: Partial<NewAsset> = {}): NewAsset {
   const id = `${randomBytes(32).toString('base64url')}.png`;
-  return { id, mediaType: 'image/png', bytes: 100, ...change };
+  return { id, mediaType: 'image/png', bytes: 100, sha256: 'a'.repeat(64), ...change };
 }
 
 /** An account with credits, and a key to spend them. */

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import type { NewAsset } from '../../store/asset.ts';
+import type { Asset, NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
@@ -58,9 +58,10 @@ async function admitData(text: string, param: string, keeping: Keeping): Promise
   const { files, pool, limits } = keeping;
   const bytes = dataOf(text, param, limits);
   const { extension, mediaType } = await provePicture(pool, bytes, limits, param);
+  await files.checkRoom({ bytes: bytes.length, files: 1 });
   const id = files.newId(extension);
-  const size = await files.write(id, bytes, limits.fileBytes);
-  return { reference: { asset: id }, asset: { id, mediaType, bytes: size } };
+  const written = await files.write(id, bytes, limits.fileBytes);
+  return { reference: { asset: id }, asset: { id, mediaType, ...written } };
 }
 
 /** What a data: URL holds. What type it says that is is not asked. */
@@ -95,8 +96,9 @@ export async function loadInput(
 ): Promise<InputFile> {
   const { files, pool, limits, upstream, allowPrivate, signal } = loading;
   if ('asset' in reference) {
-    const { mediaType } = await findImage(reference.asset, as.param, loading);
-    const bytes = await files.read(reference.asset).catch((error: unknown) => {
+    const asset = await findImage(reference.asset, as.param, loading);
+    const { mediaType } = asset;
+    const bytes = await files.read(asset).catch((error: unknown) => {
       throw named(error, as.param);
     });
     const extension = reference.asset.slice(reference.asset.lastIndexOf('.') + 1);
@@ -116,11 +118,7 @@ export async function loadInput(
 }
 
 /** An asset that was proven to be an image when it was kept. */
-async function findImage(
-  id: string,
-  param: string,
-  { files, store }: Keeping,
-): Promise<{ readonly mediaType: string }> {
+async function findImage(id: string, param: string, { files, store }: Keeping): Promise<Asset> {
   const asset = files.isId(id) ? await store.findAsset(id) : undefined;
   if (asset === undefined) {
     throw invalid(param, 'there is no such asset, or no longer', 'asset_not_found');
@@ -134,9 +132,9 @@ async function findImage(
 /** Failures that are not the client's fault, although its input is what they came over. */
 const NOT_ITS_FAULT = ['timeout', 'network_error'];
 
-/** What went wrong with an input, told as that. Our own disk's faults, and defects, stay what they are. */
+/** What went wrong with an input, told as that. Faults of our own disk and defects stay what they are. */
 function named(error: unknown, param: string): unknown {
-  if (!(error instanceof Failure) || error.status === 503) return error;
+  if (!(error instanceof Failure) || [500, 503].includes(error.status)) return error;
   const { type, message, code } = error;
   return new Failure(
     NOT_ITS_FAULT.includes(type) ? type : 'invalid_request',

@@ -15,6 +15,7 @@ import type { Work } from '../work.ts';
 import { mayPass, openDownload, piecesOf } from './download.ts';
 import { describeBytes, HEAD, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { provePicture } from './pictures.ts';
+import { isStorageFailure, retryStorage } from './retry-storage.ts';
 
 /** What results are fetched, proven and kept with. */
 export interface Keeping {
@@ -29,6 +30,8 @@ export interface Keeping {
   readonly allowPrivate: boolean;
   readonly timeouts: Timeouts;
   readonly signal: Cancelled;
+  /** Our own disk does not take a result; null once it did. */
+  readonly onStorageFailure: (failure: Failure | null) => void;
 }
 
 const MB = 1024 * 1024;
@@ -48,7 +51,8 @@ const TRIES = 4;
 
 /**
  * Keeps what a provider made as files, on disk when it resolves. What is broken, no media or of
- * another size than asked is left out, and so is what is more than was asked for.
+ * another size than asked is left out, and so is what is more than was asked for. What our own disk
+ * does not take is tried again until it does, or until the signal is aborted.
  *
  * @throws Failure `billable_error` with code `unusable_result` where nothing is left; the signal's
  *   reason once it is aborted. No file stays then.
@@ -58,25 +62,19 @@ export async function keepResults(
   { products, usage }: Production,
   keeping: Keeping,
 ): Promise<{ result: StoredResult; assets: NewAsset[] }> {
-  const most = work.type === 'image' ? work.n : MOST_RESULTS;
-  const outcomes = await Promise.allSettled(
-    products.slice(0, most).map((product) => keepProduct(product, work, keeping)),
-  );
+  const { signal, files, settings } = keeping;
+  const wanted = products.slice(0, work.type === 'image' ? work.n : MOST_RESULTS);
+  const outcomes = await keepAll(wanted, work, keeping);
   const kept = outcomes.flatMap((outcome, index) =>
-    outcome.status === 'fulfilled' ? [{ asset: outcome.value, product: products[index]! }] : [],
+    outcome instanceof Failure ? [] : [{ asset: outcome, product: wanted[index]! }],
   );
-  const reasons = outcomes.flatMap((outcome) =>
-    outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
-  );
-  const defect = reasons.find((reason) => !(reason instanceof Failure));
-  if (keeping.signal.aborted || defect !== undefined || kept.length === 0) {
-    await keeping.files.remove(kept.map(({ asset }) => asset.id));
-    if (keeping.signal.aborted) throw keeping.signal.reason;
-    if (defect !== undefined) throw defect;
-    const { settings } = keeping;
+  if (signal.aborted || kept.length === 0) {
+    await files.discard(kept.map(({ asset }) => asset.id));
+    if (signal.aborted) throw signal.reason;
     // Why an address led nowhere repeats what the provider wrote there: our key, perhaps.
     const secret = settings.kind === 'sandbox' ? undefined : settings.apiKey;
-    throw withoutKey(unusable(work, reasons as Failure[]), secret);
+    const reasons = outcomes.filter((outcome) => outcome instanceof Failure);
+    throw withoutKey(unusable(work, reasons), secret);
   }
   return {
     result: {
@@ -89,6 +87,37 @@ export async function keepResults(
     },
     assets: kept.map(({ asset }) => asset),
   };
+}
+
+/** What became of each product: its file, or why it cannot be used. */
+async function keepAll(
+  products: readonly Product[],
+  work: Work,
+  keeping: Keeping,
+): Promise<(NewAsset | Failure)[]> {
+  const outcomes: (NewAsset | Failure)[] = [];
+  const keepRest = async () => {
+    const settled = await Promise.allSettled(
+      products.map(async (product, index) => {
+        outcomes[index] ??= await keepProduct(product, work, keeping).catch((error: unknown) => {
+          if (error instanceof Failure && !isStorageFailure(error)) return error;
+          throw error;
+        });
+      }),
+    );
+    const failed = settled.find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
+  };
+  try {
+    await retryStorage(keepRest, keeping.signal, keeping.onStorageFailure);
+    return outcomes;
+  } catch (error) {
+    await keeping.files.discard(
+      // There is none where the disk made it fail.
+      outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.id])),
+    );
+    throw keeping.signal.aborted ? keeping.signal.reason : error;
+  }
 }
 
 function unusable({ type }: Work, reasons: readonly Failure[]): Failure {
@@ -149,20 +178,33 @@ async function keepPieces(
     const { mediaType, extension, kind } = mediaTypeFor(work, first);
     const id = files.newId(extension);
     const most = MOST[work.type];
-    const bytes = await files.write(id, followedBy(first, pieces), most);
+    const asset = { id, mediaType, ...(await files.write(id, followedBy(first, pieces), most)) };
     try {
       if (kind === 'image') {
         const path = files.pathOf(id);
         checkSize(work, await provePicture(pool, path, { ...limits, fileBytes: most }));
       }
     } catch (error) {
-      await files.remove([id]);
-      throw error;
+      // What cannot be read back as it was written says nothing of the image.
+      const isSound = await files.verify(asset).then(
+        () => true,
+        () => false,
+      );
+      await files.discard([id]);
+      throw isSound ? error : notReadBack(error);
     }
-    return { id, mediaType, bytes };
+    return asset;
   } finally {
     await pieces.return?.();
   }
+}
+
+function notReadBack(cause: unknown): Failure {
+  return new Failure('service_error', 'files cannot be kept: they do not read back as written', {
+    status: 503,
+    code: 'storage_unavailable',
+    cause,
+  });
 }
 
 async function* followedBy(

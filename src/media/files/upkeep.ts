@@ -1,11 +1,15 @@
 import type { Config } from '../../config/schema.ts';
-import type { AssetFiles } from '../../store/assets.ts';
-import type { Store } from '../../store/store.ts';
+import type { AssetFiles, Swept } from '../../store/assets.ts';
+import type { Span, Store } from '../../store/store.ts';
 
 interface UpkeepOptions {
   readonly config: () => Config;
   readonly store: Store;
   readonly files: AssetFiles;
+  /** Of the records as they were before this process added any. */
+  readonly span: Span | null;
+  /** Files that no record names were found. */
+  readonly onSwept: (swept: Swept) => void;
   /** Something could not be tidied up; it is tried again the next time. */
   readonly onFault: (error: unknown) => void;
 }
@@ -27,9 +31,11 @@ export class Upkeep {
 
   /** Files that a crash left behind, at once; then round after round. */
   start(): void {
-    const { store, files } = this.#options;
+    const { store, files, span, onSwept } = this.#options;
     this.#run(async () => {
-      await files.sweep(async (id) => (await store.findAsset(id)) !== undefined);
+      const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
+      const swept = await files.sweep(isKnown, span);
+      if (swept.quarantined + swept.foreign > 0) onSwept(swept);
       await this.#forget();
     });
   }
@@ -60,6 +66,7 @@ export class Upkeep {
     const ended = await store.deleteTasks(now - retention);
     const uploads = await store.deleteUploads(now - retention);
     await files.remove([...ended.assets, ...uploads].map(({ id }) => id));
+    await files.emptyQuarantine(now);
     await store.foldLedger(now - ledger);
   }
 }

@@ -57,6 +57,8 @@ export interface Workshop {
   readonly noted: unknown;
   /** Makes sure that something survives a crash before it resolves: the identifier of an upstream's job. */
   note(progress: unknown): Promise<void>;
+  /** To be waited for before a request that would be charged again if it were repeated after a crash. */
+  asking(): Promise<void>;
 }
 
 /**

@@ -69,6 +69,7 @@ export class Remote {
    * @throws Failure where the status is not one of success
    */
   async send(asked: Asked): Promise<Reply> {
+    if (asked.charges) await this.#workshop.asking();
     const exchange = await this.#open(asked);
     const { status, headers } = exchange;
     if (status < 200 || status >= 300) throw await this.#refusal(exchange);

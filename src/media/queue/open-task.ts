@@ -1,5 +1,7 @@
+import type { Failure } from '../../failure.ts';
 import type { Task } from '../../store/task.ts';
 import { Cancellation } from '../../upstream/cancellation.ts';
+import { noteOf } from './call-note.ts';
 import { Expired } from './endings.ts';
 
 /** The longest that a timer can be set for, in milliseconds. */
@@ -11,8 +13,8 @@ export class OpenTask {
   task: Task;
   /** Aborted when the task is to be let go of; the reason tells what becomes of it. */
   readonly signal = new Cancellation();
-  /** Its provider has noted how to go on after a break, so that a break costs nothing. */
-  resumable = false;
+  /** Our own disk holds it up. `paid` where there are results that must not be lost. */
+  stalled: { readonly failure: Failure; readonly paid: boolean } | null = null;
   /** On the clock of `performance`. */
   readonly deadline: number;
   readonly #waiters = new Set<() => void>();
@@ -25,6 +27,12 @@ export class OpenTask {
     const left = Math.min(task.deadline - now, task.deadline - task.createdAt);
     this.deadline = performance.now() + left;
     this.#expireIn(left);
+  }
+
+  /** Whether the next process can go on with it without asking a provider for the same again. */
+  get isFreeToStop(): boolean {
+    if (this.stalled !== null) return !this.stalled.paid;
+    return this.task.status === 'pending' || (noteOf(this.task)?.progress ?? null) !== null;
   }
 
   /** Calls back once, when this process is done with it. The returned function takes that back. */

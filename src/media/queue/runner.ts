@@ -3,10 +3,11 @@ import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { pause } from '../../routing/patience.ts';
 import { type Routing, type Way, waysOf } from '../../routing/routing.ts';
-import { isObject } from '../../schema/untrusted.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Task, TaskError } from '../../store/task.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
+import { Cancellation, type Cancelled } from '../../upstream/cancellation.ts';
+import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
+import { type CallNote, isBegun, isInDoubt, noteOf } from './call-note.ts';
 import { Expired, Interrupted } from './endings.ts';
 import { Lanes, type Seat } from './lanes.ts';
 import { OpenTask } from './open-task.ts';
@@ -28,24 +29,28 @@ export interface WorkerJob {
   readonly signal: Cancelled;
   /** On the clock of `performance`. */
   readonly deadline: number;
-  readonly model: Model;
   readonly ways: readonly MediaWay[];
   readonly seat: Seat;
-  /** What was noted for a way before a break. */
-  noted(way: MediaWay): unknown;
+  /** What was noted last, by this process or by the one before. */
+  readonly noted: CallNote | null;
   /** Resolves once it is on disk. */
-  note(way: MediaWay, progress: unknown): Promise<void>;
+  note(note: CallNote): Promise<void>;
+  /**
+   * Our own disk holds the work up; null where it no longer does.
+   *
+   * @param paid whether there are results already, which must not be lost
+   */
+  stalled(failure: Failure | null, paid: boolean): void;
 }
 
 export interface RunnerObserver {
   ended(task: Task): void;
   /** Something went wrong that nobody foresaw. */
   fault(error: unknown, task: Task): void;
-}
-
-interface Plan {
-  readonly model: Model;
-  readonly ways: readonly MediaWay[];
+  /** Our own disk holds a task up; what failed is tried again. */
+  stalled(failure: Failure, task: Task): void;
+  /** The server stopped while a provider was asked for a task, which may have been charged. */
+  doubtful(task: Task, afterCrash: 'retry' | 'fail'): void;
 }
 
 interface RunnerOptions {
@@ -62,9 +67,6 @@ const MOST_ATTEMPTS = 10;
 /** Milliseconds between two looks for tasks that nobody answers for. */
 const LOOK = 30_000;
 
-/** Milliseconds to wait for a disk that takes nothing: at first, and at most. */
-const PATIENCE = { first: 500, longest: 30_000 } as const;
-
 /**
  * Sees to it that every task ends. Tasks wait for a place at their provider, fairly between accounts;
  * whatever happens, one of the verbs that end a task, or that gives it back, is the last thing that is
@@ -74,9 +76,10 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #lanes: Lanes;
   readonly #open = new Map<string, OpenTask>();
-  readonly #openOfAccount = new Map<string, number>();
   readonly #processes = new Set<Promise<void>>();
   readonly #draining = new AbortController();
+  /** Aborted when the grace is over. */
+  readonly #cut = new Cancellation();
   #look: NodeJS.Timeout | undefined;
 
   constructor(options: RunnerOptions) {
@@ -95,15 +98,10 @@ export class Runner {
     return this.#draining.signal.aborted;
   }
 
-  /** Tasks of an account that have not ended. */
-  sizeOf(accountId: string): number {
-    return this.#openOfAccount.get(accountId) ?? 0;
-  }
-
   /** Takes up all that an earlier process left open, and from then on whatever was missed. */
   async start(): Promise<void> {
-    await this.#recover();
     const look = () => {
+      if (this.draining) return;
       this.#look = setTimeout(() => {
         this.#recover()
           // The disk takes nothing: there will be another look.
@@ -112,7 +110,7 @@ export class Runner {
       }, LOOK);
       this.#look.unref();
     };
-    look();
+    await this.#recover().finally(look);
   }
 
   /** Takes a pending task up. One that is taken up already stays as it is. */
@@ -120,7 +118,6 @@ export class Runner {
     if (this.#open.has(task.id) || this.draining) return;
     const open = new OpenTask(task, Date.now());
     this.#open.set(task.id, open);
-    this.#openOfAccount.set(task.accountId, this.sizeOf(task.accountId) + 1);
     const process = this.#process(open).finally(() => {
       this.#processes.delete(process);
       this.#forget(open);
@@ -156,15 +153,12 @@ export class Runner {
 
   /**
    * Takes nothing new up and gives back what loses nothing by it: what waits, and what a provider can
-   * be asked for again. What is at work may still end.
+   * be asked for again. What is at work may still end, and be kept.
    */
   drain(): void {
     clearTimeout(this.#look);
     this.#draining.abort();
-    const reason = new Interrupted();
-    for (const { task, resumable, signal } of this.#open.values()) {
-      if (task.status === 'pending' || resumable) signal.abort(reason);
-    }
+    for (const open of this.#open.values()) this.#stopIfFree(open);
   }
 
   /** Gives everything back. */
@@ -172,6 +166,7 @@ export class Runner {
     this.drain();
     const reason = new Interrupted();
     for (const { signal } of this.#open.values()) signal.abort(reason);
+    this.#cut.abort(reason);
   }
 
   /** Waits for what is at work to end or, once it is cut, to be given back. */
@@ -186,6 +181,11 @@ export class Runner {
     await Promise.all(
       tasks.map(async (task) => {
         if (this.#open.has(task.id)) return;
+        if (isInDoubt(task)) {
+          const { afterCrash } = this.#options.config().routing;
+          this.#options.observer.doubtful(task, afterCrash);
+          if (afterCrash === 'fail') return this.#tell(store.failTask(task.id, IN_DOUBT));
+        }
         if (task.status === 'pending') return this.add(task);
         if (task.attempts >= MOST_ATTEMPTS) await this.#tell(store.failTask(task.id, ABANDONED));
         else this.add(await store.reopenTask(task.id));
@@ -200,26 +200,26 @@ export class Runner {
     const seat = this.#lanes.seat(accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const { model, ways } = await this.#placed(open, seat);
-      const claimed = await this.#persist(() => store.claimTask(id));
+      const ways = await this.#placed(open, seat);
+      const claimed = await this.#persist(open, () => store.claimTask(id), false);
       if (!claimed) return;
       open.task = claimed;
-      open.resumable = claimed.progress !== null;
       if (signal.aborted) throw signal.reason;
       const completion = await worker.perform({
         task: claimed,
         signal,
         deadline: open.deadline,
-        model,
         ways,
         seat,
-        noted: (way) => notedFor(way, open.task),
-        note: async (way, progress) => {
-          const noted = { way: way.name, progress };
-          open.task = await this.#persist(() => store.noteTask(id, noted));
-          open.resumable = progress !== null;
-          if (this.draining) signal.abort(new Interrupted());
+        get noted() {
+          return noteOf(open.task);
         },
+        note: async (note) => {
+          if (note.call === 'asked') return this.#intend(open, note);
+          open.task = await this.#persist(open, () => store.noteTask(id, note));
+          this.#stopIfFree(open);
+        },
+        stalled: (failure, paid) => this.#stalled(open, failure, paid),
       });
       await this.#end(open, () => store.completeTask(id, completion));
     } catch (error) {
@@ -236,7 +236,11 @@ export class Runner {
     if (error instanceof Interrupted) {
       if (task.status !== 'processing') return;
       // Where that fails, the next process does it.
-      await this.#persist(() => store.reopenTask(task.id)).catch(() => {});
+      await this.#persist(open, () => store.reopenTask(task.id)).catch(() => {});
+    } else if (error instanceof Expired && open.stalled) {
+      // What it waited for was our own disk.
+      const { failure } = open.stalled;
+      await this.#end(open, () => store.failTask(task.id, errorOf(failure)));
     } else if (error instanceof Expired) {
       await this.#end(open, () => store.expireTask(task.id));
     } else {
@@ -247,10 +251,11 @@ export class Runner {
 
   async #end(open: OpenTask, end: () => Promise<Task>): Promise<void> {
     try {
-      await this.#tell(this.#persist(end));
+      await this.#tell(this.#persist(open, end));
     } catch (error) {
       // It stays open on disk, and the next look, or the next process, finds it there.
-      this.#options.observer.fault(error, open.task);
+      if (isStorageFailure(error)) this.#options.observer.stalled(error, open.task);
+      else this.#options.observer.fault(error, open.task);
     }
   }
 
@@ -258,41 +263,63 @@ export class Runner {
     this.#options.observer.ended(await ending);
   }
 
-  /** Does something to the store, again and again while its disk takes nothing. */
-  async #persist<Value>(verb: () => Promise<Value>): Promise<Value> {
-    for (let wait: number = PATIENCE.first; ; wait = Math.min(2 * wait, PATIENCE.longest)) {
-      try {
-        return await verb();
-      } catch (error) {
-        const full = error instanceof Failure && error.code === 'store_unavailable';
-        if (!full || this.draining) throw error;
-        await new Promise((resolve) => setTimeout(resolve, wait));
-      }
-    }
+  /** Notes that a provider is about to be asked. @throws where that is not to be done any more */
+  async #intend(open: OpenTask, note: CallNote): Promise<void> {
+    const { store } = this.#options;
+    const { signal, task } = open;
+    if (this.draining) signal.abort(new Interrupted());
+    if (signal.aborted) throw signal.reason;
+    open.task = await this.#persist(open, () => store.noteTask(task.id, note), false);
+    if (!signal.aborted) return;
+    // It was not asked after all.
+    open.task = await this.#persist(open, () => store.noteTask(task.id, task.progress));
+    throw signal.reason;
+  }
+
+  /**
+   * Does something to the store, again and again while its disk takes nothing.
+   *
+   * @param paid whether results would be lost with it: then it is tried until the grace is over
+   */
+  #persist<Value>(open: OpenTask, verb: () => Promise<Value>, paid = true): Promise<Value> {
+    return retryStorage(verb, paid ? this.#cut : open.signal, (failure) =>
+      this.#stalled(open, failure, paid),
+    );
+  }
+
+  #stalled(open: OpenTask, failure: Failure | null, paid: boolean): void {
+    open.stalled = failure && { failure, paid };
+    if (failure) this.#options.observer.stalled(failure, open.task);
+    this.#stopIfFree(open);
+  }
+
+  /** Once the daemon drains, nothing waits that the next process can do as well. */
+  #stopIfFree(open: OpenTask): void {
+    if (this.draining && open.isFreeToStop) open.signal.abort(new Interrupted());
   }
 
   /**
    * Waits until a route may be asked, and for a place at its provider. While it waits, the routes may
    * come to rest, and the configuration be loaded anew.
    */
-  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<Plan> {
+  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<readonly MediaWay[]> {
     const { routing } = this.#options;
     for (;;) {
-      const plan = this.#planOf(task);
-      const [first] = plan.ways;
+      const ways = this.#waysOf(task);
+      const [first] = ways;
       // What a route has begun would be paid for twice at another.
-      const asked = notedFor(first!, task) === null ? plan.ways : [first!];
+      const asked = isBegun(task, first!.name) ? [first!] : ways;
       const well = asked.find((way) => routing.restOf(way) === 0);
       if (well === undefined) {
         seat.leave();
         await pause(Math.min(...asked.map((way) => routing.restOf(way))), signal);
-      } else if (seat.isAt(well.route.provider)) return plan;
+      } else if (seat.isAt(well.route.provider)) return ways;
       else await seat.move(well.route.provider);
     }
   }
 
-  /** A task's model and its routes, the one that has its work already first. */
-  #planOf(task: Task): Plan {
+  /** The routes of a task's model, the one that has its work already first. */
+  #waysOf(task: Task): readonly MediaWay[] {
     const { models } = this.#options.config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
@@ -301,16 +328,12 @@ export class Runner {
       });
     }
     const ways = waysOf(model);
-    const begun = ways.findIndex((way) => notedFor(way, task) !== null);
-    return { model, ways: begun > 0 ? [ways[begun]!, ...ways.toSpliced(begun, 1)] : ways };
+    const begun = ways.findIndex(({ name }) => isBegun(task, name));
+    return begun > 0 ? [ways[begun]!, ...ways.toSpliced(begun, 1)] : ways;
   }
 
   #forget(open: OpenTask): void {
-    const { id, accountId } = open.task;
-    this.#open.delete(id);
-    const left = this.sizeOf(accountId) - 1;
-    if (left > 0) this.#openOfAccount.set(accountId, left);
-    else this.#openOfAccount.delete(accountId);
+    this.#open.delete(open.task.id);
     open.done();
   }
 }
@@ -321,9 +344,11 @@ const ABANDONED: TaskError = {
   code: 'task_abandoned',
 };
 
-function notedFor({ name }: MediaWay, { progress }: Task): unknown {
-  return isObject(progress) && progress['way'] === name ? progress['progress'] : null;
-}
+const IN_DOUBT: TaskError = {
+  type: 'billable_error',
+  message: 'the server stopped while the provider was asked, which may have charged for it',
+  code: 'interrupted_call',
+};
 
 /** What is told of a task that failed. */
 function errorOf(error: unknown): TaskError {

@@ -12,7 +12,9 @@ import { loadInput } from '../files/inputs.ts';
 import { LARGEST_IMAGE } from '../files/kept-image.ts';
 import { pictureLimits } from '../files/pictures.ts';
 import { keepResults } from '../files/results.ts';
-import { priceOf } from '../price.ts';
+import { retryStorage } from '../files/retry-storage.ts';
+import { roomFor } from '../files/room.ts';
+import { chargeOf } from '../price.ts';
 import type { InputFile, Order, Production, Workshop } from '../providers/provider.ts';
 import { providerOf } from '../providers/providers.ts';
 import type { Reference, Work } from '../work.ts';
@@ -30,6 +32,8 @@ interface MediaWorkerOptions {
 interface Answered {
   readonly production: Production;
   readonly workshop: Workshop;
+  /** Of the room on the disk for what was made. */
+  readonly endReservation: () => void;
 }
 
 /** Bytes of all images that a work looks at, as of a form with them: they are in memory at once. */
@@ -44,25 +48,30 @@ export class MediaWorker implements Worker {
   }
 
   async perform(job: WorkerJob): Promise<Completion> {
-    const { task, model, signal } = job;
+    const { task, signal } = job;
     const work = task.request as Work;
-    const order = await this.#orderOf(work, signal);
-    const { production, workshop } = await this.#ask(order, job);
+    const order = await this.#orderOf(work, signal, (failure) => job.stalled(failure, false));
+    const { production, workshop, endReservation } = await this.#ask(order, job);
     const { upstream, pool, files } = this.#options;
     const { settings, timeouts } = workshop;
-    const { result, assets } = await keepResults(order, production, {
-      settings,
-      timeouts,
-      upstream,
-      pool,
-      files,
-      signal,
-      limits: this.#limits,
-      allowPrivate: this.#allowPrivate,
-    });
-    const outputs = result.outputs.length;
-    const charge = priceOf(work, model).each * outputs;
-    return { result, assets, charge, counts: { requests: 1, outputs } };
+    try {
+      const { result, assets } = await keepResults(order, production, {
+        settings,
+        timeouts,
+        upstream,
+        pool,
+        files,
+        signal,
+        limits: this.#limits,
+        allowPrivate: this.#allowPrivate,
+        onStorageFailure: (failure) => job.stalled(failure, true),
+      });
+      const outputs = result.outputs.length;
+      const charge = chargeOf(work, task.reserved, outputs);
+      return { result, assets, charge, counts: { requests: 1, outputs } };
+    } finally {
+      endReservation();
+    }
   }
 
   /** Asks the routes. Where all of them rest, that is waited for: the task's deadline ends it. */
@@ -77,8 +86,15 @@ export class MediaWorker implements Worker {
           deadline,
           attempt: async (way: MediaWay) => {
             await seat.move(way.route.provider);
-            const workshop = this.#workshopFor(way, job);
-            return { production: await make(order, workshop), workshop };
+            const endReservation = await this.#reserveRoom(order, job);
+            try {
+              const workshop = this.#workshopFor(way, job);
+              const production = await produce(order, way, workshop, job);
+              return { production, workshop, endReservation };
+            } catch (error) {
+              endReservation();
+              throw error;
+            }
           },
         });
       } catch (error) {
@@ -90,6 +106,16 @@ export class MediaWorker implements Worker {
     }
   }
 
+  /** Waits for room on the disk, so that nothing is paid for that cannot be kept. */
+  #reserveRoom({ work }: Order, { signal, stalled }: WorkerJob): Promise<() => void> {
+    const { files } = this.#options;
+    return retryStorage(
+      () => files.reserve(roomFor(work)),
+      signal,
+      (failure) => stalled(failure, false),
+    );
+  }
+
   get #limits(): Limits {
     return pictureLimits(this.#options.config().batch, LARGEST_IMAGE);
   }
@@ -98,12 +124,20 @@ export class MediaWorker implements Worker {
     return this.#options.config().network.allowPrivateAddresses;
   }
 
-  async #orderOf(work: Work, signal: Cancelled): Promise<Order> {
+  async #orderOf(
+    work: Work,
+    signal: Cancelled,
+    onStorageFailure: (failure: Failure | null) => void,
+  ): Promise<Order> {
     const load = (reference: Reference, param: string, name: string): Promise<InputFile> => {
       const { files, store, pool, upstream } = this.#options;
       const loading = { files, store, pool, upstream, signal };
       const { allowPrivate, limits } = { allowPrivate: this.#allowPrivate, limits: this.#limits };
-      return loadInput(reference, { param, name }, { ...loading, limits, allowPrivate });
+      return retryStorage(
+        () => loadInput(reference, { param, name }, { ...loading, limits, allowPrivate }),
+        signal,
+        onStorageFailure,
+      );
     };
     const inputs: InputFile[] = [];
     let bytes = 0;
@@ -135,8 +169,9 @@ export class MediaWorker implements Worker {
       // timer for the same moment would now and then be the first.
       timeouts: { ...routing.timeouts, firstByte: 0, total: 0 },
       signal: job.signal,
-      noted: job.noted(way),
-      note: (progress) => job.note(way, progress),
+      noted: job.noted?.way === way.name ? job.noted.progress : null,
+      note: (progress) => job.note({ way: way.name, progress }),
+      asking: () => job.note({ way: way.name, progress: null, call: 'asked' }),
     };
   }
 }
@@ -158,6 +193,32 @@ function tooLarge(param: string): Failure {
 
 function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {
   return `${taskId}:${provider}:${model}`;
+}
+
+/** Has a provider make something, or goes on with what it made before a crash. */
+async function produce(
+  order: Order,
+  { name: way }: MediaWay,
+  workshop: Workshop,
+  job: WorkerJob,
+): Promise<Production> {
+  const { noted, signal } = job;
+  if (noted?.way === way && noted.production) return noted.production;
+  try {
+    const production = await make(order, workshop);
+    if (job.noted?.call === 'asked') {
+      const isThere = production.products.every((product) => 'url' in product);
+      const again = isThere ? { production } : {};
+      await job.note({ way, progress: null, call: 'answered', ...again });
+    }
+    return production;
+  } catch (error) {
+    const isRefusal = error instanceof Failure && error.type !== 'billable_error';
+    if (isRefusal && job.noted?.call === 'asked' && !signal.aborted) {
+      await job.note({ way, progress: null });
+    }
+    throw error;
+  }
 }
 
 function make({ work, inputs, mask }: Order, workshop: Workshop): Promise<Production> {

@@ -10,6 +10,7 @@ import { checkPublicUrl } from '../../upstream/public-url.ts';
 import { admitInput } from '../files/inputs.ts';
 import { keepImage, LARGEST_IMAGE } from '../files/kept-image.ts';
 import { pictureLimits } from '../files/pictures.ts';
+import { roomFor } from '../files/room.ts';
 import { priceOf } from '../price.ts';
 import { admitPrompt } from '../prompts.ts';
 import type { Reference, Work } from '../work.ts';
@@ -27,8 +28,6 @@ interface SubmissionOptions {
   readonly store: Store;
   readonly files: AssetFiles;
   readonly pool: ImagePool;
-  /** @throws Failure where the account may have no further task now */
-  readonly checkRoom: () => void;
 }
 
 type Reader = (fields: MediaCall['fields'], model: Model) => MediaRequest;
@@ -67,9 +66,9 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const idempotency = await idempotencyOf(call);
   const repeated = idempotency && (await store.findRepeat(holder.account.id, idempotency));
   if (repeated) return repeated;
-  options.checkRoom();
+  await files.checkRoom(roomFor(request.work));
   const kept: NewAsset[] = [];
-  const letGo = () => files.remove(kept.map((asset) => asset.id));
+  const letGo = () => files.discard(kept.map((asset) => asset.id));
   try {
     const inputs = await keepInputs(call, request, kept, options);
     const work = workWith(request.work, inputs);
@@ -82,7 +81,8 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       callbackUrl,
       deadline: Date.now() + config.limits.taskDeadline,
       idempotency,
-      reservation: priceOf(work, model).whole,
+      reservation: priceOf(work, model),
+      most: config.limits[holder.account.plan].tasks,
       assets: kept,
     };
     const made = await store.createTask(task);
@@ -120,9 +120,9 @@ async function keepInputs(
   const keeping = { files, pool, limits };
   const inputs: Reference[] = [];
   let first: { readonly width: number; readonly height: number } | undefined;
-  for (const [index, { path }] of images.entries()) {
+  for (const [index, image] of images.entries()) {
     const param = images.length === 1 ? 'image' : `image[${index}]`;
-    const { asset, picture } = await keepImage(path, param, keeping);
+    const { asset, picture } = await keepImage(image, param, keeping);
     kept.push(asset);
     inputs.push({ asset: asset.id });
     first ??= picture;
@@ -138,7 +138,7 @@ async function keepInputs(
     inputs.push(admitted.reference);
   }
   if (!mask) return { inputs, mask: null };
-  const { asset, picture } = await keepImage(mask.path, 'mask', keeping);
+  const { asset, picture } = await keepImage(mask, 'mask', keeping);
   kept.push(asset);
   if (picture.format !== 'png' || !picture.hasAlpha) {
     throw maskFault(

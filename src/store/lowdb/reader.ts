@@ -3,7 +3,7 @@ import type { Asset } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
 import type { LedgerEntry, UsageRow } from '../ledger.ts';
 import { missing } from '../refusal.ts';
-import type { KeyHolder, Page, StoreStatistics, TaskQuery } from '../store.ts';
+import type { KeyHolder, Page, Span, StoreStatistics, TaskQuery } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
 import type { Records } from './records.ts';
 
@@ -138,6 +138,23 @@ export class Reader {
         .filter(({ day }) => day >= from && day <= to)
         .sort((one, other) => compare(one.day, other.day) || compare(one.model, other.model)),
     );
+  }
+
+  async span(): Promise<Span | null> {
+    return this.#flushed(() => {
+      const { accounts, keys, tasks, assets, ledger } = this.records.state;
+      let from = Infinity;
+      let to = -Infinity;
+      for (const { createdAt } of accounts.rows.values()) {
+        from = Math.min(from, createdAt);
+        to = Math.max(to, createdAt);
+      }
+      for (const { createdAt } of keys.rows.values()) to = Math.max(to, createdAt);
+      for (const { createdAt } of assets.rows.values()) to = Math.max(to, createdAt);
+      for (const { updatedAt } of tasks.rows.values()) to = Math.max(to, updatedAt);
+      for (const { at } of ledger.rows.values()) to = Math.max(to, at);
+      return from === Infinity ? null : { from, to };
+    });
   }
 
   statistics(): StoreStatistics {

@@ -3,7 +3,7 @@ import type { Asset } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
 import { dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
-import type { Task } from '../task.ts';
+import { isTerminal, type Task } from '../task.ts';
 import { Grouped, Sum, Table, Unique } from './table.ts';
 
 interface Rows {
@@ -77,6 +77,10 @@ export class State {
     (rows) => new Grouped(rows, ({ accountId }) => accountId),
   );
   readonly tasksInState = this.tasks.index((rows) => new Grouped(rows, ({ status }) => status));
+  /** Counts by account. */
+  readonly openTasks = this.tasks.index(
+    () => new Sum<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
+  );
 
   readonly assets = new Table<Asset>();
   readonly assetById = this.assets.index((rows) => new Unique(rows, ({ id }) => id));

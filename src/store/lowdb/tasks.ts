@@ -3,7 +3,15 @@ import { charge, checkAmount, release, reserve } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { conflict, missing } from '../refusal.ts';
 import type { Completion, NewTask } from '../store.ts';
-import { advance, isTerminal, noted, TASK_STATES, type Task, type TaskError } from '../task.ts';
+import {
+  advance,
+  checkOpenTasks,
+  isTerminal,
+  noted,
+  TASK_STATES,
+  type Task,
+  type TaskError,
+} from '../task.ts';
 import type { Records } from './records.ts';
 import { keyOfSum } from './state.ts';
 import type { Transaction } from './transaction.ts';
@@ -37,6 +45,7 @@ export class Tasks {
       const same = await this.repeat(task.accountId, idempotency);
       return { task: same!, created: false };
     }
+    checkOpenTasks(state.openTasks.of(task.accountId), task.most);
     const holder = reserve(before, task.reservation, this.#records.held(before));
     const at = now();
     const created: Task = {

@@ -37,12 +37,13 @@ export class Transaction {
   }
 
   /** @param taskId null for an upload */
-  asset(accountId: string, taskId: string | null, { id, mediaType, bytes }: NewAsset): Asset {
+  asset(accountId: string, taskId: string | null, asset: NewAsset): Asset {
+    const { id, mediaType, bytes, sha256 } = asset;
     if (this.#state.assetById.get(id))
       throw conflict(`there is an asset ${id} already`, 'asset_exists');
-    const asset = { id, accountId, taskId, mediaType, bytes, createdAt: this.#now };
-    this.changes.push(['assets', this.#state.assets.newOrder(), asset]);
-    return asset;
+    const row = { id, accountId, taskId, mediaType, bytes, sha256, createdAt: this.#now };
+    this.changes.push(['assets', this.#state.assets.newOrder(), row]);
+    return row;
   }
 
   /** The callback of a task that has ended, due at once. */

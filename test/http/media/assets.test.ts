@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { NewAsset } from '../../../src/store/asset.ts';
@@ -171,6 +171,50 @@ describe('there is no file', () => {
   it('to be written', async () => {
     const response = await ask({}, { method: 'PUT' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe('a file that is damaged on the disk', () => {
+  const flipped = async (text: string, at: number) => {
+    const { id } = await keep(text);
+    const file = server().assets.pathOf(id);
+    const bytes = await readFile(file);
+    bytes[at]! ^= 1;
+    await writeFile(file, bytes);
+    return `/assets/${id}`;
+  };
+
+  test.each<[string, RequestInit]>([
+    ['whole', {}],
+    ['as a whole range', { headers: { range: 'bytes=0-' } }],
+    ['in part', { headers: { range: 'bytes=1-2' } }],
+  ])('is refused when it is asked for %s', async (_, init) => {
+    const response = await fetch(server().url + (await flipped(TEXT, 5)), init);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({
+      error: { type: 'service_error', code: 'asset_damaged' },
+    });
+    expect(response.headers.get('cache-control')).toBeNull();
+  });
+
+  test('breaks off before its end where it is large', async () => {
+    const text = TEXT.repeat(100_000);
+    const response = await fetch(server().url + (await flipped(text, 999_990)));
+    expect(response.headers.get('content-length')).toBe(`${text.length}`);
+    await expect(response.arrayBuffer()).rejects.toThrow();
+  });
+
+  test('is refused once its length is another, even without being sent', async () => {
+    const path = await flipped(TEXT, 1);
+    await appendFile(server().assets.pathOf(path.slice('/assets/'.length)), 'x');
+    expect((await ask({}, { method: 'HEAD' }, path)).status).toBe(500);
+  });
+
+  test('does not stop others from being sent whole', async () => {
+    const text = TEXT.repeat(100_000);
+    const { id } = await keep(text);
+    const response = await fetch(`${server().url}/assets/${id}`);
+    expect(await response.text()).toBe(text);
   });
 });
 

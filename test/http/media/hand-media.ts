@@ -63,6 +63,7 @@ export class HandMedia implements Media {
       model: namedModel(fields),
       request: request.work,
       reservation: 0,
+      most: Infinity,
       deadline: Date.now() + 60_000,
       callbackUrl: request.callbackUrl,
       idempotency: key === null ? null : { key, fingerprint: JSON.stringify(fields) },

@@ -68,8 +68,8 @@ async function start(config: Readonly<Record<string, object>>): Promise<MediaSer
       }),
     async file(extension, mediaType, text) {
       const id = server.assets.newId(extension);
-      const bytes = await server.assets.write(id, Buffer.from(text, 'latin1'), 1e9);
-      return { id, mediaType, bytes };
+      const written = await server.assets.write(id, Buffer.from(text, 'latin1'), 1e9);
+      return { id, mediaType, ...written };
     },
     async complete({ id }, files, usage = null) {
       await server.store.claimTask(id);

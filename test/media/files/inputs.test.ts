@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -34,8 +35,8 @@ const keeping = {
 
 async function keep(mediaType: string, extension: string): Promise<string> {
   const id = files.newId(extension);
-  const bytes = await files.write(id, png, DEFAULT_LIMITS.fileBytes);
-  assets.set(id, { id, accountId: 'acct_1', taskId: null, mediaType, bytes, createdAt: 0 });
+  const written = await files.write(id, png, DEFAULT_LIMITS.fileBytes);
+  assets.set(id, { id, accountId: 'acct_1', taskId: null, mediaType, ...written, createdAt: 0 });
   return id;
 }
 
@@ -74,15 +75,16 @@ describe('admitting', () => {
         id: expect.stringMatching(/\.png$/),
         mediaType: 'image/png',
         bytes: png.length,
+        sha256: createHash('sha256').update(png).digest('hex'),
       });
-      expect(await files.read(asset!.id)).toEqual(png);
+      expect(await files.read(asset!)).toEqual(png);
     },
   );
 
   it('takes the other alphabet of Base64, padded or not', async () => {
     const bytes = await quadrants({ width: 9, height: 7 }).png().toBuffer();
     const { asset } = await admit(`data:;base64,${bytes.toString('base64url')}`);
-    expect(await files.read(asset!.id)).toEqual(bytes);
+    expect(await files.read(asset!)).toEqual(bytes);
   });
 
   it('knows its own assets, whatever their bytes are kept for', async () => {

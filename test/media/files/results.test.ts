@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
@@ -11,6 +12,7 @@ import { AssetFiles } from '../../../src/store/assets.ts';
 import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
+import { type Hook, hookedFiles, systemError } from '../../store/lowdb/hooked-files.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
 
 const IMAGE: ImageWork = {
@@ -58,8 +60,8 @@ beforeAll(async () => {
 });
 
 async function keeping(home: string, more: Partial<Keeping> = {}) {
-  const folder = temporaryFolder();
-  const files = await AssetFiles.open(folder);
+  const files = more.files ?? (await AssetFiles.open(temporaryFolder()));
+  const folder = dirname(dirname(files.pathOf(files.newId('png'))));
   const options: Keeping = {
     settings: { kind: 'openai', baseUrl: `${home}/v1`, concurrency: 1 },
     upstream: upstream(),
@@ -69,6 +71,7 @@ async function keeping(home: string, more: Partial<Keeping> = {}) {
     allowPrivate: true,
     timeouts: { connect: 5000, firstByte: 20_000, idle: 20_000, total: 0 },
     signal: new Cancellation(),
+    onStorageFailure: () => {},
     ...more,
   };
   const kept = () =>
@@ -118,7 +121,7 @@ describe('what a provider made', () => {
       ],
     });
     expect(assets[0]!.id).toMatch(/\.jpg$/);
-    expect(await files.read(assets[1]!.id)).toEqual(png);
+    expect(await files.read(assets[1]!)).toEqual(png);
     expect(kept().sort()).toEqual(assets.map(({ id }) => id).sort());
   });
 
@@ -284,17 +287,68 @@ describe('a download', () => {
     expect(kept()).toEqual([]);
   });
 
-  it('drops what cannot be written', async () => {
-    const { keep, files, kept } = await keeping('http://127.0.0.1:1');
-    const full = new Failure('service_error', 'no room on the disk', {
-      code: 'storage_unavailable',
-      status: 503,
+  it.each([
+    ['ENOSPC', 'writeFile', /\.new$/],
+    ['EIO', 'sync', /\.new$/],
+    ['EMFILE', 'open', /\.new$/],
+    ['ENOSPC', 'rename', /\.png$/],
+  ])('waits while the disk says %s to %s, and loses nothing', async (code, operation, path) => {
+    const disk: { hook: Hook } = { hook: () => {} };
+    const { url } = await provider({ '/a.png': sending(png) });
+    const told: (string | null)[] = [];
+    const { keep, kept, files } = await keeping(url, {
+      files: await AssetFiles.open(temporaryFolder(), {
+        files: hookedFiles((...args) => disk.hook(...args)),
+      }),
+      onStorageFailure: (failure) => {
+        told.push(failure?.code ?? null);
+        disk.hook = () => {};
+      },
     });
-    files.write = () => Promise.reject(full);
-    await expect(keep([{ bytes: png }])).rejects.toMatchObject({
-      type: 'billable_error',
-      message: expect.stringContaining('no room'),
+    let failures = 0;
+    disk.hook = (name, at) => {
+      if (name !== operation || !path.test(at)) return;
+      failures += 1;
+      // One of both is kept at once.
+      if (failures > 1) throw systemError(code);
+    };
+    const { result, assets } = await keep([{ bytes: png }, { url: `${url}/a.png` }]);
+    expect(result.outputs).toHaveLength(2);
+    for (const asset of assets) expect(await files.read(asset)).toEqual(png);
+    expect(told).toEqual(['storage_unavailable', null]);
+    expect(kept()).toHaveLength(2);
+  });
+
+  it('waits for the disk until it is cancelled, and leaves no file', async () => {
+    const signal = new Cancellation();
+    const reason = new Failure('timeout', 'The deadline is over');
+    const { keep, kept } = await keeping('http://127.0.0.1:1', {
+      signal,
+      files: await AssetFiles.open(temporaryFolder(), {
+        files: hookedFiles((operation) => {
+          if (operation === 'writeFile') throw systemError('ENOSPC');
+        }),
+      }),
+      onStorageFailure: () => signal.abort(reason),
     });
+    await expect(keep([{ bytes: png }])).rejects.toBe(reason);
     expect(kept()).toEqual([]);
+  });
+
+  it('does not take an image for broken that the disk garbled', async () => {
+    const disk = { garbles: true };
+    const folder = temporaryFolder();
+    const { keep, kept } = await keeping('http://127.0.0.1:1', {
+      files: await AssetFiles.open(folder, {
+        files: hookedFiles((operation, path) => {
+          if (operation !== 'rename' || !disk.garbles) return;
+          disk.garbles = false;
+          writeFileSync(`${path}.new`, 'garbled');
+        }),
+      }),
+    });
+    const { assets } = await keep([{ bytes: png }]);
+    expect(assets).toHaveLength(1);
+    expect(kept()).toEqual([assets[0]!.id]);
   });
 });

@@ -141,7 +141,9 @@ export async function storeFaults(
   const store = await openStore({ directory: join(data, 'store') });
   try {
     const files = readdirSync(join(data, 'assets'), { recursive: true, withFileTypes: true });
-    const names = files.filter((entry) => entry.isFile());
+    const names = files.filter(
+      (entry) => entry.isFile() && !entry.parentPath.includes('/quarantine/'),
+    );
     const orphans: string[] = [];
     for (const { parentPath, name } of names) {
       const asset = await store.findAsset(name);

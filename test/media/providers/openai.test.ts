@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { openaiProvider } from '../../../src/media/providers/openai/openai.ts';
+import type { Workshop } from '../../../src/media/providers/provider.ts';
 import { isRetriable, isRoutable } from '../../../src/routing/upstream-failure.ts';
 import { mp4, png, pngBomb } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
@@ -119,6 +120,22 @@ describe('images', () => {
   it('come in pieces, and after a while', async () => {
     mock().next(GENERATIONS, { wait: 20, trickle: { pieces: 8, pause: 2 } });
     expect((await generate()).products).toHaveLength(1);
+  });
+});
+
+describe('a request that is charged', () => {
+  it.each([
+    ['images', (place: Workshop) => provider.makeImages(imageOrder(), place)],
+    ['an edit', (place: Workshop) => provider.makeImages(imageOrder({}, [input(1)]), place)],
+    ['a video', (place: Workshop) => provider.makeVideo(videoOrder(), place)],
+    ['speech', (place: Workshop) => provider.makeAudio(audioOrder(), place)],
+  ])('for %s is announced once, before it is sent', async (_, make) => {
+    const place = workshop();
+    const refused = new Error('the note cannot be written');
+    await expect(make({ ...place, asking: () => Promise.reject(refused) })).rejects.toBe(refused);
+    expect(mock().requests).toEqual([]);
+    await make(place);
+    expect(place.asked()).toBe(1);
   });
 });
 

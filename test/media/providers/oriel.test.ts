@@ -106,6 +106,12 @@ describe('images', () => {
     expect(place.notes).toEqual([]);
   });
 
+  it('may be asked for again, so that asking is not announced', async () => {
+    const place = workshop();
+    await provider.makeImages(imageOrder(), place);
+    expect(place.asked()).toBe(0);
+  });
+
   it('may be asked for again where the answer was lost, and are made once', async () => {
     mock().next(GENERATIONS, { stopAt: { share: 0.5, end: 'reset' } });
     const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));

@@ -23,6 +23,8 @@ interface Changes {
 export interface TestWorkshop extends Workshop {
   /** All that was noted, in its order. */
   readonly notes: readonly unknown[];
+  /** Requests that were announced as charged. */
+  readonly asked: () => number;
   readonly cancellation: Cancellation;
 }
 
@@ -48,6 +50,7 @@ export function mockedProvider(kind: Interface): {
     mock: () => mock!,
     workshop({ timeouts, noted = null, baseUrl = mock!.url } = {}) {
       const notes: unknown[] = [];
+      let asked = 0;
       const cancellation = new Cancellation();
       return {
         settings: { kind, baseUrl, apiKey: KEY, concurrency: 8 },
@@ -61,7 +64,11 @@ export function mockedProvider(kind: Interface): {
         note: async (progress) => {
           notes.push(progress);
         },
+        asking: async () => {
+          asked += 1;
+        },
         notes,
+        asked: () => asked,
         cancellation,
       };
     },

@@ -47,6 +47,7 @@ export async function workshop(model: string, signal = new Cancellation()): Prom
     signal,
     noted: null,
     note: () => Promise.resolve(),
+    asking: () => Promise.resolve(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
@@ -138,6 +138,59 @@ it('tasks, their files and uploads are gone after their retention, and nothing e
   expect(await later.ended(open)).toMatchObject({ status: 'expired' });
   // What it cost stays in the books.
   expect(await later.credits()).toMatchObject({ reserved: 0, spent: 4 });
+});
+
+it('files that no record names are moved to the quarantine, unless another store may name them', async () => {
+  const { next } = await succession(NONE);
+  const { daemon, ann } = await next();
+  const { result } = await ann.make({ model: 'any' });
+  await daemon.stop();
+  const folder = join(daemon.data, 'assets');
+  const known = new URL(result.data[0].url).pathname.slice('/assets/'.length);
+  const { mtimeMs } = statSync(join(folder, known.slice(0, 2), known));
+  const HOUR = 3_600_000;
+  const [older, within, newer] = [mtimeMs - HOUR, mtimeMs, mtimeMs + HOUR].map((time, index) => {
+    const name = `x${index}${'A'.repeat(41)}.png`;
+    mkdirSync(join(folder, name.slice(0, 2)), { recursive: true });
+    writeFileSync(join(folder, name.slice(0, 2), name), 'x');
+    utimesSync(join(folder, name.slice(0, 2), name), time / 1000, time / 1000);
+    return name;
+  }) as [string, string, string];
+  const { daemon: second, ann: again } = await next();
+  const told = await second.logged('there are files that no record names');
+  expect(told).toMatchObject({ quarantined: 1, foreign: 2, level: 'warn' });
+  const [day] = readdirSync(join(folder, 'quarantine'));
+  expect(readdirSync(join(folder, 'quarantine', day!))).toEqual([within]);
+  for (const name of [older, newer]) {
+    expect(readdirSync(join(folder, name.slice(0, 2)))).toEqual([name]);
+  }
+  expect((await fetch(new URL(`/assets/${known}`, second.url))).status).toBe(200);
+  expect(await again.make({ model: 'any' })).toMatchObject(DONE);
+});
+
+it('a file that was damaged on the disk is not served, and is told of in the log', async () => {
+  const { next } = await succession(NONE);
+  const { daemon, ann } = await next();
+  const { result } = await ann.make({ model: 'any' });
+  const [{ url }] = result.data;
+  expect((await fetch(url)).status).toBe(200);
+  const name = new URL(url).pathname.slice('/assets/'.length);
+  const path = join(daemon.data, 'assets', name.slice(0, 2), name);
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 4;
+  writeFileSync(path, bytes);
+  const answer = await fetch(url);
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toMatchObject({ error: { code: 'asset_damaged' } });
+  const told = await daemon.logged('a file differs from what was written');
+  expect(told).toMatchObject({ asset: name, level: 'error' });
+  // Nor is it an input of something that is paid for.
+  const failed = await ann.make({ model: 'any', input_images: [url] });
+  expect(failed).toMatchObject({
+    status: 'failed',
+    error: { type: 'service_error', code: 'asset_damaged' },
+  });
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
 });
 
 it('callbacks that nobody took are brought by the next daemon', async () => {

@@ -1,0 +1,42 @@
+import { Failure } from '../../failure.ts';
+import { pause } from '../../routing/patience.ts';
+import type { Cancelled } from '../../upstream/cancellation.ts';
+
+/** Milliseconds before work is tried again that our own disk made fail: at first, and at most. */
+const FIRST = 500;
+const LONGEST = 5000;
+
+/** Codes of failures to keep files, and records. */
+const CODES = ['storage_unavailable', 'store_unavailable'];
+
+/** Whether our own disk made something fail, which may pass. */
+export function isStorageFailure(error: unknown): error is Failure {
+  return error instanceof Failure && CODES.includes(error.code ?? '');
+}
+
+/**
+ * Does work again and again while our own disk makes it fail: a full disk passes, and no provider is
+ * to blame for it.
+ *
+ * @param onFailure called with the first failure, and with null once the work is done after all
+ * @throws what the work throws for another reason; its last failure, once the signal is aborted
+ */
+export async function retryStorage<Result>(
+  work: () => Promise<Result>,
+  signal: Cancelled,
+  onFailure: (failure: Failure | null) => void = () => {},
+): Promise<Result> {
+  for (let wait = FIRST; ; wait = Math.min(2 * wait, LONGEST)) {
+    try {
+      const result = await work();
+      if (wait > FIRST) onFailure(null);
+      return result;
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error;
+      if (wait === FIRST) onFailure(error);
+      await pause(wait, signal).catch(() => {
+        throw error;
+      });
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { gate } from '../../gate.ts';
+import { succession } from './restart.ts';
+
+const POST = 'POST /images/generations';
+const NEVER = { wait: new Promise(() => {}) };
+const NONE = { server: { grace: '0s' } };
+const DONE = { status: 'completed', error: null };
+const MANY = 12;
+
+const routing = (afterCrash: string, more: object = {}) => ({
+  routing: { retries: 0, cooldown: { after: 0 }, ...more, afterCrash },
+});
+const FAILED = { status: 'failed', error: { type: 'billable_error', code: 'interrupted_call' } };
+
+/** How far the journal says that the call of its only task got. */
+function lastCall(data: string): string | undefined {
+  const folder = join(data, 'store', 'journal');
+  const lines = readdirSync(folder)
+    .sort()
+    .flatMap((name) => readFileSync(join(folder, name), 'latin1').split('\n'));
+  const last = lines.findLast((line) => line.includes('"progress"'))!;
+  return /"call":"(\w+)"/.exec(last)?.[1];
+}
+
+describe('a provider that was being asked', () => {
+  it('is asked again after a crash', async () => {
+    const { first, next } = await succession(NONE);
+    const { daemon, ann } = await next();
+    first.always(POST, NEVER);
+    const ids = [];
+    for (let n = 0; n < MANY; n += 1) ids.push(await ann.begin({ model: 'any' }));
+    await first.received(POST, 7);
+    await daemon.stop('SIGKILL');
+    first.reset();
+    const { daemon: second, ann: again } = await next();
+    for (const id of ids) expect(await again.ended(id)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(MANY);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * MANY });
+    const told = second.log.filter(({ msg }) => msg === 'the provider was being asked at the stop');
+    expect(told.map(({ afterCrash }) => afterCrash)).toEqual(
+      Array.from({ length: 8 }, () => 'retry'),
+    );
+  });
+
+  it.each([
+    ['kill -9', 'SIGKILL'],
+    ['a stop without grace', 'SIGTERM'],
+  ] as const)('is not asked again after %s where routing.afterCrash is fail', async (_, signal) => {
+    const { first, next } = await succession({ ...NONE, ...routing('fail') });
+    const { daemon, ann } = await next();
+    first.always(POST, NEVER);
+    const ids = [];
+    for (let n = 0; n < MANY; n += 1) {
+      ids.push(await ann.begin({ model: 'any', prompt: `number ${n}` }));
+    }
+    await first.received(POST, 7);
+    const before = first.to(POST).map(({ json }) => json.prompt);
+    expect(before).toHaveLength(8);
+    await daemon.stop(signal);
+    first.reset();
+    const { ann: again } = await next();
+    const ends = [];
+    for (const id of ids) ends.push(await again.ended(id));
+    expect(ends.filter(({ status }) => status === 'completed')).toHaveLength(MANY - 8);
+    for (const end of ends) expect(end).toMatchObject(end.status === 'failed' ? FAILED : DONE);
+    const after = first.to(POST).map(({ json }) => json.prompt);
+    expect(new Set([...before, ...after]).size).toBe(MANY);
+    expect(after).toHaveLength(MANY - 8);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * (MANY - 8) });
+  });
+
+  it('for speech, or was being given a job, is not asked again either', async () => {
+    const { first, next } = await succession({ ...NONE, ...routing('fail') });
+    const { daemon, ann } = await next();
+    for (const path of ['POST /audio/speech', 'POST /videos']) first.always(path, NEVER);
+    const sound = await ann.begin({ model: 'speech' }, '/v1/audio/generations');
+    const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
+    await Promise.all([first.received('POST /audio/speech'), first.received('POST /videos')]);
+    await daemon.stop('SIGKILL');
+    const { ann: again } = await next();
+    for (const id of [sound, film]) expect(await again.ended(id)).toMatchObject(FAILED);
+    expect(first.requests).toHaveLength(2);
+  });
+});
+
+describe('where routing.afterCrash is fail', () => {
+  it('results at addresses are fetched, not made again', async () => {
+    const { first, next } = await succession(routing('fail'));
+    const { daemon, ann } = await next();
+    first.images('url');
+    first.always('GET /files/:id', NEVER);
+    const id = await ann.begin({ model: 'any' });
+    await first.received('GET /files/:id');
+    await daemon.stop('SIGKILL');
+    first.always('GET /files/:id', {});
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(1);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
+  });
+
+  it('a job that the provider has is asked for', async () => {
+    const { first, next } = await succession(routing('fail'));
+    first.jobs({ looks: 1_000_000, retryAfter: 0 });
+    const { daemon, ann } = await next();
+    const id = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
+    await first.received('GET /videos/:id', 1);
+    await daemon.stop('SIGKILL');
+    for (const job of first.shop.made.values()) Object.assign(job, { looks: 0 });
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+    expect(first.to('POST /videos')).toHaveLength(1);
+  });
+
+  it('a provider that knows the key of the task is asked again', async () => {
+    const { far, next } = await succession(routing('fail'));
+    far.always(POST, NEVER);
+    const { daemon, ann } = await next();
+    const id = await ann.begin({ model: 'far-native' });
+    const { headers } = await far.received(POST);
+    await daemon.stop('SIGKILL');
+    far.always(POST, {});
+    far.jobs({ looks: 0, retryAfter: 0 });
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+    const repeated = await far.received(POST, 1);
+    expect(repeated.headers['idempotency-key']).toBe(headers['idempotency-key']);
+  });
+
+  it('a provider that refused leaves no doubt', async () => {
+    const { first, next } = await succession(routing('fail', { retries: 1 }));
+    first.next(POST, { status: 429, headers: { 'retry-after': '9' }, body: 'later' });
+    const { daemon, ann } = await next();
+    const id = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    // It waits for its second try: what it was told is on disk.
+    await expect.poll(() => lastCall(daemon.data), { timeout: 8000 }).toBeUndefined();
+    await daemon.stop('SIGKILL');
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(2);
+  });
+});
+
+it('notes that a provider is asked before it is, and that it answered before results are kept', async () => {
+  const { first, next } = await succession();
+  const { daemon, ann } = await next();
+  const asked = gate();
+  const fetched = gate();
+  first.images('url');
+  first.next(POST, { wait: asked.passed });
+  first.next('GET /files/:id', { wait: fetched.passed });
+  const id = await ann.begin({ model: 'any' });
+  await first.received(POST);
+  expect(lastCall(daemon.data)).toBe('asked');
+  asked.open();
+  await first.received('GET /files/:id');
+  expect(lastCall(daemon.data)).toBe('answered');
+  fetched.open();
+  expect(await ann.ended(id)).toMatchObject(DONE);
+});

@@ -1,0 +1,232 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDaemon } from '../../daemon.ts';
+import { gate } from '../../gate.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { png } from '../media-files.ts';
+import { Client, EDITS, GENERATIONS } from './client.ts';
+import { mediaConfig, startProviders } from './media-daemon.ts';
+import { succession } from './restart.ts';
+
+const POST = 'POST /images/generations';
+const DONE = { status: 'completed', error: null };
+const WAITS = 'a task waits for the disk of this server';
+const OURS = { type: 'service_error', code: 'storage_unavailable' };
+const FULL = { full: true } as const;
+const WELL = {};
+
+const assetsOf = (data: string) =>
+  readdirSync(join(data, 'assets'), { recursive: true }).filter((name) => /\./.test(String(name)));
+
+describe('a full disk', () => {
+  it('refuses tasks and uploads before anything is asked, and takes them when there is room', async () => {
+    const { first, next, disk } = await succession();
+    const { daemon, ann } = await next();
+    disk(FULL);
+    const image = png(4, 4);
+    const body = { model: 'any', prompt: 'a' };
+    const asked = [
+      () => ann.post(GENERATIONS, body),
+      () => ann.post(`${GENERATIONS}/sync`, body),
+      () => ann.post('/v1/videos/generations', { model: 'film', prompt: 'a', duration: 2 }),
+      () => ann.post('/v1/audio/generations', { model: 'speech', prompt: 'a' }),
+      () => ann.form(EDITS, [...Object.entries(body), ['image', image]]),
+      () => ann.form('/v1/images/upload', [['file', image]]),
+    ];
+    for (const ask of asked) {
+      const { status, headers, body } = await ask();
+      expect(body).toMatchObject({ error: OURS });
+      expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
+    }
+    expect((await ann.ask('/v1/tasks')).body.data).toEqual([]);
+    expect(assetsOf(daemon.data)).toEqual([]);
+    expect(first.requests).toEqual([]);
+    disk(WELL);
+    expect(await ann.make({ model: 'any' })).toMatchObject(DONE);
+  });
+
+  it('keeps tasks that were taken on waiting, and their provider unasked', async () => {
+    const { first, next, disk } = await succession({ concurrency: 1 });
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const one = await ann.begin({ model: 'any' });
+    const other = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    disk(FULL);
+    held.open();
+    expect(await ann.ended(one)).toMatchObject(DONE);
+    expect(await daemon.logged(WAITS)).toMatchObject({ task: other, level: 'error' });
+    expect(first.to(POST)).toHaveLength(1);
+    disk(WELL);
+    expect(await ann.ended(other)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(2);
+  });
+
+  it('ends tasks as our own fault when their time is over', async () => {
+    const { first, next, disk } = await succession({ limits: { taskDeadline: '4s' } });
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const id = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    disk({ fails: ['/assets/'] });
+    held.open();
+    await daemon.logged(WAITS);
+    expect(await ann.ended(id)).toMatchObject({ status: 'failed', error: OURS });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+    expect(first.to(POST)).toHaveLength(1);
+    disk(WELL);
+    expect(assetsOf(daemon.data)).toEqual([]);
+  });
+});
+
+describe('results that cannot be kept', () => {
+  it.each([
+    ['ENOSPC', '/assets/.* writeFile'],
+    ['EIO', '/assets/.* sync'],
+    ['EMFILE', '/assets/.* open'],
+    ['ENOSPC', '/store/journal/.* (write|datasync)'],
+  ])('wait while the disk says %s to %s, and are never called partly done', async (code, path) => {
+    const { first, next, disk } = await succession();
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const id = await ann.begin({ model: 'native', n: 2 });
+    await first.received(POST);
+    disk({ fails: [path], code });
+    held.open();
+    await daemon.logged(WAITS);
+    disk(WELL);
+    const task = await ann.ended(id);
+    expect(task).toMatchObject(DONE);
+    expect(task.result.data).toHaveLength(2);
+    for (const { url } of task.result.data) expect((await fetch(url)).status).toBe(200);
+    expect(first.to(POST)).toHaveLength(1);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
+    expect(daemon.log.filter(({ msg }) => msg.includes('defect'))).toEqual([]);
+  });
+});
+
+describe('a daemon that is asked to end while its disk is full', () => {
+  it.each([
+    ['files', '/assets/'],
+    ['records', '/store/journal/.* (write|datasync)'],
+  ])('keeps its grace for results whose %s it cannot write', async (_, path) => {
+    const { first, next, disk, diskFailures } = await succession({ server: { grace: '60s' } });
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const id = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    disk({ fails: [path] });
+    held.open();
+    await daemon.logged(WAITS);
+    const ended = daemon.stop();
+    await daemon.logged('draining');
+    await diskFailures(2);
+    disk(WELL);
+    expect((await ended).status).toBe(0);
+    const { ann: again } = await next();
+    expect(await again.look(id)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(1);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
+  });
+
+  it('ends with its grace, and leaves the task to the next', async () => {
+    const { first, next, disk } = await succession({ server: { grace: '1s' } });
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const id = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    disk({ fails: ['/assets/', '/store/journal/.* (write|datasync)'] });
+    held.open();
+    await daemon.logged(WAITS);
+    expect((await daemon.stop()).status).toBe(0);
+    disk(WELL);
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+  });
+
+  it('gives back at once what has asked nobody yet', async () => {
+    const { first, next, disk } = await succession({ server: { grace: '1h' } });
+    const { daemon, ann } = await next();
+    const held = gate();
+    first.next(POST, { wait: held.passed, status: 429, headers: { 'retry-after': '0' }, body: '' });
+    const id = await ann.begin({ model: 'either' });
+    await first.received(POST);
+    disk(FULL);
+    held.open();
+    await daemon.logged(WAITS);
+    expect((await daemon.stop()).status).toBe(0);
+    disk(WELL);
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject(DONE);
+  });
+});
+
+it('answers an upload although its spooled file cannot be removed', async () => {
+  const { next, disk } = await succession();
+  const { daemon, ann } = await next();
+  disk({ fails: ['/spool/.* rm'], code: 'EIO' });
+  const answer = await ann.form('/v1/images/upload', [['file', png(4, 4)]]);
+  expect(answer.status).toBe(200);
+  expect((await fetch(answer.body.url)).status).toBe(200);
+  await daemon.logged('an upload could not be removed from the spool');
+  expect(readdirSync(join(daemon.data, 'spool'))).toHaveLength(1);
+  disk(WELL);
+  expect((await ann.form('/v1/images/upload', [['file', png(4, 4)]])).status).toBe(200);
+  expect(readdirSync(join(daemon.data, 'spool'))).toEqual([]);
+});
+
+describe('a small disk', () => {
+  it.each([
+    ['bytes', 'size=32m'],
+    ['names of files', 'size=32m,nr_inodes=200'],
+  ])('that is out of %s loses nothing', async (what, options) => {
+    const data = join(temporaryFolder(), 'disk');
+    mkdirSync(data);
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', data]);
+    if (mounted.status !== 0) {
+      console.info(`skipped: no tmpfs can be mounted here: ${mounted.error ?? mounted.stderr}`);
+      return;
+    }
+    onTestFinished(() => {
+      spawnSync('umount', ['--lazy', data]);
+    });
+    const providers = await startProviders();
+    onTestFinished(() => providers.close());
+    const { first } = providers;
+    const daemon = await startDaemon({ data, config: mediaConfig(providers) });
+    const ann = await Client.of(daemon);
+    const filler = join(data, 'filler');
+    const fill = () => {
+      mkdirSync(filler);
+      try {
+        for (let n = 0; ; n += 1) {
+          writeFileSync(join(filler, `${n}`), what === 'bytes' ? Buffer.alloc(65_536) : '');
+        }
+      } catch {
+        // Nothing more goes in.
+      }
+    };
+    const held = gate();
+    first.next(POST, { wait: held.passed });
+    const id = await ann.begin({ model: 'native', n: 3 });
+    await first.received(POST);
+    fill();
+    held.open();
+    await daemon.logged(WAITS);
+    const refused = await ann.post(GENERATIONS, { model: 'any', prompt: 'a' });
+    expect([refused.status, refused.body.error.type]).toEqual([503, 'service_error']);
+    rmSync(filler, { recursive: true });
+    const task = await ann.ended(id);
+    expect(task).toMatchObject(DONE);
+    expect(task.result.data).toHaveLength(3);
+    expect(first.to(POST)).toHaveLength(1);
+    expect(await ann.make({ model: 'any' })).toMatchObject(DONE);
+  });
+});
