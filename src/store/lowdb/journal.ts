@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Files, syncFolder } from '../files.ts';
 import { corrupt } from './faults.ts';
-import { encodeLine, isFollowed, lineAt } from './journal-line.ts';
+import { encodeLine, lineAt, wasSynced } from './journal-line.ts';
 import type { Change } from './state.ts';
 
 const FORMAT = 'oriel-journal';
@@ -11,12 +11,12 @@ const VERSION = 1;
 const NAME = /^(\d{8})\.journal$/;
 
 /**
- * On Linux a write to a file opened so returns once it is on disk: one step where write and fdatasync
- * are two, each with a trip to another thread (0.19 ms against 0.22). Elsewhere the flag promises less.
+ * On Linux a write to a file opened with O_DSYNC returns once it is on disk: one step where write and
+ * fdatasync are two, each with a trip to another thread (0.19 ms against 0.22). Elsewhere the flag
+ * promises less.
  */
 const WRITES_ARE_DURABLE = process.platform === 'linux';
-const { O_WRONLY, O_CREAT, O_TRUNC } = constants;
-const FLAGS = O_WRONLY | (WRITES_ARE_DURABLE ? constants.O_DSYNC : 0);
+const { O_WRONLY, O_CREAT, O_TRUNC, O_DSYNC } = constants;
 
 /** The bytes at the end of a journal that a crash left behind: they were never acknowledged. */
 export interface Recovery {
@@ -45,19 +45,40 @@ export interface JournalContent {
   readonly torn: number;
 }
 
+/** How the journal after another one says what that one holds. */
+export type End =
+  /** It does not say; the journal is whole. */
+  | 'whole'
+  /** Nothing comes after it: the last batches may be torn. */
+  | 'newest'
+  /** Its length in bytes. What lies behind was refused to clients, and is not read. */
+  | number;
+
+/** What the header of a journal says of the journal before it. */
+export async function endBefore(files: Files, file: string): Promise<End> {
+  const handle = await files.open(file, 'r');
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(512), 0, 512, 0);
+    const line = lineAt(buffer, 0);
+    const header = line && (JSON.parse(line.payload.toString()) as { previous?: unknown });
+    return typeof header?.previous === 'number' ? header.previous : 'whole';
+  } finally {
+    await handle.close();
+  }
+}
+
 /**
  * Reads a journal file.
  *
- * @param last whether it is the newest: only there may the last batch be torn
  * @throws Failure service_error, code `store_corrupt`
  */
 export async function readJournal(
   files: Files,
   file: string,
   sequence: number,
-  last: boolean,
+  end: End,
 ): Promise<JournalContent> {
-  const bytes = await files.readFile(file);
+  let bytes = await files.readFile(file);
   let line = lineAt(bytes, 0);
   if (line === null) throw corrupt(file, 'this is not the beginning of a journal', 0);
   const header = JSON.parse(line.payload.toString()) as Record<string, unknown>;
@@ -67,6 +88,10 @@ export async function readJournal(
   if (header['sequence'] !== sequence) {
     throw corrupt(file, `the journal in it is number ${header['sequence']}`, 0);
   }
+  if (typeof end === 'number') {
+    if (bytes.length < end) throw corrupt(file, `cut short: it had ${end} bytes`, bytes.length);
+    bytes = bytes.subarray(0, end);
+  }
   const changes: Change[] = [];
   let offset = line.end;
   while (offset < bytes.length) {
@@ -75,7 +100,7 @@ export async function readJournal(
     for (const change of JSON.parse(line.payload.toString()) as Change[]) changes.push(change);
     offset = line.end;
   }
-  if (offset < bytes.length && (!last || isFollowed(bytes, offset))) {
+  if (offset < bytes.length && (end !== 'newest' || wasSynced(bytes, offset))) {
     throw corrupt(file, 'a damaged batch lies before others', offset);
   }
   return { changes, length: offset, torn: bytes.length - offset };
@@ -95,33 +120,70 @@ export async function cutJournal(files: Files, file: string, length: number): Pr
 /** A file that batches are appended to, one at a time. */
 export class Journal {
   readonly sequence: number;
+  readonly #files: Files;
+  readonly #file: string;
   readonly #handle: FileHandle;
+  /** The same file, opened so that a write returns once it is on disk; null where that is not known to hold. */
+  readonly #durable: FileHandle | null;
   #length: number;
+  #synced: number;
 
-  private constructor(sequence: number, handle: FileHandle, length: number) {
+  private constructor(
+    files: Files,
+    file: string,
+    sequence: number,
+    handles: readonly [FileHandle, FileHandle | null],
+    length: number,
+  ) {
+    this.#files = files;
+    this.#file = file;
     this.sequence = sequence;
-    this.#handle = handle;
+    [this.#handle, this.#durable] = handles;
     this.#length = length;
+    this.#synced = length;
   }
 
-  /** Begins a new file, on disk with its name before this resolves. */
-  static async create(files: Files, folder: string, sequence: number): Promise<Journal> {
+  /**
+   * Makes a new file under a temporary name, to be appended to before it is published.
+   *
+   * @param previous bytes of the journal before it that count; null where it is the first
+   */
+  static async prepare(
+    files: Files,
+    folder: string,
+    sequence: number,
+    previous: number | null,
+  ): Promise<Journal> {
     const file = join(folder, journalName(sequence));
-    const beside = `${file}.new`;
-    const handle = await files.open(beside, FLAGS | O_CREAT | O_TRUNC, 0o600);
+    const handles = await openBoth(files, `${file}.new`, O_CREAT | O_TRUNC);
+    const journal = new Journal(files, file, sequence, handles, 0);
     try {
-      const journal = new Journal(sequence, handle, 0);
-      await journal.append(
-        encodeLine(JSON.stringify({ format: FORMAT, version: VERSION, sequence })),
-      );
-      await handle.sync();
-      await files.rename(beside, file);
-      await syncFolder(files, dirname(file));
+      const header = {
+        format: FORMAT,
+        version: VERSION,
+        sequence,
+        previous: previous ?? undefined,
+      };
+      await journal.append(JSON.stringify(header));
       return journal;
     } catch (error) {
-      await handle.close();
+      await journal.close();
       throw error;
     }
+  }
+
+  /** Gives the file its name. */
+  async publish(): Promise<void> {
+    await this.#handle.sync();
+    await this.#files.rename(`${this.#file}.new`, this.#file);
+  }
+
+  /**
+   * Syncs the name. Until this has succeeded a start may find the file or not: nothing may be appended
+   * to it, nor to the journal before it.
+   */
+  async syncName(): Promise<void> {
+    await syncFolder(this.#files, dirname(this.#file));
   }
 
   /** Goes on with a file that was read, from where its last whole batch ends. */
@@ -131,34 +193,88 @@ export class Journal {
     sequence: number,
     length: number,
   ): Promise<Journal> {
-    const handle = await files.open(join(folder, journalName(sequence)), FLAGS);
-    return new Journal(sequence, handle, length);
+    const file = join(folder, journalName(sequence));
+    const handles = await openBoth(files, file);
+    const journal = new Journal(files, file, sequence, handles, length);
+    try {
+      // A process that was killed may have left batches in the page cache alone.
+      await handles[0].datasync();
+      return journal;
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
   }
 
-  /** Bytes that are on disk. */
+  /** Bytes in the file. */
   get length(): number {
     return this.#length;
   }
 
-  /** Writes a batch. Where that fails, some of it may be in the file until `cut`. */
-  async append(bytes: Uint8Array): Promise<void> {
+  /** Bytes that are on disk. */
+  get synced(): number {
+    return this.#synced;
+  }
+
+  /**
+   * Writes a batch, and syncs it with all before it. Where that fails, some of it may be in the file
+   * until `cut`.
+   *
+   * @returns bytes written
+   */
+  async append(json: string): Promise<number> {
+    const isSynced = this.#synced === this.#length;
+    const bytes = encodeLine(json, isSynced);
+    const durable = isSynced ? this.#durable : null;
+    const handle = durable ?? this.#handle;
     let written = 0;
     while (written < bytes.length) {
       const rest = bytes.length - written;
       const position = this.#length + written;
-      written += (await this.#handle.write(bytes, written, rest, position)).bytesWritten;
+      written += (await handle.write(bytes, written, rest, position)).bytesWritten;
     }
-    if (!WRITES_ARE_DURABLE) await this.#handle.datasync();
+    // O_DSYNC syncs the bytes of its own write alone, not those that were written without.
+    if (durable === null) await handle.datasync();
+    this.#length += bytes.length;
+    this.#synced = this.#length;
+    return bytes.length;
+  }
+
+  /** Writes a batch that the next `append` syncs. A crash of the process keeps it, a power cut may not. */
+  note(json: string): void {
+    const bytes = encodeLine(json, this.#synced === this.#length);
+    const { fd } = this.#handle;
+    let written = 0;
+    while (written < bytes.length) {
+      const rest = bytes.length - written;
+      written += this.#files.writeSync(fd, bytes, written, rest, this.#length + written);
+    }
     this.#length += bytes.length;
   }
 
-  /** Takes back what a failed `append` has left. */
+  /** Takes back what a failed write has left. */
   async cut(): Promise<void> {
     await this.#handle.truncate(this.#length);
     await this.#handle.sync();
   }
 
   async close(): Promise<void> {
+    await this.#durable?.close();
     await this.#handle.close();
+  }
+}
+
+async function openBoth(
+  files: Files,
+  file: string,
+  flags = 0,
+): Promise<[FileHandle, FileHandle | null]> {
+  const handle = await files.open(file, O_WRONLY | flags, 0o600);
+  if (!WRITES_ARE_DURABLE) return [handle, null];
+  try {
+    return [handle, await files.open(file, O_WRONLY | O_DSYNC)];
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
 }

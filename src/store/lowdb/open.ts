@@ -9,6 +9,7 @@ import { Driver } from './driver.ts';
 import { corrupt, unavailable } from './faults.ts';
 import {
   cutJournal,
+  endBefore,
   Journal,
   journalName,
   type Recovery,
@@ -18,7 +19,7 @@ import {
 import { type Lock, lock } from './lock.ts';
 import { Records } from './records.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
-import { Upkeep } from './upkeep.ts';
+import { type ClosedJournal, Upkeep } from './upkeep.ts';
 
 export interface StoreOptions {
   /** Where everything is kept; made where it does not exist. */
@@ -27,6 +28,8 @@ export interface StoreOptions {
   readonly now?: () => number;
   /** Bytes after which a journal goes into shards; 16 MiB. */
   readonly journalLimit?: number;
+  /** Bytes of journals that may wait for a checkpoint that fails before new work is refused; 256 MiB. */
+  readonly backlogLimit?: number;
   readonly files?: Files;
   /** Called with what a crash left half written, before the store is open. */
   readonly onRecovery?: (recovery: Recovery) => void;
@@ -34,6 +37,8 @@ export interface StoreOptions {
   readonly onCommit?: (commit: Commit) => void;
   /** Called with what went wrong in the background; the store goes on and tries again later. */
   readonly onFault?: (error: unknown) => void;
+  /** Called when writes begin to fail, and with null when they succeed again. */
+  readonly onFailure?: (failure: Failure | null) => void;
 }
 
 /**
@@ -55,7 +60,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
-  const { directory, journalLimit = 16 * 2 ** 20, onFault = () => {} } = options;
+  const { directory, journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
+  const { onFault = () => {} } = options;
   const journalFolder = join(directory, 'journal');
   const shardFolder = join(directory, 'shards');
   const checkpoint = new Checkpoint(files, directory, shardFolder);
@@ -68,18 +74,20 @@ async function openLocked(options: StoreOptions, files: Files, held: Lock): Prom
     throw corrupt(join(directory, 'checkpoint.json'), 'missing, although there are shards');
   }
   const replayed: Change[] = [];
+  const journals: ClosedJournal[] = [];
   let length = 0;
-  let total = 0;
   let torn: Recovery | null = null;
   for (const [at, sequence] of sequences.entries()) {
     const file = join(journalFolder, journalName(sequence));
-    const content = await readJournal(files, file, sequence, at === sequences.length - 1);
+    const after = sequences[at + 1];
+    const end = after && (await endBefore(files, join(journalFolder, journalName(after))));
+    const content = await readJournal(files, file, sequence, end ?? 'newest');
     for (const change of content.changes) {
       rows.put(change);
       replayed.push(change);
     }
     length = content.length;
-    total += length;
+    journals.push({ sequence, length });
     if (content.torn > 0) torn = { file, offset: length, dropped: content.torn };
   }
   const state = rows.state();
@@ -93,24 +101,41 @@ async function openLocked(options: StoreOptions, files: Files, held: Lock): Prom
   const sequence = sequences.at(-1);
   const journal =
     sequence === undefined
-      ? await Journal.create(files, journalFolder, 1)
+      ? await firstJournal(files, journalFolder)
       : await Journal.resume(files, journalFolder, sequence, length);
   const upkeep = new Upkeep(
-    { files, journalFolder, shardFolder, checkpoint, journalLimit, onFault },
-    total,
+    { files, journalFolder, shardFolder, checkpoint, journalLimit, backlogLimit, onFault },
+    journals.slice(0, -1),
+    length,
   );
   await upkeep.tidy();
   const commits = new Commits(state, journal, {
     between: (current) => upkeep.between(current, commits),
+    renew: (failed, first) => upkeep.renew(failed, first),
+    onFailure: options.onFailure ?? (() => {}),
     onCommit: options.onCommit,
   });
   for (const [collection, order] of replayed) commits.markChanged(collection, order);
   const records = new Records(state, commits, options.now ?? Date.now);
-  return new Driver(records, async () => {
+  return new Driver(records, upkeep, async () => {
     await commits.close();
-    await upkeep.idle();
+    const { pending } = records.charges;
+    if (pending > 0) onFault(new Error(`the charges of ${pending} requests could not be written`));
+    await upkeep.close();
     await held.release();
   });
+}
+
+async function firstJournal(files: Files, folder: string): Promise<Journal> {
+  const journal = await Journal.prepare(files, folder, 1, null);
+  try {
+    await journal.publish();
+    await journal.syncName();
+    return journal;
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
 }
 
 /** The journals to replay, oldest first. @param first null where there is no checkpoint */
