@@ -169,9 +169,9 @@ export async function startDaemon(
         // Connections that outlast the grace are cut; what they asked for is aborted with them.
         const cut = setTimeout(() => {
           // Streams that are cut say so, before their connections go.
-          text.close(shuttingDown());
+          const closed = text.close(shuttingDown());
           media.runner.cut();
-          setImmediate(() => server.server.closeAllConnections());
+          closed.then(() => setImmediate(() => server.server.closeAllConnections()));
         }, config.server.grace);
         await closeAll();
         clearTimeout(cut);

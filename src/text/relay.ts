@@ -28,11 +28,14 @@ interface RelayOptions {
 
 /**
  * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came, as soon
- * as they are there. Only those that tell the usage, an end or a failure are looked at.
+ * as they are there. Only those that tell the usage, an end or a failure are looked at. Those that
+ * end it are kept, to be sent once the answer is charged.
  */
 export class Relay {
   /** What went wrong, once something has. */
   failure: Failure | null = null;
+  /** Frames that end the stream. */
+  end = '';
   readonly #dialect: Dialect;
   readonly #context: EncodeContext;
   readonly #outlet: Outlet;
@@ -89,13 +92,11 @@ export class Relay {
     this.#ended = true;
     this.failure = this.#clean(failure);
     if (!this.#committed) return;
-    this.#outlet.write(
-      this.#dialect.failFrames(this.failure, {
-        context: this.#context,
-        first: this.#first,
-        last: this.#last.toString(),
-      }),
-    );
+    this.end = this.#dialect.failFrames(this.failure, {
+      context: this.#context,
+      first: this.#first,
+      last: this.#last.toString(),
+    });
   }
 
   #end(): void {
@@ -104,7 +105,7 @@ export class Relay {
       return;
     }
     this.#ended = true;
-    if (this.#dialect.name === 'chat') this.#outlet.write(`data: ${DONE}\n\n`);
+    if (this.#dialect.name === 'chat') this.end = `data: ${DONE}\n\n`;
   }
 
   #pass(frames: Buffer): boolean {
@@ -124,6 +125,10 @@ export class Relay {
       }
       passed += next;
       if (this.#ended) break;
+    }
+    if (this.#ended) {
+      this.end = passed;
+      return true;
     }
     return passed === '' || this.#write(passed);
   }
