@@ -59,6 +59,10 @@ export async function startDaemon(
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => log.warn(recovery, 'the end of the journal was torn and is cut off'),
     onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
+    onFailure: (failure) => {
+      if (!failure) log.warn('the store can be written again');
+      else log.error({ err: failure }, 'the store cannot be written; retrying every second');
+    },
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const closeAll = async () => {
