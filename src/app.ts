@@ -76,6 +76,10 @@ export async function startDaemon(
       log.warn(times, CLOCK_AHEAD);
     },
     onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
+    onFailure: (failure) => {
+      if (!failure) log.warn('the store can be written again');
+      else log.error({ err: failure }, 'the store cannot be written; retrying every second');
+    },
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const closeAll = async () => {
@@ -205,9 +209,9 @@ export async function startDaemon(
         // Connections that outlast the grace are cut; what they asked for is aborted with them.
         const cut = setTimeout(() => {
           // Streams that are cut say so, before their connections go.
-          text.close(shuttingDown());
+          const closed = text.close(shuttingDown());
           media.runner.cut();
-          setImmediate(() => server.server.closeAllConnections());
+          closed.then(() => setImmediate(() => server.server.closeAllConnections()));
         }, config.server.grace);
         await closeAll();
         clearTimeout(cut);

@@ -14,6 +14,12 @@ declare module 'fastify' {
 
 const health = v.object({ status: v.literal('ok') });
 
+const readiness = v.object({
+  status: v.literal('ok'),
+  /** Only where the store works but needs attention. */
+  store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+});
+
 /** What those who run the daemon ask it. */
 export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
   return async (server) => {
@@ -31,14 +37,19 @@ export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
     server.get('/readyz', {
       config: { vital: true },
       schema: {
-        summary: 'Whether requests are welcome: 503 while the daemon drains',
+        summary:
+          'Whether requests are welcome: 503 while the daemon drains or its store cannot be written',
         tags: ['Operation'],
         security: [],
-        response: { 200: health },
+        response: { 200: readiness },
       },
       handler: async () => {
-        if (!gateway.draining.aborted) return { status: 'ok' };
-        throw draining();
+        if (gateway.draining.aborted) throw draining();
+        const { fault, checkpointFault: reason } = gateway.store.health();
+        if (fault !== null) {
+          throw new Failure('service_error', fault, { status: 503, code: 'store_unavailable' });
+        }
+        return { status: 'ok', ...(reason !== null && { store: { status: 'degraded', reason } }) };
       },
     });
 

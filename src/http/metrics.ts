@@ -151,6 +151,7 @@ export class Metrics {
     });
     this.#watchFinished(pool);
     this.gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
+    this.#watchHealth(store);
     new Gauge({
       name: 'oriel_tasks',
       help: 'Tasks that are remembered, by state',
@@ -174,6 +175,24 @@ export class Metrics {
         this.set({ kind: 'spent' }, toCredits(spent));
         this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
       },
+    });
+  }
+
+  #watchHealth(store: Store): void {
+    this.gauge('oriel_store_writable', '1 while the store takes writes, else 0', () => {
+      return store.health().fault === null ? 1 : 0;
+    });
+    this.gauge('oriel_store_checkpoint_failing', '1 where the last checkpoint failed', () => {
+      return store.health().checkpointFault === null ? 0 : 1;
+    });
+    this.gauge('oriel_store_journals', 'Journal files that the next start would replay', () => {
+      return store.health().journals;
+    });
+    this.gauge('oriel_store_journal_bytes', 'Size of these journal files', () => {
+      return store.health().journalBytes;
+    });
+    this.gauge('oriel_store_pending_charges', 'Requests whose charges are not booked yet', () => {
+      return store.health().pendingCharges;
     });
   }
 

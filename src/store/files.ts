@@ -1,23 +1,28 @@
+import { writeSync } from 'node:fs';
 import * as disk from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolders } from '../folders.ts';
 
 /** What the store asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
-export type Files = Pick<
-  typeof disk,
-  | 'link'
-  | 'mkdir'
-  | 'open'
-  | 'readdir'
-  | 'readFile'
-  | 'rename'
-  | 'rmdir'
-  | 'stat'
-  | 'statfs'
-  | 'unlink'
->;
+export interface Files
+  extends Pick<
+    typeof disk,
+    | 'link'
+    | 'mkdir'
+    | 'open'
+    | 'readdir'
+    | 'readFile'
+    | 'rename'
+    | 'rmdir'
+    | 'stat'
+    | 'statfs'
+    | 'unlink'
+  > {
+  /** Writes to the page cache, in 5 µs where a trip to another thread takes 30 µs of CPU. */
+  writeSync(fd: number, bytes: Uint8Array, offset: number, length: number, at: number): number;
+}
 
-export const diskFiles: Files = disk;
+export const diskFiles: Files = { ...disk, writeSync };
 
 /** Only the owner reads what is stored. */
 const FILE_MODE = 0o600;

@@ -92,6 +92,19 @@ export interface Span {
   readonly to: number;
 }
 
+/** Whether the store can do its work, for those who watch it. */
+export interface StoreHealth {
+  /** Why writes, and requests that cost something, are refused at present; null where they are not. */
+  readonly fault: string | null;
+  /** Why older journals could not be replaced by a checkpoint at the last attempt; null where they could. */
+  readonly checkpointFault: string | null;
+  /** Journals that the next start would replay. */
+  readonly journals: number;
+  readonly journalBytes: number;
+  /** Text requests whose charges are not booked yet. */
+  readonly pendingCharges: number;
+}
+
 /**
  * All that Oriel remembers. Every verb is one transaction: when its promise resolves, what it wrote
  * is on disk and outlasts a power cut, except where a verb says otherwise; when it rejects, nothing
@@ -202,13 +215,17 @@ export interface Store {
     outcome: DeliveryOutcome,
   ): Promise<Delivery>;
 
-  /** Holds credits for a request under way. Nothing is written: a hold does not outlast the process. */
+  /**
+   * Holds credits for a request under way. Nothing is written: a hold does not outlast the process.
+   * Fails with `store_unavailable` while a charge could not be written either.
+   */
   hold(accountId: string, keyId: string, amount: number): Promise<Hold>;
   /**
    * Ends a hold with what the request cost, or records one that had none. More than was held is
    * charged only as far as the account and the key have it; the answer tells how much that was.
-   * Resolves once the change is made; it is on disk with a commit some milliseconds later,
-   * since the request that it charges is over and nobody waits for it.
+   * Resolves once the charge is written: a crash of the process keeps it. It is on disk within a
+   * second; a power cut before that takes it back. Where it cannot be written this resolves all the
+   * same: the charge counts in memory, and is written as soon as it can be.
    */
   settle(holder: Hold | Pick<Hold, 'accountId' | 'keyId'>, metered: Metered): Promise<number>;
   /** Ends a hold that cost nothing. A hold ends once: to end it again does nothing, and costs nothing. */
@@ -228,6 +245,7 @@ export interface Store {
   span(): Promise<Span | null>;
   /** Cheap: counts are kept, not counted. */
   statistics(): StoreStatistics;
+  health(): StoreHealth;
   /** Waits for all that is under way, writes down the rest and lets go of the files. */
   close(): Promise<void>;
 }

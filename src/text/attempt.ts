@@ -34,6 +34,8 @@ import { namesOf } from './tool-names.ts';
 export interface Outcome {
   /** The whole answer as JSON; null where it was streamed. */
   readonly body: string | null;
+  /** Frames that end the stream, to be sent once the answer is charged; empty where it was none. */
+  readonly end: string;
   /** What the stream ended with; null where all is well. */
   readonly failure: Failure | null;
 }
@@ -153,7 +155,7 @@ export class Attempt {
       const { error } = answer;
       // A response that failed says why in its own words.
       const clear = error ? { ...answer, error: complaintWithout(error, provider.apiKey) } : answer;
-      return { body: told(JSON.stringify(clear), provider.apiKey), failure: null };
+      return { body: told(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
     }
     const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
     const outlet = this.#outlet(provider.apiKey);
@@ -168,7 +170,7 @@ export class Attempt {
       if (relay.failure) exchange.abort();
     }
     if (relay.failure && !relay.committed) throw relay.failure;
-    return { body: null, failure: relay.failure };
+    return { body: null, end: told(relay.end, provider.apiKey), failure: relay.failure };
   }
 
   /** The request in the upstream's dialect there, its events in the client's back. */
@@ -272,8 +274,10 @@ export class Attempt {
     }
     const { failure } = receiver;
     if (failure && !receiver.committed) throw failure;
-    const whole = receiver instanceof WholeReceiver;
-    return { body: whole ? told(JSON.stringify(receiver.answer()), secret) : null, failure };
+    if (receiver instanceof StreamReceiver) {
+      return { body: null, end: told(receiver.end, secret), failure };
+    }
+    return { body: told(JSON.stringify(receiver.answer()), secret), end: '', failure };
   }
 
   #outlet(secret: string | undefined): Outlet {

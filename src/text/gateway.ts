@@ -17,6 +17,9 @@ import { invalid } from './refusals.ts';
 import { applyRules } from './rules.ts';
 import { Tally } from './tally.ts';
 
+/** Milliseconds for aborted answers to be charged. */
+const CLOSING = 1000;
+
 /** What a gateway tells of its work as it goes on. */
 export interface TextObserver {
   readonly tried: Tried;
@@ -37,6 +40,7 @@ export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
   readonly #open = new Set<Cancellation>();
+  #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
@@ -90,6 +94,7 @@ export class TextGateway {
         forget: () => tally.forget(),
       });
       await this.#settle(meter, tally, id);
+      if (outcome.end !== '') call.outlet.write(outcome.end);
       return outcome.body;
     } catch (error) {
       // What a client did not wait for, or cannot be told, has been worked on all the same.
@@ -104,12 +109,21 @@ export class TextGateway {
       return null;
     } finally {
       this.#open.delete(call.departure);
+      if (this.#open.size === 0) this.#onLast();
     }
   }
 
-  /** Ends every answer under way: streams say that they were cut short. */
-  close(reason: Failure): void {
-    for (const controller of this.#open) controller.abort(reason);
+  /**
+   * Ends every answer under way: streams say that they were cut short. Resolves when all are charged
+   * and have said so, or after a second.
+   */
+  close(reason: Failure): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onLast = resolve;
+      setTimeout(resolve, CLOSING).unref();
+      for (const controller of this.#open) controller.abort(reason);
+      if (this.#open.size === 0) resolve();
+    });
   }
 
   async #settle(meter: Meter, tally: Tally, id: string): Promise<void> {

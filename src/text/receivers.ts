@@ -15,9 +15,11 @@ export interface Receiver {
   readonly ended: boolean;
 }
 
-/** Sends events to the client as they come. */
+/** Sends events to the client as they come, but for the last: the answer is to be charged before. */
 export class StreamReceiver implements Receiver {
   failure: Failure | null = null;
+  /** Frames that end the stream. */
+  end = '';
   readonly #encoder: EventEncoder;
   readonly #outlet: Outlet;
   readonly #tally: Tally;
@@ -62,6 +64,10 @@ export class StreamReceiver implements Receiver {
     const frames = this.#frames;
     this.#frames = '';
     this.#committed = true;
+    if (this.ended) {
+      this.end += frames;
+      return true;
+    }
     return this.#outlet.write(frames);
   }
 }

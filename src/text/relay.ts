@@ -31,12 +31,14 @@ interface RelayOptions {
 
 /**
  * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came but for the
- * model's name, as soon as they are there. Only those that tell the usage, an end, a failure or, outside
- * chat, the model are parsed.
+ * model's name, as soon as they are there. Only those with usage, an end, a failure or, outside chat,
+ * the model are parsed. Those that end the stream are kept, to be sent once the answer is charged.
  */
 export class Relay {
   /** What went wrong, once something has. */
   failure: Failure | null = null;
+  /** Frames that end the stream. */
+  end = '';
   readonly #dialect: Dialect;
   readonly #context: EncodeContext;
   readonly #model: string | null;
@@ -97,13 +99,11 @@ export class Relay {
     this.#ended = true;
     this.failure = this.#clean(failure);
     if (!this.#committed) return;
-    this.#outlet.write(
-      this.#dialect.failFrames(this.failure, {
-        context: this.#context,
-        first: this.#first,
-        last: this.#last.toString(),
-      }),
-    );
+    this.end = this.#dialect.failFrames(this.failure, {
+      context: this.#context,
+      first: this.#first,
+      last: this.#last.toString(),
+    });
   }
 
   #end(): void {
@@ -112,7 +112,7 @@ export class Relay {
       return;
     }
     this.#ended = true;
-    if (this.#dialect.name === 'chat') this.#outlet.write(`data: ${DONE}\n\n`);
+    if (this.#dialect.name === 'chat') this.end = `data: ${DONE}\n\n`;
   }
 
   #pass(frames: Buffer): boolean {
@@ -134,6 +134,10 @@ export class Relay {
       }
       passed += next;
       if (this.#ended) break;
+    }
+    if (this.#ended) {
+      this.end = passed;
+      return true;
     }
     return passed === '' || this.#write(passed);
   }

@@ -33,6 +33,11 @@ it('the metrics count requests by route and not by path, and know the store and 
   expect(value('oriel_accounts')).toBe(1);
   expect(value('oriel_tasks{status="pending"}')).toBe(0);
   expect(value('oriel_credits{kind="granted"}')).toBeGreaterThan(0);
+  expect(value('oriel_store_writable')).toBe(1);
+  expect(value('oriel_store_checkpoint_failing')).toBe(0);
+  expect(value('oriel_store_journals')).toBe(1);
+  expect(value('oriel_store_journal_bytes')).toBeGreaterThan(0);
+  expect(value('oriel_store_pending_charges')).toBe(0);
   expect(value('oriel_store_commit_duration_seconds_count')).toBeGreaterThan(0);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(0);
 });

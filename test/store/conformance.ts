@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../src/store/credits.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -752,6 +753,37 @@ export function conforms(subject: Subject): void {
       const crashed = await subject.open(copy);
       const found = (await everyTask(crashed, account.id)).map(({ id }) => id);
       expect(known[at]!.filter((id) => !found.includes(id))).toEqual([]);
+      expect(await audit(crashed)).toEqual([]);
+      await crashed.close();
+    }
+    await store.close();
+  });
+
+  it('keeps every charge that it acknowledged when it is abandoned', async () => {
+    const { store, place } = await fresh();
+    const { account, key } = await owner(store, 1000 * CREDIT);
+    const copies: { copy: string; known: number }[] = [];
+    let known = 0;
+    let sent = 0;
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, at) => {
+        // Some together and some apart, beside what waits for the disk.
+        for (let turn = at % 7; turn > 0; turn -= 1) await setImmediate();
+        if (at % 10 === 0) await store.createTask(taskFor(key));
+        const hold = await store.hold(account.id, key.id, 2);
+        sent += 1;
+        await store.settle(hold, { model: `m${at % 3}`, counts: {}, charge: 1 });
+        known += 1;
+        if (at % 20 === 0) copies.push({ copy: subject.copyOfCrashed(place), known });
+      }),
+    );
+    expect(known).toBe(200);
+    expect(store.health()).toMatchObject({ fault: null, checkpointFault: null });
+    for (const { copy, known } of copies) {
+      const crashed = await subject.open(copy);
+      const { spent } = (await crashed.findAccount(account.id))!;
+      expect(spent).toBeGreaterThanOrEqual(known);
+      expect(spent).toBeLessThanOrEqual(sent);
       expect(await audit(crashed)).toEqual([]);
       await crashed.close();
     }

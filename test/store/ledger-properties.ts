@@ -87,6 +87,8 @@ class Trial {
   /** Grants acknowledged, and asked for. */
   #granted = 0;
   #asked = 0;
+  /** Charges of requests that were acknowledged. */
+  #settled = 0;
   /** Acknowledged ends of tasks: they never change. */
   readonly #ended = new Map<string, Task>();
   /** Acknowledged assets, and the task of each; null for uploads. */
@@ -178,6 +180,7 @@ class Trial {
     expect(granted).toBeGreaterThanOrEqual(this.#granted);
     expect(granted).toBeLessThanOrEqual(this.#asked);
     this.#granted = this.#asked = granted;
+    expect(this.#store.statistics().credits.spent).toBeGreaterThanOrEqual(this.#settled);
   }
 
   async #check(): Promise<void> {
@@ -299,6 +302,7 @@ class Trial {
           metered,
         );
         expect(charged).toBeLessThanOrEqual(amount);
+        if (store === this.#store) this.#settled += charged;
         return;
       }
       case 'release': {

@@ -2,54 +2,83 @@ import { spend, spendable } from '../funds.ts';
 import { type Counts, dayOf } from '../ledger.ts';
 import type { Metered } from '../store.ts';
 import type { Commits } from './commits.ts';
-import type { Holds } from './holds.ts';
-import { holderIn, type State } from './state.ts';
+import { Holds } from './holds.ts';
+import { type Change, type ChargeRow, holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
 
-/** Milliseconds for charges to gather: each time they are taken in costs as much as a request. */
-const PATIENCE = 20;
+/**
+ * Milliseconds until charges are booked: at the accounts, the keys, the ledger and the usage. It is a
+ * commit, so that this is also how long charges may be in the page cache alone. Accounts show them as
+ * reserved until then.
+ */
+const INTERVAL = 200;
 
 interface Payer {
   readonly accountId: string;
   readonly keyId: string;
 }
 
-/** What requests of one key to one model used since it was last taken into the records. */
-interface Charge extends Payer {
-  readonly model: string;
-  /** Requests that cost something. */
+/** What requests of one key to one model used on one day since it was last booked. */
+interface Charge extends ChargeRow {
+  /** Its place among the rows of charges. */
+  readonly order: number;
   paid: number;
-  /** Micro-credits. */
   amount: number;
-  readonly counts: { -readonly [Count in keyof Counts]: number };
-  /** When it last grew. */
   at: number;
+  readonly counts: { -readonly [Count in keyof Counts]: number };
 }
 
 /**
- * Charges on their way into the records, held until they are there. Records are never changed in
- * place: one charge by itself would make four new ones and take them through all indexes, for 10 µs;
- * so those of some milliseconds share that.
+ * Charges that are not booked yet, held until they are. To book one takes four new records through
+ * all indexes, 10 µs and a kilobyte of the journal; so each is noted in the journal as a row of its
+ * own, and those of one interval are booked together, in the commit that removes the rows. While the
+ * disk fails they stay here.
  */
 export class Charges {
   readonly #state: State;
   readonly #commits: Commits;
   readonly #holds: Holds;
+  /** What is being booked: to a reader of rows on disk it is neither held nor spent yet. */
+  readonly booking = new Holds();
   /** By the identifier of the key, then by model; all of one day. */
   #byKey = new Map<string, Map<string, Charge>>();
   #day = '';
+  /** Charges to book that nothing is added to any more. */
+  #complete: Charge[] = [];
+  /** Charges that differ from their rows. */
+  readonly #dirty = new Set<Charge>();
+  #noted: Promise<void> | null = null;
+  #resolveNoted: () => void = () => {};
   #timer: NodeJS.Timeout | null = null;
 
   constructor(state: State, commits: Commits, holds: Holds) {
     this.#state = state;
     this.#commits = commits;
     this.#holds = holds;
+    for (const [order, row] of state.charges.rows) {
+      this.#complete.push({ ...row, order });
+      holds.add(row, row.amount);
+    }
+    if (state.charges.size > 0) this.#arm();
+    commits.onIdle = () => this.#note();
   }
 
-  /** @param amount micro-credits, at most what the payer can spend */
-  add(payer: Payer, { model, counts }: Metered, amount: number, at: number): void {
+  /** Requests that are not booked yet. */
+  get pending(): number {
+    let sum = 0;
+    for (const { counts } of this.#all()) sum += counts.requests;
+    return sum;
+  }
+
+  /**
+   * Adds a charge. Resolves once it is in the journal, though a power cut may take it back; also
+   * where the journal takes nothing, since it is kept in memory then and written as soon as it does.
+   *
+   * @param amount micro-credits, at most what the payer can spend
+   */
+  add(payer: Payer, { model, counts }: Metered, amount: number, at: number): Promise<void> {
     const day = dayOf(at);
-    if (day !== this.#day) this.fold();
+    if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
     const charge = this.#byKey.get(payer.keyId)?.get(model) ?? this.#begin(payer, model);
     const requests = counts.requests ?? 1;
@@ -63,50 +92,117 @@ export class Charges {
     sum.outputTokens += counts.outputTokens ?? 0;
     sum.outputs += counts.outputs ?? 0;
     this.#holds.add(payer, amount);
-    this.#timer ??= setTimeout(() => this.fold(false), PATIENCE);
+    this.#dirty.add(charge);
+    this.#arm();
+    if (!this.#noted) {
+      this.#noted = new Promise((resolve) => {
+        this.#resolveNoted = resolve;
+      });
+      // With all the others of this turn of the event loop.
+      setImmediate(() => this.#note());
+    }
+    return this.#noted;
   }
 
-  /** Takes them into the records. @param lazy whether the disk may wait for more */
-  fold(lazy = true): void {
-    if (this.#byKey.size === 0) return;
+  /** Books them. While the disk fails they wait, unless this is the last chance. */
+  fold(isLast = false): void {
+    if (this.#byKey.size === 0 && this.#complete.length === 0) return;
+    if (this.#commits.failure && !isLast) return;
+    const all = this.#take();
+    this.#complete = [];
+    for (const charge of all) this.#book(charge);
+  }
+
+  /** Books what is left. Nothing may be added any more. */
+  close(): void {
+    this.fold(true);
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    const all = this.#byKey;
-    this.#byKey = new Map();
-    for (const models of all.values()) {
-      for (const charge of models.values()) {
-        this.#holds.add(charge, -charge.amount);
-        this.#write(charge, lazy);
-      }
-    }
   }
 
-  #write(charge: Charge, lazy: boolean): void {
-    const { accountId, keyId, model, counts, paid } = charge;
+  /** All, as charges that nothing is added to any more. */
+  #take(): Charge[] {
+    const all = [...this.#all()];
+    this.#byKey = new Map();
+    return all;
+  }
+
+  *#all(): Generator<Charge> {
+    yield* this.#complete;
+    for (const models of this.#byKey.values()) yield* models.values();
+  }
+
+  #arm(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.fold();
+      if (this.#complete.length > 0) this.#arm();
+    }, INTERVAL);
+  }
+
+  /** Writes the rows of those that have grown. */
+  #note(): void {
+    // `onIdle` calls again after the batch; charges that it books are on disk by then.
+    if (this.#commits.isBusy) return;
+    if (this.#dirty.size > 0) {
+      try {
+        this.#commits.note([...this.#dirty].map(rowOf));
+        this.#dirty.clear();
+      } catch {
+        // They stay dirty and are written after the recovery.
+      }
+    }
+    this.#noted = null;
+    this.#resolveNoted();
+  }
+
+  #book(charge: Charge): void {
+    const { order, accountId, keyId, model, counts, paid } = charge;
+    const isDirty = this.#dirty.delete(charge);
+    this.#holds.add(charge, -charge.amount);
+    const transaction = new Transaction(this.#state, charge.at);
+    transaction.changes.push(['charges', order, null]);
     const before = holderIn(this.#state, charge);
     // Nobody is there to pay, or has less, only where the disk failed and took back what they had.
-    if (!before) return;
-    const held = this.#holds.of(accountId, keyId);
-    const amount = Math.max(0, Math.min(charge.amount, spendable(before, held)));
-    const holder = spend(before, amount);
-    const transaction = new Transaction(this.#state, charge.at);
-    if (amount > 0) {
-      transaction.holder(holder);
-      transaction.sumOfCharges(holder, model, paid, amount);
+    if (before) {
+      const held = this.#holds.of(accountId, keyId);
+      const amount = Math.max(0, Math.min(charge.amount, spendable(before, held)));
+      const holder = spend(before, amount);
+      if (amount > 0) {
+        transaction.holder(holder);
+        transaction.sumOfCharges(holder, model, paid, amount);
+      }
+      transaction.usage(accountId, model, counts, amount);
     }
-    transaction.usage(accountId, model, counts, amount);
-    try {
-      this.#commits.commit(transaction.changes, lazy).catch(() => {});
-    } catch {
-      // Nothing can be written any more; whoever comes next is told.
-    }
+    this.booking.add(charge, charge.amount);
+    this.#commits.commit(transaction.changes).then(
+      () => this.booking.add(charge, -charge.amount),
+      () => {
+        this.booking.add(charge, -charge.amount);
+        this.#holds.add(charge, charge.amount);
+        this.#complete.push(charge);
+        if (isDirty) this.#dirty.add(charge);
+        this.#arm();
+      },
+    );
   }
 
   #begin({ accountId, keyId }: Payer, model: string): Charge {
-    const none = { requests: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, outputs: 0 };
-    const charge = { accountId, keyId, model, paid: 0, amount: 0, counts: none, at: 0 };
+    const counts = {
+      requests: 0,
+      inputTokens: 0,
+      cachedInputTokens: 0,
+      outputTokens: 0,
+      outputs: 0,
+    };
+    const order = this.#state.charges.newOrder();
+    const charge = { order, accountId, keyId, model, paid: 0, amount: 0, counts, at: 0 };
     const models = this.#byKey.get(keyId) ?? new Map<string, Charge>();
     this.#byKey.set(keyId, models.set(model, charge));
     return charge;
   }
+}
+
+function rowOf({ order, counts, ...row }: Charge): Change {
+  return ['charges', order, { ...row, counts: { ...counts } }];
 }

@@ -2,11 +2,10 @@ import { Failure } from '../../failure.ts';
 import { nameOf, type ShardKey, shardOf } from './checkpoint.ts';
 import { unavailable } from './faults.ts';
 import type { Journal } from './journal.ts';
-import { encodeLine } from './journal-line.ts';
 import { type Change, COLLECTIONS, type Collection, type State } from './state.ts';
 
-/** How long what nobody waits for may stay in memory, in milliseconds. */
-const PATIENCE = 5;
+/** Milliseconds between two attempts to begin a fresh journal after a failed write. */
+const RETRY_INTERVAL = 1000;
 
 /** Transactions that are worth a write of their own while more are coming. */
 const LEAST = 8;
@@ -52,8 +51,12 @@ class Batch {
 }
 
 interface CommitOptions {
-  /** Called between two batches: a chance to go on with another journal. */
+  /** Called between two batches: a chance to go on with another journal. Rejects where neither takes more. */
   readonly between: (journal: Journal) => Promise<Journal>;
+  /** Begins the journal after one that failed, with a batch in it, if any, from the first moment. */
+  readonly renew: (failed: Journal, first: string | null) => Promise<Journal>;
+  /** Called when writes begin to fail, and with null when they succeed again. */
+  readonly onFailure: (failure: Failure | null) => void;
   readonly onCommit: ((commit: Commit) => void) | undefined;
 }
 
@@ -73,7 +76,10 @@ function asJson(change: Change): string {
 
 /**
  * Makes changes in memory at once and on disk in batches: while one is being written, all that
- * follows gathers in the next. Where a batch cannot be written, it is undone with all behind it.
+ * follows gathers in the next. A batch that cannot be written is undone with all behind it, and its
+ * journal takes no more: a refused batch may have reached the file, and the next start must not
+ * replay it. A fresh journal, whose header states how much of the former counts, is begun as soon as
+ * the disk takes it.
  */
 export class Commits {
   readonly #state: State;
@@ -86,9 +92,12 @@ export class Commits {
   #isScheduled = false;
   #isBusy = false;
   #underWay: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | null = null;
-  /** Set where the journal could not be cut back: nothing may be appended to it any more. */
-  #broken: Failure | null = null;
+  /** Why the last write failed; until another succeeds, nothing is appended to the journal. */
+  #failure: Failure | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #isClosed = false;
+  /** Called after each batch, before the next is written: `note` may be called here. */
+  onIdle: () => void = () => {};
   #changed = new Map<string, ShardKey>();
 
   constructor(state: State, journal: Journal, options: CommitOptions) {
@@ -97,14 +106,23 @@ export class Commits {
     this.#options = options;
   }
 
-  /**
-   * Makes changes, all or none. Resolves when they are on disk.
-   *
-   * @param lazy nobody waits for it, so that it may wait a little for company
-   * @throws Failure service_error, 503 `store_unavailable`, once nothing can be written any more
-   */
-  commit(changes: readonly Change[], lazy = false): Promise<void> {
-    this.check();
+  /** Why the last write failed; null if it succeeded. */
+  get failure(): Failure | null {
+    return this.#failure;
+  }
+
+  /** Whether a batch is being written. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Bytes of the present journal. */
+  get journalLength(): number {
+    return this.#journal.length;
+  }
+
+  /** Makes changes, all or none. Resolves when they are on disk. */
+  commit(changes: readonly Change[]): Promise<void> {
     // A task bears JSON from outside: what cannot be written is found before anything is changed.
     const texts = changes.map((change) => (change[0] === 'tasks' ? asJson(change) : null));
     const batch = this.#gathering;
@@ -123,14 +141,35 @@ export class Commits {
     }
     batch.transactions += 1;
     if (!this.#isBusy && batch.transactions >= this.#enough) this.#write();
-    else if (lazy) this.#timer ??= setTimeout(() => this.#write(), PATIENCE);
     else this.#schedule();
     return batch.durable;
   }
 
-  /** @throws Failure service_error, 503 `store_unavailable`, once nothing can be written any more */
-  check(): void {
-    if (this.#broken) throw this.#broken;
+  /**
+   * Makes changes that outlast a crash of the process when this returns, and a power cut with the
+   * next commit. Only to be called while no batch is being written, about rows in no batch.
+   *
+   * @throws Failure service_error, 503 `store_unavailable`; nothing was changed
+   */
+  note(changes: readonly Change[]): void {
+    if (this.#failure) throw this.#failure;
+    try {
+      this.#journal.note(JSON.stringify(changes));
+    } catch (error) {
+      const failure = this.#fail(error);
+      this.#isBusy = true;
+      this.#underWay = this.#abandon().then(() => this.#proceed());
+      throw failure;
+    }
+    for (const change of changes) {
+      this.#state.apply(change);
+      this.markChanged(change[0], change[1]);
+    }
+  }
+
+  /** Runs what runs between two batches, such as a checkpoint, without waiting for a batch. */
+  poll(): void {
+    this.#write(true);
   }
 
   /** Resolves when all that was changed so far is on disk; at once where it is. Rejects with its undoing. */
@@ -179,6 +218,8 @@ export class Commits {
   async close(): Promise<void> {
     await this.flushed()?.catch(() => {});
     await this.#underWay;
+    this.#isClosed = true;
+    if (this.#retry) clearTimeout(this.#retry);
     await this.#journal.close();
   }
 
@@ -192,11 +233,10 @@ export class Commits {
     });
   }
 
-  /** Gives the disk what has gathered, unless it is at work. */
-  #write(): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
-    if (this.#isBusy || this.#gathering.transactions === 0) return;
+  /** Gives the disk what has gathered, unless it is at work. @param empty even where that is nothing */
+  #write(empty = false): void {
+    if (this.#isBusy || this.#isClosed) return;
+    if (this.#gathering.transactions === 0 && !empty) return;
     this.#isBusy = true;
     this.#writing = this.#gathering;
     this.#gathering = new Batch();
@@ -206,45 +246,84 @@ export class Commits {
     this.#underWay = this.#commit(this.#writing);
   }
 
+  /** After a batch, written or not. */
+  #proceed(): void {
+    this.#isBusy = false;
+    this.onIdle();
+    this.#write();
+  }
+
   async #commit(batch: Batch): Promise<void> {
     const started = performance.now();
-    let bytes: Buffer;
+    const { transactions } = batch;
+    let bytes = 0;
     try {
-      if (this.#broken) throw this.#broken;
-      bytes = encodeLine(batch.json);
-      await this.#journal.append(bytes);
+      if (this.#failure) await this.#renew();
+      if (transactions > 0) bytes = await this.#journal.append(batch.json);
     } catch (error) {
       await this.#undo(error);
-      this.#isBusy = false;
-      this.#write();
+      this.#proceed();
       return;
     }
     const milliseconds = performance.now() - started;
     this.#writing = null;
     for (const { change } of batch.rows.values()) this.markChanged(change[0], change[1]);
-    this.#journal = await this.#options.between(this.#journal);
-    this.#isBusy = false;
+    try {
+      this.#journal = await this.#options.between(this.#journal);
+    } catch (error) {
+      this.#fail(error);
+    }
     // The disk goes on with the next before those of this batch go on with their work.
-    this.#write();
+    this.#proceed();
     batch.resolve();
-    const { transactions } = batch;
-    this.#options.onCommit?.({ milliseconds, transactions, bytes: bytes.length });
+    if (transactions > 0) this.#options.onCommit?.({ milliseconds, transactions, bytes });
   }
 
   /** Takes back the batch that failed and the one behind it, which was computed upon it. */
   async #undo(error: unknown): Promise<void> {
-    const failure = unavailable(error);
+    const failure = this.#fail(error);
     const failed = [this.#gathering, this.#writing!];
     this.#gathering = new Batch();
     this.#writing = null;
     for (const { rows } of failed) {
       for (const { before } of rows.values()) this.#state.apply(before);
     }
-    try {
-      await this.#journal.cut();
-    } catch {
-      this.#broken = failure;
-    }
+    await this.#abandon();
     for (const batch of failed) batch.reject(failure);
+  }
+
+  #fail(error: unknown): Failure {
+    const failure = unavailable(error);
+    if (!this.#failure) this.#options.onFailure(failure);
+    this.#failure = failure;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.#write(true);
+    }, RETRY_INTERVAL).unref();
+    return failure;
+  }
+
+  /** Removes a refused batch from the file, in case the process ends before a fresh journal is begun. */
+  async #abandon(): Promise<void> {
+    await this.#journal.cut().catch(() => {});
+  }
+
+  /**
+   * Begins a fresh journal. After a failed sync it is not known what of the old one is on disk beyond
+   * the sync before, so that the fresh one begins with the charges noted since.
+   */
+  async #renew(): Promise<void> {
+    const charges = new Map<number, unknown>(this.#state.charges.rows);
+    // Rows that an unwritten batch removes still count.
+    for (const batch of [this.#gathering, this.#writing!]) {
+      for (const { before } of batch.rows.values()) {
+        if (before[0] === 'charges' && before[2] !== null) charges.set(before[1], before[2]);
+      }
+    }
+    const changes = [...charges].map(([order, row]) => ['charges', order, row]);
+    const first = changes.length > 0 ? JSON.stringify(changes) : null;
+    this.#journal = await this.#options.renew(this.#journal, first);
+    this.#failure = null;
+    this.#options.onFailure(null);
   }
 }

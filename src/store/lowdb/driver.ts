@@ -11,11 +11,21 @@ import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { carry } from '../ledger.ts';
 import { conflict, missing } from '../refusal.ts';
-import type { Completion, Hold, Metered, NewAccount, NewKey, NewTask, Store } from '../store.ts';
+import type {
+  Completion,
+  Hold,
+  Metered,
+  NewAccount,
+  NewKey,
+  NewTask,
+  Store,
+  StoreHealth,
+} from '../store.ts';
 import type { Task, TaskError } from '../task.ts';
 import { Reader } from './reader.ts';
 import type { Records } from './records.ts';
 import { Tasks } from './tasks.ts';
+import type { Upkeep } from './upkeep.ts';
 import { Uploads } from './uploads.ts';
 
 /**
@@ -25,11 +35,13 @@ import { Uploads } from './uploads.ts';
 export class Driver extends Reader implements Store {
   readonly #tasks: Tasks;
   readonly #uploads: Uploads;
+  readonly #upkeep: Upkeep;
   readonly #letGo: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  constructor(records: Records, letGo: () => Promise<void>) {
+  constructor(records: Records, upkeep: Upkeep, letGo: () => Promise<void>) {
     super(records);
+    this.#upkeep = upkeep;
     this.#tasks = new Tasks(records);
     this.#uploads = new Uploads(records);
     this.#letGo = letGo;
@@ -122,7 +134,8 @@ export class Driver extends Reader implements Store {
     return this.#tasks.repeat(accountId, idempotency);
   }
 
-  createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
+  async createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
+    this.#checkBacklog();
     return this.#tasks.create(task);
   }
 
@@ -158,7 +171,8 @@ export class Driver extends Reader implements Store {
     return this.#tasks.forget(endedBefore);
   }
 
-  addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
+  async addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
+    this.#checkBacklog();
     return this.#uploads.add(accountId, asset, most);
   }
 
@@ -184,6 +198,12 @@ export class Driver extends Reader implements Store {
   async hold(accountId: string, keyId: string, amount: number): Promise<Hold> {
     const holder = this.records.holder({ accountId, keyId }, this.records.bare);
     checkFunds(holder, amount, this.records.held(holder));
+    // A free request has no charge to lose; its counts wait in memory until they can be written.
+    if (amount > 0) {
+      const { failure } = this.records.commits;
+      if (failure) throw failure;
+      this.#checkBacklog();
+    }
     return this.records.holds.begin(accountId, keyId, amount);
   }
 
@@ -195,9 +215,8 @@ export class Driver extends Reader implements Store {
     const holder = this.records.holder(source, this.records.bare);
     if ('id' in source && !this.records.holds.end(source.id)) return 0;
     this.records.checkOpen();
-    this.records.commits.check();
     const amount = Math.min(metered.charge, spendable(holder, this.records.held(holder)));
-    this.records.charges.add(source, metered, amount, this.records.now());
+    await this.records.charges.add(source, metered, amount, this.records.now());
     return amount;
   }
 
@@ -220,6 +239,22 @@ export class Driver extends Reader implements Store {
       transaction.changes.push(['ledger', folded.carried.id, folded.carried]);
       await this.records.commit(transaction);
     }
+  }
+
+  health(): StoreHealth {
+    const { failure, journalLength } = this.records.commits;
+    const refusal = failure ?? this.#upkeep.refusal(journalLength);
+    return {
+      fault: refusal?.message ?? null,
+      ...this.#upkeep.health(journalLength),
+      pendingCharges: this.records.charges.pending,
+    };
+  }
+
+  /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */
+  #checkBacklog(): void {
+    const refusal = this.#upkeep.refusal(this.records.commits.journalLength);
+    if (refusal) throw refusal;
   }
 
   close(): Promise<void> {

@@ -8,10 +8,13 @@ export function corrupt(file: string, what: string, offset?: number): Failure {
 }
 
 /** The disk did not take what must be written. */
-export function unavailable(cause: unknown): Failure {
+export function unavailable(cause: unknown, what = 'the store cannot write'): Failure {
   if (cause instanceof Failure) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new Failure('service_error', `the store cannot write: ${reason}`, {
+  // Clients read this message: it must not contain the path, which follows the system call.
+  const { syscall } = cause as NodeJS.ErrnoException;
+  const end = syscall === undefined ? -1 : reason.lastIndexOf(`, ${syscall}`);
+  return new Failure('service_error', `${what}: ${end === -1 ? reason : reason.slice(0, end)}`, {
     status: 503,
     code: 'store_unavailable',
     cause,

@@ -2,8 +2,12 @@ import { crc32 } from 'node:zlib';
 
 /** CRC-32 and length of the payload, eight hexadecimal digits each, with a space after either. */
 const HEAD = 18;
-const HEAD_SHAPE = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
+const HEAD_SHAPE = /^([0-9a-f]{8}) ([0-9a-f]{8})([ ~])$/;
 const NEWLINE = 10;
+
+/** Ends the head of a line before which the file was synced, and of one before which it was not. */
+const AFTER_SYNC = ' ';
+const BEFORE_SYNC = '~';
 
 export interface Line {
   readonly payload: Buffer;
@@ -15,13 +19,18 @@ function hexadecimal(value: number): string {
   return value.toString(16).padStart(8, '0');
 }
 
-/** JSON as a line of a journal: what is torn or damaged can be told from what is whole. */
-export function encodeLine(json: string): Buffer {
+/**
+ * JSON as a line of a journal: what is torn or damaged can be told from what is whole.
+ *
+ * @param afterSync whether all lines before it are on disk
+ */
+export function encodeLine(json: string, afterSync = true): Buffer {
   const length = Buffer.byteLength(json);
   const line = Buffer.allocUnsafe(HEAD + length + 1);
   line.write(json, HEAD);
   const checksum = crc32(line.subarray(HEAD, HEAD + length));
-  line.write(`${hexadecimal(checksum)} ${hexadecimal(length)} `, 'latin1');
+  const mark = afterSync ? AFTER_SYNC : BEFORE_SYNC;
+  line.write(`${hexadecimal(checksum)} ${hexadecimal(length)}${mark}`, 'latin1');
   line[HEAD + length] = NEWLINE;
   return line;
 }
@@ -46,15 +55,18 @@ export function lineAt(bytes: Buffer, start: number): Line | null {
 }
 
 /**
- * Whether a whole line follows the damaged one that begins at an offset. Then that one was not torn
- * by a crash: a line is written only after all before it are on disk.
+ * Whether the damaged line that begins at an offset was on disk: a whole line follows that was
+ * written only after a sync. Then no crash has torn it. A power cut can lose any of the lines since
+ * the last sync and keep others behind them.
  */
-export function isFollowed(bytes: Buffer, damaged: number): boolean {
+export function wasSynced(bytes: Buffer, damaged: number): boolean {
+  const isProof = (at: number) =>
+    bytes[at + HEAD - 1] === AFTER_SYNC.charCodeAt(0) && lineAt(bytes, at) !== null;
   const end = endOf(bytes, damaged);
   // Where the line break alone is damaged, the next line begins in the middle of this one.
-  if (end !== null && end < bytes.length && lineAt(bytes, end)) return true;
+  if (end !== null && end < bytes.length && isProof(end)) return true;
   for (let at = bytes.indexOf(NEWLINE, damaged); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) {
-    if (lineAt(bytes, at + 1)) return true;
+    if (isProof(at + 1)) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@ import { type Files, namesIn } from '../files.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { corrupt } from './faults.ts';
 import {
+  type ClosedJournal,
   checksumOf,
   type Extent,
   Journal,
@@ -20,8 +21,8 @@ import type { Change } from './state.ts';
 export interface History {
   /** The newest that was in use, as it was read; null for a new store. */
   readonly last: (JournalContent & { readonly journal: JournalFile }) | null;
-  /** Bytes of all of them. */
-  readonly total: number;
+  /** Those before it. */
+  readonly closed: readonly ClosedJournal[];
 }
 
 interface HistoryOptions {
@@ -43,7 +44,7 @@ interface HistoryOptions {
 export async function readHistory(options: HistoryOptions): Promise<History> {
   const { files, directory, folder, manifest, checkpoint, take } = options;
   const sequences = await sequencesIn(options);
-  let total = 0;
+  const closed: ClosedJournal[] = [];
   let current = sequences.length > 0 ? await loadJournal(files, folder, sequences[0]!) : null;
   if (current) checkBeginning(current, checkpoint);
   while (current) {
@@ -56,22 +57,24 @@ export async function readHistory(options: HistoryOptions): Promise<History> {
     const previous = isLast ? null : next.header.previous;
     const content = readBatches(current, (isLast && mark?.isFinal ? mark : previous)?.length);
     for (const change of content.changes) take(change);
-    total += content.length;
     if (mark) checkExtent(current, content.length, mark, STORE_FILE);
-    // A journal is in the manifest before it is used.
-    if (manifest && manifest.journal.sequence < sequence && content.length > current.start) {
+    // A journal is in the manifest before it is used, but for the batch that one after a failure has
+    // from the first moment.
+    const isUsed = content.length > current.start && !header.previous?.isFinal;
+    if (manifest && manifest.journal.sequence < sequence && isUsed) {
       const what = `names journal ${manifest.journal.sequence} as the newest, but ${journalName(sequence)} is in use`;
       throw corrupt(join(directory, STORE_FILE), `${what}: files of two backups are mixed`);
     }
-    if (isLast) return { last: { ...content, journal: current }, total };
+    if (isLast) return { last: { ...content, journal: current }, closed };
     if (previous) {
       checkExtent(current, content.length, previous, journalName(next.sequence));
     } else if (content.length < current.bytes.length) {
       throw corrupt(file, 'a damaged batch lies before others', content.length);
     }
+    closed.push({ sequence, length: content.length });
     current = next;
   }
-  return { last: null, total };
+  return { last: null, closed };
 }
 
 /** The journals to replay, oldest first, without a gap. */
@@ -158,19 +161,29 @@ export class Journals {
   }
 
   /**
-   * Begins the journal after another. Where this fails, the other one may be gone on with, unless a
-   * failed write is still in it.
+   * Begins the journal after another. Where this fails, the other one may be gone on with.
    *
    * @param before null for the first
    */
   async next(before: Pick<Journal, 'sequence' | 'extent'> | null): Promise<Journal> {
+    return this.#begin((before?.sequence ?? 0) + 1, before?.extent ?? null, null);
+  }
+
+  /**
+   * Begins the journal after one that failed, of which only what was synced counts.
+   *
+   * @param first a batch that it has from the first moment
+   */
+  async renew(failed: Journal, first: string | null): Promise<Journal> {
+    return this.#begin(failed.sequence + 1, { ...failed.extent, isFinal: true }, first);
+  }
+
+  async #begin(sequence: number, previous: Extent | null, first: string | null): Promise<Journal> {
     const { files, folder } = this.#options;
     // Nothing is written into a folder that was put in the place of this store's.
     this.#current?.checkPlace();
-    const previous = before?.extent ?? null;
-    const { store } = this.#manifest;
-    const sequence = (before?.sequence ?? 0) + 1;
-    const journal = await Journal.create(files, folder, sequence, { store, previous });
+    const identity = { store: this.#manifest.store, previous };
+    const journal = await Journal.create(files, folder, sequence, identity, first);
     try {
       await this.#write(journal);
     } catch (error) {

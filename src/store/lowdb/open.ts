@@ -31,6 +31,8 @@ export interface StoreOptions {
   readonly now?: () => number;
   /** Bytes after which a journal goes into shards; 16 MiB. */
   readonly journalLimit?: number;
+  /** Bytes of journals that may wait for a checkpoint that fails before new work is refused; 256 MiB. */
+  readonly backlogLimit?: number;
   readonly files?: Files;
   /** Believes the clock, although it may be far ahead of the newest record. */
   readonly acceptClock?: boolean;
@@ -44,6 +46,8 @@ export interface StoreOptions {
   readonly onCommit?: (commit: Commit) => void;
   /** Called with what went wrong in the background; the store goes on and tries again later. */
   readonly onFault?: (error: unknown) => void;
+  /** Called when writes begin to fail, and with null when they succeed again. */
+  readonly onFailure?: (failure: Failure | null) => void;
 }
 
 /**
@@ -65,13 +69,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
-  const { directory, journalLimit = 16 * 2 ** 20, onFault = () => {}, now = Date.now } = options;
+  const { directory, journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
+  const { onFault = () => {}, now = Date.now } = options;
   const { journals: folder, shards: shardFolder } = foldersIn(directory);
   const checkpoint = new Checkpoint(files, directory, shardFolder);
 
   // First everything is read: where something is wrong, nothing has been touched.
   const known = await readManifest(files, directory);
-  const { state, newest, changes, last, total } = await readAll(
+  const { state, newest, changes, last, closed } = await readAll(
     files,
     directory,
     known,
@@ -95,9 +100,14 @@ async function openLocked(options: StoreOptions, files: Files, held: Lock): Prom
       shardFolder,
       checkpoint,
       journalLimit,
+      backlogLimit,
       onFault,
     },
-    total,
+    // The newest is among them where another was begun after it.
+    last && journal.sequence > last.journal.sequence
+      ? [...closed, { sequence: last.journal.sequence, length: last.length }]
+      : closed,
+    journal.length,
   );
   // What the checkpoint replaces may go only once its own name, and the journal's, outlast a power cut.
   await syncFolder(files, directory);
@@ -105,13 +115,17 @@ async function openLocked(options: StoreOptions, files: Files, held: Lock): Prom
   await upkeep.tidy();
   const commits = new Commits(state, journal, {
     between: (current) => upkeep.between(current, commits),
+    renew: (failed, first) => upkeep.renew(failed, first),
+    onFailure: options.onFailure ?? (() => {}),
     onCommit: options.onCommit,
   });
   for (const [collection, order] of changes) commits.markChanged(collection, order);
   const records = new Records(state, commits, now);
-  return new Driver(records, async () => {
+  return new Driver(records, upkeep, async () => {
     await commits.close();
-    await upkeep.idle();
+    const { pending } = records.charges;
+    if (pending > 0) onFault(new Error(`the charges of ${pending} requests could not be written`));
+    await upkeep.close();
     // Without this mark the store opens as after a crash.
     await journals.mark().catch(onFault);
     await held.release();

@@ -42,7 +42,9 @@ export class Reader {
     const key = this.records.commits.durable<ApiKey>('keys', order);
     const place = key && this.records.bare.accountById.order(key.accountId);
     const account = place && this.records.commits.durable<Account>('accounts', place);
-    return key && account ? this.records.holds.withinBoth({ key, account }) : undefined;
+    if (!key || !account) return undefined;
+    const { holds, charges } = this.records;
+    return charges.booking.withinBoth(holds.withinBoth({ key, account }));
   }
 
   async listKeys(accountId?: string): Promise<readonly ApiKey[]> {

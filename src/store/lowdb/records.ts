@@ -49,7 +49,7 @@ export class Records {
 
   /** After this nothing is taken any more. */
   close(): void {
-    this.charges.fold();
+    if (!this.#isClosed) this.charges.close();
     this.#isClosed = true;
   }
 

@@ -1,10 +1,24 @@
 import type { Account, ApiKey } from '../account.ts';
 import type { Asset } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
-import { dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
+import { type Counts, dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
 import { isTerminal, type Task } from '../task.ts';
 import { Grouped, Sum, Table, Unique } from './table.ts';
+
+/** What text requests of one key to one model used on one day, as long as it is not booked. */
+export interface ChargeRow {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  /** Requests that cost something. */
+  readonly paid: number;
+  /** Micro-credits. */
+  readonly amount: number;
+  readonly counts: Counts;
+  /** When it last grew, in milliseconds since 1970. */
+  readonly at: number;
+}
 
 interface Rows {
   accounts: Account;
@@ -14,6 +28,7 @@ interface Rows {
   deliveries: Delivery;
   ledger: LedgerEntry;
   usage: UsageRow;
+  charges: ChargeRow;
 }
 
 export const COLLECTIONS = [
@@ -24,6 +39,7 @@ export const COLLECTIONS = [
   'deliveries',
   'ledger',
   'usage',
+  'charges',
 ] as const;
 export type Collection = keyof Rows;
 
@@ -123,6 +139,8 @@ export class State {
   readonly usageOfAccount = this.usage.index(
     (rows) => new Grouped(rows, ({ accountId }) => accountId),
   );
+
+  readonly charges = new Table<ChargeRow>();
 
   /** Of all accounts together, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };

@@ -1,9 +1,18 @@
 import { join } from 'node:path';
+import type { Failure } from '../../failure.ts';
 import { type Files, namesIn, remove } from '../files.ts';
+import type { StoreHealth } from '../store.ts';
 import { type Checkpoint, isShard } from './checkpoint.ts';
 import type { Commits } from './commits.ts';
-import { type Journal, sequenceOf } from './journal.ts';
+import { unavailable } from './faults.ts';
+import { type ClosedJournal, type Journal, sequenceOf } from './journal.ts';
 import type { Journals } from './journals.ts';
+
+/** Journals that may wait for a checkpoint, however short they are. */
+const MOST_JOURNALS = 16;
+
+/** Backoff after a failed checkpoint, in milliseconds: first and longest. */
+const [FIRST_BACKOFF, LONGEST_BACKOFF] = [1000, 600_000];
 
 interface UpkeepOptions {
   readonly files: Files;
@@ -13,60 +22,133 @@ interface UpkeepOptions {
   readonly checkpoint: Checkpoint;
   /** Bytes after which a journal is closed and its changes go into shards. */
   readonly journalLimit: number;
+  /** Bytes of journals beyond which new work is refused while checkpoints fail. */
+  readonly backlogLimit: number;
   readonly onFault: (error: unknown) => void;
 }
 
 /** Keeps the journal short: begins a new one in time, and has the older ones' changes put into shards. */
 export class Upkeep {
   readonly #options: UpkeepOptions;
+  #closed: ClosedJournal[];
+  /** Bytes at which the present journal is followed by another. */
   #limit: number;
   #underWay: Promise<void> | null = null;
+  /** Why the last checkpoint failed. */
+  #fault: Failure | null = null;
+  #backoff = FIRST_BACKOFF;
+  #retry: NodeJS.Timeout | null = null;
 
-  /** @param length bytes of journals that are to be replayed at the next start already */
-  constructor(options: UpkeepOptions, length: number) {
+  /** @param length bytes of the present journal */
+  constructor(options: UpkeepOptions, closed: readonly ClosedJournal[], length: number) {
     this.#options = options;
-    this.#limit = length >= options.journalLimit ? 0 : options.journalLimit;
+    this.#closed = [...closed];
+    this.#limit = this.#bytes(length) >= options.journalLimit ? 0 : options.journalLimit;
   }
 
-  /** To be called between two batches. Resolves with the journal for the next. */
+  /** @param length bytes of the present journal */
+  health(length: number): Pick<StoreHealth, 'checkpointFault' | 'journals' | 'journalBytes'> {
+    return {
+      checkpointFault: this.#fault?.message ?? null,
+      journals: this.#closed.length + 1,
+      journalBytes: this.#bytes(length),
+    };
+  }
+
+  /**
+   * Why new work is refused although the journal can be written; null where it is not.
+   *
+   * @param length bytes of the present journal
+   */
+  refusal(length: number): Failure | null {
+    return this.#fault && this.#bytes(length) > this.#options.backlogLimit ? this.#fault : null;
+  }
+
+  /**
+   * To be called between two batches. Resolves with the journal for the next.
+   */
   async between(journal: Journal, commits: Commits): Promise<Journal> {
-    if (journal.length < this.#limit || this.#underWay) return journal;
-    const { journals, journalLimit, onFault } = this.#options;
-    this.#limit = journalLimit;
+    const areMany = this.#closed.length >= MOST_JOURNALS && !this.#fault;
+    if (this.#underWay || !(journal.length >= this.#limit || areMany)) return journal;
     let next: Journal;
     try {
-      next = await journals.next(journal);
+      next = await this.#options.journals.next(journal);
     } catch (error) {
-      // The present one does; when it has grown by as much again there may be room.
-      this.#limit = journal.length + journalLimit;
-      onFault(error);
+      // The present journal stays in use until it has grown by as much again.
+      this.#limit = journal.length + this.#options.journalLimit;
+      this.#fail(error, commits);
       return journal;
     }
-    await journal.close().catch(onFault);
+    this.#limit = this.#options.journalLimit;
+    await this.#follow(journal);
     this.#underWay = this.#checkpoint(next, commits).finally(() => {
       this.#underWay = null;
     });
     return next;
   }
 
-  /** Resolves when no checkpoint is under way. */
-  async idle(): Promise<void> {
-    await this.#underWay;
+  /** Begins the journal after one that failed. @param first a batch that it has from the first moment */
+  async renew(failed: Journal, first: string | null): Promise<Journal> {
+    const next = await this.#options.journals.renew(failed, first);
+    await this.#follow(failed);
+    return next;
   }
 
-  async #checkpoint(journal: Journal, commits: Commits): Promise<void> {
+  /** Resolves when no checkpoint is under way, and none will be. */
+  async close(): Promise<void> {
+    await this.#underWay;
+    this.#stopRetrying();
+  }
+
+  async #follow(journal: Journal): Promise<void> {
+    this.#closed.push({ sequence: journal.sequence, length: journal.extent.length });
+    await journal.close().catch(this.#options.onFault);
+  }
+
+  #bytes(length: number): number {
+    return this.#closed.reduce((sum, closed) => sum + closed.length, length);
+  }
+
+  async #checkpoint(first: Journal, commits: Commits): Promise<void> {
     const { checkpoint, onFault } = this.#options;
     const changed = commits.takeChanged();
     try {
-      await checkpoint.write(journal, changed.values(), (collection, order) =>
+      await checkpoint.write(first, changed.values(), (collection, order) =>
         commits.durable(collection, order),
       );
     } catch (error) {
       commits.returnChanged(changed);
-      onFault(error);
+      this.#fail(error, commits);
       return;
     }
+    this.#closed = this.#closed.filter(({ sequence }) => sequence >= first.sequence);
+    this.#fault = null;
+    this.#stopRetrying();
     await this.tidy().catch(onFault);
+  }
+
+  /** Schedules another attempt. It begins another journal, since shards are named after it and never rewritten. */
+  #fail(error: unknown, commits: Commits): void {
+    const { onFault } = this.#options;
+    const { journals, journalBytes } = this.health(commits.journalLength);
+    const backoff = this.#backoff / 1000;
+    this.#fault = unavailable(error, 'checkpoint failed');
+    const { message } = this.#fault;
+    const waiting = `${journals} journals with ${journalBytes} bytes wait for it`;
+    onFault(new Error(`${message}; ${waiting}; retrying within ${backoff} s`, { cause: error }));
+    // A journal that grows to its limit meanwhile causes an attempt as well.
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.#backoff = Math.min(2 * this.#backoff, LONGEST_BACKOFF);
+      this.#limit = 0;
+      commits.poll();
+    }, this.#backoff).unref();
+  }
+
+  #stopRetrying(): void {
+    if (this.#retry) clearTimeout(this.#retry);
+    this.#retry = null;
+    this.#backoff = FIRST_BACKOFF;
   }
 
   /** Removes journals and shards that the checkpoint has made superfluous, and what a crash left. */

@@ -145,6 +145,8 @@ describe('a checkpoint', () => {
         'open store.json.new',
         'open shards/X-N.N.json.new',
         'open ',
+        'datasync journal/N.journal.new',
+        'writeSync journal/N.journal.new',
         'rename checkpoint.json',
         'rename journal/N.journal',
         'rename shards/X-N.N.json',
@@ -243,7 +245,7 @@ describe('a checkpoint', () => {
     // The first write beside each checkpoint fails, once that has gone through the ledger.
     let isUnderWay = false;
     disk.hook = async (operation, path) => {
-      if (operation === 'rename' && path.endsWith('.journal')) isUnderWay = true;
+      if (operation === 'open' && path.includes('accounts')) isUnderWay = true;
       if (operation === 'writeFile' && path.includes('ledger')) isUnderWay = false;
       if (operation !== 'write' || !isUnderWay) return;
       while (isUnderWay) await setImmediate();

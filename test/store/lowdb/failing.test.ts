@@ -1,5 +1,6 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { gate } from '../../gate.ts';
@@ -151,20 +152,184 @@ describe('a disk that fails', () => {
     await copy.close();
   });
 
-  it('that cannot even be cut back takes nothing more until it is opened again', async () => {
+  it('that cannot even be cut back is written again as soon as it takes a fresh journal', async () => {
     const { directory, disk, store, key, account } = await onDisk();
+    const healthy = store.health();
+    expect(healthy).toMatchObject({ fault: null, checkpointFault: null, journals: 1 });
     disk.hook = (operation) => {
-      if (operation === 'write' || operation === 'truncate') throw systemError('EIO');
+      if (['write', 'truncate', 'open'].includes(operation)) throw systemError('EIO');
     };
-    await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    for (let time = 0; time < 2; time += 1) {
+      await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+      expect(store.health().fault).toBe('the store cannot write: EIO: no');
+    }
     disk.hook = () => {};
-    await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
-    await expect(store.createTask(taskFor(key, { reservation: 1 }))).rejects.toEqual(unavailable);
-    expect(await store.findAccount(account.id)).toMatchObject({ granted: 100 });
+    expect(await store.grant(account.id, 6)).toMatchObject({ granted: 106 });
+    expect(await store.createTask(taskFor(key, { reservation: 1 }))).toMatchObject({
+      created: true,
+    });
+    expect(store.health()).toMatchObject({ fault: null, journals: 2 });
+    const copy = await openStore({ directory: copyOfCrashed(directory) });
+    expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
+    expect(await audit(copy)).toEqual([]);
+    await copy.close();
+  });
+
+  it('recovers by itself, and tells when', async () => {
+    const directory = temporaryFolder();
+    const disk: { hook: Hook } = { hook: () => {} };
+    const told: (string | null)[] = [];
+    const recovered = gate();
+    const store = await openStore({
+      directory,
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFailure: (failure) => {
+        told.push(failure?.code ?? null);
+        if (!failure) recovered.open();
+      },
+    });
+    const { account } = await owner(store, 100);
+    disk.hook = failing('write');
+    for (let time = 0; time < 3; time += 1) {
+      await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    }
+    disk.hook = () => {};
+    await recovered.passed;
+    expect(told).toEqual(['store_unavailable', null]);
+    expect(store.health().fault).toBeNull();
     await store.close();
-    const again = await openStore({ directory });
-    expect(await again.grant(account.id, 5)).toMatchObject({ granted: 105 });
-    await again.close();
+  });
+
+  it.each(['truncate', 'nothing'])(
+    'brings no refused task to life whose bytes it has, where %s fails too',
+    async (also) => {
+      const { directory, disk, store, key, account } = await onDisk();
+      const holder = { accountId: account.id, keyId: key.id };
+      // A charge that is not synced yet, so that the task is written first and synced then.
+      await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
+      disk.hook = (operation) => {
+        if (operation === 'datasync' || operation === also) throw systemError('EIO');
+      };
+      const idempotency = { key: 'once', fingerprint: 'f' };
+      const refused = taskFor(key, { reservation: 7, idempotency });
+      await expect(store.createTask(refused)).rejects.toEqual(unavailable);
+      const journal = readFileSync(join(directory, 'journal', '00000001.journal'), 'utf8');
+      expect(journal.includes('"once"')).toBe(also === 'truncate');
+      disk.hook = () => {};
+      await store.grant(account.id, 1);
+      for (const place of [copyOfCrashed(directory), directory]) {
+        if (place === directory) await store.close();
+        const again = await openStore({ directory: place });
+        expect(await everyTask(again)).toEqual([]);
+        expect(await again.findAccount(account.id)).toMatchObject({
+          granted: 101,
+          reserved: 0,
+          spent: 3,
+        });
+        expect(await audit(again)).toEqual([]);
+        expect(await again.createTask(refused)).toMatchObject({ created: true });
+        await again.close();
+      }
+    },
+  );
+
+  it.each([['writeSync'], ['writeSync', 'write', 'open', 'truncate']])(
+    'gives nothing away while %s fails, and forgets no charge',
+    async (...operations) => {
+      const { directory, disk, store, key, account } = await onDisk();
+      const holder = { accountId: account.id, keyId: key.id };
+      const held = await store.hold(account.id, key.id, 40);
+      disk.hook = (operation) => {
+        if (operations.includes(operation)) throw systemError('ENOSPC');
+      };
+      // Requests that were under way when it began: their answers are complete.
+      const metered = { model: 'm', counts: { outputTokens: 1 }, charge: 30 };
+      expect(await store.settle(held, metered)).toBe(30);
+      expect(await store.settle(holder, metered)).toBe(30);
+      expect(store.health()).toMatchObject({ fault: expect.any(String), pendingCharges: 2 });
+      // Others are refused before they cost anything; what is free is not.
+      await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(unavailable);
+      await store.release(await store.hold(account.id, key.id, 0));
+      const { account: known } = (await store.findKey(key.hash))!;
+      expect(known).toMatchObject({ reserved: 60, spent: 0 });
+      expect(await store.findAccount(account.id)).toMatchObject({ reserved: 60, spent: 0 });
+
+      disk.hook = () => {};
+      await store.grant(account.id, 1);
+      await expect(store.hold(account.id, key.id, 42)).rejects.toMatchObject({
+        code: 'insufficient_credits',
+      });
+      await store.hold(account.id, key.id, 41);
+      const copy = await openStore({ directory: copyOfCrashed(directory) });
+      expect(await copy.findAccount(account.id)).toMatchObject({ granted: 101, spent: 60 });
+      expect(await audit(copy)).toEqual([]);
+      await copy.close();
+      expect(await store.findAccount(account.id)).toMatchObject({ spent: 60, reserved: 41 });
+      expect(store.health()).toMatchObject({ fault: null, pendingCharges: 0 });
+    },
+  );
+
+  it('tells which charges it loses at the end', async () => {
+    const faults: unknown[] = [];
+    const disk: { hook: Hook } = { hook: () => {} };
+    const store = await openStore({
+      directory: temporaryFolder(),
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFault: (error) => faults.push(error),
+    });
+    const { account, key } = await owner(store, 10);
+    disk.hook = (operation) => {
+      if (operation !== 'unlink') throw systemError('EIO');
+    };
+    const metered = { model: 'm', counts: {}, charge: 1 };
+    await store.settle({ accountId: account.id, keyId: key.id }, metered);
+    await store.close();
+    expect(String(faults)).toContain('the charges of 1 requests could not be written');
+  });
+
+  it('that takes no checkpoint keeps a bounded backlog, and tells it', async () => {
+    const directory = temporaryFolder();
+    const disk: { hook: Hook } = { hook: () => {} };
+    const faults: unknown[] = [];
+    const store = await openStore({
+      directory,
+      journalLimit: 3000,
+      backlogLimit: 60_000,
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFault: (error) => faults.push(error),
+    });
+    const { account, key } = await owner(store, 10_000);
+    disk.hook = (operation, path) => {
+      if (operation === 'writeFile' && path.includes('shards')) throw systemError('ENOSPC');
+    };
+    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+    const refusals: unknown[] = [];
+    for (let n = 0; n < 400 && refusals.length === 0; n += 1) {
+      await store
+        .createTask(taskFor(key, { reservation: 1 }))
+        .catch((error: unknown) => refusals.push(error));
+    }
+    expect(refusals).toEqual([unavailable]);
+    expect(String(faults[0])).toMatch(
+      /^Error: checkpoint failed: ENOSPC: no; \d+ journals with \d+ bytes wait for it; retrying within 1 s$/,
+    );
+    const { fault, checkpointFault, journalBytes, journals } = store.health();
+    expect([fault, checkpointFault]).toEqual(Array(2).fill('checkpoint failed: ENOSPC: no'));
+    expect(journalBytes).toBeGreaterThan(60_000);
+    expect(journals).toBe(readdirSync(join(directory, 'journal')).length);
+    await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(unavailable);
+    await expect(store.addUpload(account.id, newAsset(), 1000)).rejects.toEqual(unavailable);
+    // What was begun can end.
+    await store.claimTask(task.id);
+    await store.completeTask(task.id, completionOf({ charge: 1 }));
+
+    disk.hook = () => {};
+    // The next attempt comes by itself.
+    while (store.health().checkpointFault !== null) await setImmediate();
+    expect(store.health()).toMatchObject({ fault: null, journals: 1 });
+    await store.hold(account.id, key.id, 1);
+    await store.close();
+    expect(readdirSync(join(directory, 'journal'))).toHaveLength(1);
   });
 
   it('that refuses at the start is named', async () => {
@@ -197,7 +362,7 @@ describe('a disk that is slow', () => {
       },
       () => {},
     );
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
     return pending;
   }
 
@@ -226,6 +391,23 @@ describe('a disk that is slow', () => {
     const after = await store.findKey(key.hash);
     expect(after!.key.revokedAt).not.toBeNull();
     expect(after!.account.granted).toBe(105);
+  });
+
+  it('tells of a charge as held until it is spent on disk', async () => {
+    const { store, account, key, go, reached } = await stopped();
+    const holder = { accountId: account.id, keyId: key.id };
+    await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
+    const known = () => store.findKey(key.hash);
+    expect((await known())!.account).toMatchObject({ reserved: 3, spent: 0 });
+    const found = store.findAccount(account.id);
+    await reached.passed;
+    expect(await known()).toMatchObject({
+      account: { reserved: 3, spent: 0 },
+      key: { reserved: 3, spent: 0 },
+    });
+    go.open();
+    expect(await found).toMatchObject({ reserved: 0, spent: 3 });
+    expect((await known())!.account).toMatchObject({ reserved: 0, spent: 3 });
   });
 
   it('holds up nobody who asks for an asset', async () => {
@@ -291,14 +473,36 @@ describe('a disk that is slow', () => {
     expect(await second).toEqual({ created: false, task: (await first).task });
   });
 
-  it('lets a settled request go at once, and writes the charge before it closes', async () => {
-    const { directory, store, key, account, go } = await stopped();
+  it('lets a settled request go once what is being written is, and its charge is', async () => {
+    const { directory, store, key, account, go, reached } = await stopped();
     const holder = { accountId: account.id, keyId: key.id };
-    expect(await store.settle(holder, { model: 'm', counts: {}, charge: 3 })).toBe(3);
+    const granted = store.grant(account.id, 5);
+    await reached.passed;
+    const settled = store.settle(holder, { model: 'm', counts: {}, charge: 3 });
+    expect(await isPending(settled)).toBe(true);
     go.open();
-    await store.close();
-    const again = await openStore({ directory });
-    expect(await again.findAccount(account.id)).toMatchObject({ spent: 3 });
-    await again.close();
+    expect(await settled).toBe(3);
+    const copy = await openStore({ directory: copyOfCrashed(directory) });
+    expect(await copy.findAccount(account.id)).toMatchObject({ granted: 105, spent: 3 });
+    await copy.close();
+    await granted;
+  });
+
+  it('is not waited for by a charge alone', async () => {
+    const { directory, disk, store, key, account } = await onDisk();
+    const holder = { accountId: account.id, keyId: key.id };
+    const operations: string[] = [];
+    disk.hook = (operation) => {
+      operations.push(operation);
+    };
+    const metered = { model: 'm', counts: {}, charge: 3 };
+    await Promise.all([store.settle(holder, metered), store.settle(holder, metered)]);
+    expect(operations).toEqual(['writeSync']);
+    const copy = await openStore({ directory: copyOfCrashed(directory) });
+    expect(await copy.findAccount(account.id)).toMatchObject({ spent: 6 });
+    await copy.close();
+    // A reader is told of it once it is on disk.
+    expect(await store.findAccount(account.id)).toMatchObject({ spent: 6 });
+    expect(operations).toEqual(['writeSync', 'write', 'datasync']);
   });
 });

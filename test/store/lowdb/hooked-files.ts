@@ -1,8 +1,12 @@
+import { writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import * as disk from 'node:fs/promises';
 import type { Files } from '../../../src/store/files.ts';
 
-/** Called before each operation, which waits for it and does not happen where it throws. */
+/**
+ * Called before each operation, which does not happen where it throws. All but `writeSync` wait for
+ * it.
+ */
 export type Hook = (operation: string, path: string) => void | Promise<void>;
 
 const HANDLED = ['write', 'writeFile', 'sync', 'datasync', 'truncate'] as const;
@@ -23,8 +27,10 @@ export function hookedFiles(hook: Hook, alone = false): Files {
     last = done;
     return done;
   };
-  const watched = (handle: FileHandle, path: unknown) =>
-    new Proxy(handle, {
+  const paths = new Map<number, string>();
+  const watched = (handle: FileHandle, path: unknown) => {
+    paths.set(handle.fd, String(path));
+    return new Proxy(handle, {
       get(target, name: keyof FileHandle) {
         const value = target[name];
         if (typeof value !== 'function') return value;
@@ -34,8 +40,13 @@ export function hookedFiles(hook: Hook, alone = false): Files {
           : bound;
       },
     });
+  };
   return {
     ...disk,
+    writeSync: (fd, ...rest) => {
+      void hook('writeSync', paths.get(fd)!);
+      return writeSync(fd, ...rest);
+    },
     open: (path, ...rest) =>
       hooked('open', path, async () => watched(await disk.open(path, ...rest), path)),
     link: (from, to) => hooked('link', to, () => disk.link(from, to)),
@@ -47,6 +58,7 @@ export function hookedFiles(hook: Hook, alone = false): Files {
 /** The real file system, but nothing waits for the disk: for what is opened thousands of times. */
 export const hastyFiles: Files = {
   ...disk,
+  writeSync,
   open: async (...args) => {
     const handle = await disk.open(...args);
     handle.sync = async () => {};

@@ -161,6 +161,49 @@ describe('a journal', () => {
     }
   });
 
+  it('that lost any of the lines since the last sync is cut back there', async () => {
+    const directory = temporaryFolder();
+    const store = await openStore({ directory });
+    const path = join(directory, FIRST);
+    const { account, key } = await owner(store, 100);
+    const holder = { accountId: account.id, keyId: key.id };
+    const starts: number[] = [];
+    const note = async () => {
+      starts.push(readFileSync(path).length);
+      await store.settle(holder, { model: 'm', counts: {}, charge: 5 });
+    };
+    for (let n = 0; n < 3; n += 1) await note();
+    const unsynced = copyOfCrashed(directory);
+    const length = readFileSync(path).length;
+    await store.grant(account.id, 1);
+    await note();
+    const synced = copyOfCrashed(directory);
+    await store.close();
+    for (const [at, start] of starts.slice(0, 3).entries()) {
+      const end = starts[at + 1] ?? length;
+      // A page that was not written when the power went: zeros.
+      for (const copy of [unsynced, synced]) {
+        const place = copyOfCrashed(copy);
+        const bytes = readFileSync(join(place, FIRST));
+        bytes.fill(0, start, at === 2 ? length : end);
+        writeFileSync(join(place, FIRST), bytes);
+        if (copy === synced) {
+          await expect(openStore({ directory: place })).rejects.toMatchObject({
+            code: 'store_corrupt',
+          });
+          continue;
+        }
+        const { store: again, recoveries } = await open(place);
+        expect(recoveries).toMatchObject([
+          { file: join(place, FIRST), offset: start, dropped: length - start },
+        ]);
+        expect(await again.findAccount(account.id)).toMatchObject({ spent: 5 * at });
+        expect(await audit(again)).toEqual([]);
+        await again.close();
+      }
+    }
+  });
+
   it.each([
     ['another version', { format: 'oriel-journal', version: 3, sequence: 1 }],
     ['another format', { format: 'diary', version: 1, sequence: 1 }],

@@ -55,7 +55,8 @@ describe('kill -9', () => {
         const told = await store.listDeliveries(accountId, id);
         expect(told).toMatchObject([{ status: 'delivered', attempts: [{ status: 204 }] }]);
       }
-      const { granted } = store.statistics().credits;
+      const { granted, spent } = store.statistics().credits;
+      expect(spent).toBeGreaterThanOrEqual((known.get('settled') ?? []).length);
       expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
       expect(await audit(store)).toEqual([]);
       // What nobody works at any more is put back, as a daemon does when it starts.

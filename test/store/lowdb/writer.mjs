@@ -69,6 +69,7 @@ async function work(worker) {
     }
     const hold = await store.hold(account.id, key.id, 2);
     await store.settle(hold, { model: 'm', counts: { outputTokens: 1 }, charge: 1 });
+    say('settled 1');
     if (turn % 10 === 0) {
       const upload = newAsset();
       await store.addUpload(account.id, upload, Infinity);
