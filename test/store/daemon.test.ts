@@ -62,7 +62,7 @@ describe('a daemon', () => {
     renameSync(data, `${data}.away`);
     const answer = await make();
     expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ error: { code: 'store_unavailable' } });
+    expect(await answer.json()).toMatchObject({ error: { code: 'storage_unavailable' } });
     renameSync(`${data}.away`, data);
     expect((await make()).status).toBe(200);
   });

@@ -45,7 +45,9 @@ async function work(worker) {
     const assets = [newAsset()];
     const callbackUrl = turn % 2 === 0 ? 'https://example.com/told' : null;
     const reservation = turn % 5;
-    const { id } = (await store.createTask({ ...task, reservation, assets, callbackUrl })).task;
+    const { id } = (
+      await store.createTask({ ...task, reservation, most: 1_000_000, assets, callbackUrl })
+    ).task;
     say(`made ${id}`);
     say(`asset ${assets[0].id}`);
     if (turn % 4 === 0) continue;
