@@ -1,0 +1,27 @@
+// Builds a clone when npm installs it (the `prepare` script). `npm install --global .` only links the
+// clone: it installs no dependencies, so they are installed here, TypeScript among them. A package
+// from a tarball is built already and does not hold this file.
+import { execSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
+
+// What the outer npm was told (--global, --prefix, --omit) would lead the inner one elsewhere.
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) =>
+      !/^npm_config_(global|location|prefix|local_prefix|omit|production|only)$/i.test(name),
+  ),
+);
+const run = (command) => execSync(command, { stdio: 'inherit', env });
+
+if (!existsSync('node_modules')) {
+  // Runs this script again, which then builds.
+  run('npm ci --include=dev --no-audit --no-fund');
+} else if (existsSync('node_modules/typescript')) {
+  run('npm run --silent build');
+} else {
+  console.error('oriel: not built, for want of development dependencies: npm ci');
+}
