@@ -34,6 +34,7 @@ export interface FormFile extends Upload {
 export interface Form {
   /** By the names of their fields: each field is there, if only as an empty list. */
   readonly files: ReadonlyMap<string, readonly FormFile[]>;
+  /** Texts by the names of their fields; fields that are empty are left out. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -82,6 +83,8 @@ export async function readForm(
       if (files.get(place.name)!.length >= place.least) continue;
       throw fault(place.name, `expected ${howMany(place)}, received none`);
     }
+    // Browsers and Swagger UI send the fields that were left empty, too.
+    for (const [name, text] of fields) if (text === '') fields.delete(name);
     return { files, fields };
   } finally {
     guard.end();
@@ -208,7 +211,10 @@ async function readFile(
   guard: Guard,
 ): Promise<FormFile | undefined> {
   const { name, most } = place;
-  if (part.type === 'field') throw fault(name, 'expected a file, received a text without filename');
+  if (part.type === 'field') {
+    if (part.value === '') return undefined;
+    throw fault(name, 'expected a file, received a text without filename');
+  }
   const filename = filenameOf(part.filename ?? '');
   if (filename.length > LONGEST_FILENAME) {
     throw fault(name, `expected file names of at most ${LONGEST_FILENAME} characters`);

@@ -69,6 +69,22 @@ describe('forms', () => {
     });
   });
 
+  test('count fields that were left empty as left out', async () => {
+    const image = await quadrants({ width: 8, height: 8 }).png().toBuffer();
+    const parts = [filePart('a.png', image), fieldPart('perceptual', ''), fieldPart('files', '')];
+    const { status, json } = await send(server, HASH, bodyOf(parts));
+    expect([status, json]).toMatchObject([200, { summary: { total: 1, succeeded: 1 } }]);
+    const none = await send(
+      server,
+      'batch-convert-images',
+      bodyOf([parts[0]!, fieldPart('format', '')]),
+    );
+    expect([none.status, none.json.error?.message]).toEqual([
+      400,
+      expect.stringMatching(/^format: expected one of .*, received nothing$/),
+    ]);
+  });
+
   const [one, two] = [filePart('1', 'x'), filePart('2', 'y')];
   const wrap = (before: string, after: string) =>
     Buffer.concat([Buffer.from(before), bodyOf([one, two]), Buffer.from(after)]);
