@@ -1,5 +1,5 @@
 import type { Verb } from '../administration/verb.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
 import { fieldsOf, parseFields } from '../schema.ts';
@@ -39,12 +39,7 @@ function typedOf(verb: Verb, flags: Readonly<Record<string, unknown>>): Record<s
 }
 
 function dataDirOf(file: string | undefined): string {
-  const { config } = loadConfig({
-    file,
-    env: process.env,
-    cwd: process.cwd(),
-  });
-  return config.dataDir;
+  return loadStoreSettings({ file, env: process.env, cwd: process.cwd() }).dataDir;
 }
 
 /** What the store refuses is no fault of the command line, which names its faults by `param`. */

@@ -496,6 +496,33 @@ describe('which store', () => {
     ]);
   });
 
+  it('is found without the variables that other settings use', async () => {
+    const cwd = temporaryFolder();
+    const settings = {
+      dataDir: '${FOLDER}',
+      server: { port: '${PORT}' },
+      metrics: { token: '${TOKEN}' },
+      providers: { p: { kind: 'openai', baseUrl: '${URL}', apiKey: '${SECRET}' } },
+      models: { m: { type: 'text', routes: [{ provider: 'p', model: '${MODEL}' }] } },
+    };
+    writeFileSync(join(cwd, 'oriel.yaml'), JSON.stringify(settings));
+    const run = (env: Record<string, string>, ...args: string[]) => resident(args, { cwd, env });
+    const made = await run({ FOLDER: 'mine' }, 'accounts', 'create', 'one');
+    expect(made).toMatchObject({ status: 0 });
+    const key = await run({ FOLDER: 'mine' }, 'keys', 'create', '--account', 'one');
+    expect(key).toMatchObject({ status: 0 });
+    expect(existsSync(join(cwd, 'mine', 'store'))).toBe(true);
+
+    const lost = await run({}, 'keys', 'list');
+    expect(lost.status).toBe(1);
+    expect(lost.stderr.split('\n').slice(0, -1)).toEqual([
+      expect.stringContaining('dataDir: the environment variable FOLDER is not set'),
+    ]);
+    writeFileSync(join(cwd, 'oriel.yaml'), JSON.stringify({ ...settings, dataDri: 'mine' }));
+    const slip = await run({ FOLDER: 'mine' }, 'keys', 'list');
+    expect(slip).toMatchObject({ status: 1, stderr: expect.stringContaining('dataDri: unknown') });
+  });
+
   it('is not looked for where the configuration is at fault', async () => {
     const cwd = temporaryFolder();
     const { status, stderr } = await oriel(['accounts', 'list', '--config', 'none.yaml'], { cwd });
