@@ -73,7 +73,8 @@ export async function startDaemon(
     // Known before the first request may come with it.
     if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
     // Open as long as the store is: while the daemon drains, too.
-    const admin = await startAdmin({ store, log, directory: config.dataDir });
+    const models = () => Object.keys(config.models);
+    const admin = await startAdmin({ store, log, directory: config.dataDir, models });
     closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());

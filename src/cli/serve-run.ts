@@ -30,7 +30,7 @@ export async function runServe(
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
   const { log, url, firstKey } = daemon;
-  for (const warning of loaded.warnings) log.warn({ setting: warning }, 'hardly meant');
+  warn(log, loaded);
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
   process.off('SIGHUP', early);
   const signalled = ended();
@@ -42,6 +42,10 @@ export async function runServe(
   stopReloading();
   log.info('stopped');
   return 0;
+}
+
+function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
+  for (const warning of warnings) log.warn({ setting: warning }, 'hardly meant');
 }
 
 function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Config {
@@ -121,6 +125,7 @@ function reloadOnHangup(
       for (const setting of loaded.restart) {
         log.warn({ setting }, 'this setting changes at the next start only');
       }
+      warn(log, loaded);
       daemon.reconfigure(adjust(loaded.config));
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {

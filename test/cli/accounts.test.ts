@@ -75,7 +75,12 @@ async function served(): Promise<Place> {
       },
     }),
   );
-  const admin = await startAdmin({ store, directory: data, log });
+  const admin = await startAdmin({
+    store,
+    directory: data,
+    log,
+    models: () => ['sandbox-chat'],
+  });
   onTestFinished(async () => {
     await admin.close();
     await store.close();
@@ -151,11 +156,11 @@ describe.each([
   });
 
   it('a key has the bounds it was made with', async () => {
-    const { json, look } = await begin();
+    const { json, run, look } = await begin();
     const { id } = await json('accounts', 'create', 'ci');
     const before = Date.now();
-    const made = await json(
-      ...['keys', 'create', '--account', id, '--name', 'builds@ci', '--expires', '90d'],
+    const { out, stderr } = await run(
+      ...['keys', 'create', '--json', '--account', id, '--name', 'builds@ci', '--expires', '90d'],
       ...[
         '--models',
         'sandbox-chat, vendor/model:1,sandbox-chat',
@@ -166,6 +171,8 @@ describe.each([
       ],
     );
     const after = Date.now();
+    expect(stderr).toBe('oriel: warning: the configuration has no model "vendor/model:1"\n');
+    const made = JSON.parse(out) as Printed;
     expect(made).toEqual({
       id: expect.stringMatching(/^key_/),
       account: 'ci',
