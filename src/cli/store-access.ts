@@ -107,7 +107,11 @@ async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | u
   // Another program may listen where a daemon that died did: it answers otherwise, or refuses the
   // token.
   if (!answer || answer.status === 401) return undefined;
-  const { result, warnings = [], error } = (answer.body ?? {}) as Partial<Done> & {
+  const {
+    result,
+    warnings = [],
+    error,
+  } = (answer.body ?? {}) as Partial<Done> & {
     readonly error?: ErrorBody;
   };
   if (answer.status === 200 && result) return { result, warnings };

@@ -37,7 +37,7 @@ async function* textOf(result: StoredResult, assets: AssetFiles): AsyncGenerator
   }
   yield ']';
   if (usage !== null) yield `,"usage":${JSON.stringify(usage)}`;
-  yield '}';
+  yield '}\n';
 }
 
 async function* base64Of(path: string): AsyncGenerator<string> {

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
 import { isTooDeep } from '../schema/json.ts';
 import { unless } from './departure.ts';
+import { requestTooLarge } from './errors.ts';
 import type { Upload, Uploads } from './spool.ts';
 
 /** A field of files, which may be repeated; its name followed by `[]` is taken too. */
@@ -105,15 +106,7 @@ export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: 
       code: 'malformed_form',
     });
   }
-  if (Number(headers['content-length'] ?? 0) > requestBytes) throw tooLarge(requestBytes);
-}
-
-function tooLarge(limit: number): Failure {
-  return new Failure(
-    'invalid_request',
-    `the request is larger than ${limit / 1024 / 1024} MB (${limit} bytes)`,
-    { code: 'request_too_large', status: 413 },
-  );
+  if (Number(headers['content-length'] ?? 0) > requestBytes) throw requestTooLarge(requestBytes);
 }
 
 function fault(name: string, message: string): Failure {
@@ -136,7 +129,7 @@ function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal)
   let arrived = 0;
   const count = (chunk: Uint8Array) => {
     arrived += chunk.byteLength;
-    if (arrived > shape.requestBytes) tooMuch.abort(tooLarge(shape.requestBytes));
+    if (arrived > shape.requestBytes) tooMuch.abort(requestTooLarge(shape.requestBytes));
   };
   const parts = request.parts({
     preservePath: true,

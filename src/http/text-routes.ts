@@ -111,7 +111,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               outlet,
             });
             if (whole === null) return reply;
-            return reply.type('application/json; charset=utf-8').send(whole);
+            return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
           } finally {
             outlet.end();
           }

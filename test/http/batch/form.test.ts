@@ -227,7 +227,7 @@ describe('a form is refused', () => {
     const length = (body: Buffer) => ({ 'Content-Length': `${body.length}` });
     await client.write(headOf(HASH, length(bad)));
     await client.write(bad);
-    await client.receive(/HTTP\/1\.1 400 [\s\S]*\}\}$/);
+    await client.receive(/HTTP\/1\.1 400 [\s\S]*\}\}\n$/);
     await client.write(headOf(HASH, { ...length(whole), Connection: 'close' }));
     await client.write(whole);
     expect(await client.whole()).toMatch(/HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 /);
