@@ -31,6 +31,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM}
 
   async function openPage(): Promise<{ page: Page; faults: readonly string[] }> {
     const page = await browser.newPage();
+    page.setDefaultTimeout(120_000);
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
@@ -84,5 +85,5 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM}
     const refused = Object.entries(statuses).filter(([, status]) => !/^2\d\d/.test(status ?? ''));
     expect(refused).toEqual([]);
     expect(faults).toEqual([]);
-  }, 300_000);
+  });
 });

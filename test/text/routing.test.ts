@@ -166,7 +166,7 @@ describe('routes', () => {
       const first = await startMockUpstream();
       const daemon = await startDaemon({
         config: gatewayConfig(first.url, {
-          routing: { retries: 0, cooldown: { after: 2, for: '3s' } },
+          routing: { retries: 0, cooldown: { after: 2, for: '10s' } },
           providers: { ...at(first.url, 'one'), ...at(second.url, 'two') },
           models: { both: model('one', 'two'), alone: model('one') },
         }),
@@ -181,7 +181,7 @@ describe('routes', () => {
       // Whoever has no other route is told when to come back.
       const resting = await ask(daemon, 'alone');
       expect(resting.status).toBe(503);
-      expect(resting.headers.get('retry-after')).toMatch(/^[123]$/);
+      expect(resting.headers.get('retry-after')).toMatch(/^([1-9]|10)$/);
       expect(first.requests).toHaveLength(2);
 
       first.play(GOOD);
@@ -198,7 +198,7 @@ describe('routes', () => {
 });
 
 describe('timeouts', () => {
-  const TIMES = { connect: '300ms', firstByte: '300ms', idle: '300ms', total: '6s' };
+  const TIMES = { connect: '30s', firstByte: '300ms', idle: '300ms', total: '6s' };
   const impatient = gatewayDaemon((url) => ({
     ...{ routing: { retries: 0, cooldown: { after: 0 }, timeouts: TIMES } },
     providers: {
@@ -358,7 +358,7 @@ describe('keys', () => {
 });
 
 describe('a stream in which nothing happens', () => {
-  it('is kept open by comments', { timeout: 60_000 }, async () => {
+  it('is kept open by comments', async () => {
     const { daemon, upstream: mock } = gateway();
     let go = () => {};
     const waits = new Promise<void>((resolve) => {

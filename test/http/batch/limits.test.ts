@@ -213,4 +213,4 @@ test('an upload that trickles in is ended', async () => {
   expect(await client.whole()).toMatch(/^HTTP\/1\.1 408 /);
   await own.idle();
   expect(own.log.filter(({ level }) => level === 'error')).toEqual([]);
-}, 90_000);
+});
