@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { type FirstKey, readFirstKey, writeFirstKey } from './administration/first-key.ts';
 import { firstRun } from './administration/first-run.ts';
 import type { Config } from './config/schema.ts';
 import { Failure } from './failure.ts';
@@ -29,8 +30,8 @@ import { Upstream } from './upstream.ts';
 export interface Daemon {
   /** Where it listens: `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** The first key of a new data directory. It is told once and kept nowhere. */
-  readonly firstKey: string | undefined;
+  /** The owner's first key, until its file is removed. */
+  readonly firstKey: FirstKey | undefined;
   readonly log: Logger;
   /** Puts a configuration in the place of the one in force; requests under way do not notice. */
   reconfigure(config: Config): void;
@@ -94,7 +95,8 @@ export async function startDaemon(
     // Known before the first request may come with it.
     if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
     // Open as long as the store is: while the daemon drains, too.
-    const admin = await startAdmin({ store, log, directory: config.dataDir });
+    const models = () => Object.keys(config.models);
+    const admin = await startAdmin({ store, log, directory: config.dataDir, models });
     closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
     closers.push(() => pool.close());
@@ -192,12 +194,14 @@ export async function startDaemon(
     background(callbacks.start(), 'open callbacks could not be taken up');
     if (!isClockAhead) upkeep.start();
     // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
-    const owner = await firstRun(store, { credits });
+    const keep = (key: string) => writeFirstKey(config.dataDir, key);
+    await firstRun(store, { credits, keep });
+    const firstKey = await readFirstKey(config.dataDir, store);
     background(preparePromptRules(), 'the rules for prompts could not be loaded');
 
     return {
       url,
-      firstKey: owner?.key,
+      firstKey,
       log,
       reconfigure(next) {
         config = next;

@@ -53,8 +53,8 @@ export class Upstream {
    */
   async open(url: string, options: ExchangeOptions): Promise<Exchange> {
     const { origin, host, path } = this.#addressOf(url);
-    const { signal } = options;
-    if (signal.aborted || this.#closed) throw abortedFailure(host, signal.reason);
+    const { signal, name: server = host } = options;
+    if (signal.aborted || this.#closed) throw abortedFailure(server, signal.reason);
     const answer = await new Promise<Answer>((resolve, reject) => {
       this.#dispatcher(options).dispatch(
         {
@@ -64,10 +64,10 @@ export class Upstream {
           headers: { ...options.headers, 'accept-encoding': 'identity' },
           body: options.body ?? null,
         },
-        new Answer(host, options, { resolve, reject }),
+        new Answer(server, options, { resolve, reject }),
       );
     });
-    return inClear(answer, host, signal);
+    return inClear(answer, server, signal);
   }
 
   /** Ends what is under way, and closes all connections. */

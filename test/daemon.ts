@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -68,8 +68,14 @@ function launch({
   config,
   ...options
 }: DaemonSettings & { data: string }): { ready: Promise<TestDaemon>; end: () => Promise<void> } {
-  // Every JSON document is a YAML document.
-  if (config) writeFileSync(join(data, 'oriel.yaml'), JSON.stringify(config));
+  const file = join(data, 'oriel.yaml');
+  if (config || (options.cwd === undefined && !existsSync(file))) {
+    const { overload = {} } = (config ?? {}) as { readonly overload?: object };
+    // A test on a busy machine is not about overload, unless it says so.
+    const settings = { ...config, overload: { eventLoopDelay: '1h', ...overload } };
+    // Every JSON document is a YAML document.
+    writeFileSync(file, JSON.stringify(settings));
+  }
   const running = start(['serve', '--port', '0', '--data', data, '--log-format', 'json', ...args], {
     cwd: data,
     ...options,

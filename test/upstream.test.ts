@@ -86,7 +86,7 @@ describe('an exchange', () => {
       };
       send();
     });
-    const exchange = await open(url, { timeouts: { idle: 50 } });
+    const exchange = await open(url, { timeouts: { idle: 500 } });
     let read = 0;
     let first = true;
     await exchange.read((chunk) => {
@@ -98,7 +98,7 @@ describe('an exchange', () => {
         expect(read).toBe(chunk.length);
         expect(sent).toBeLessThan(size);
         exchange.resume();
-      }, 300);
+      }, 1500);
       return false;
     });
     expect(read).toBe(size);

@@ -9,6 +9,8 @@ interface FirstRunOptions {
   readonly credits: number;
   /** A key that somebody chose for the owner. */
   readonly bootstrapKey?: string;
+  /** Keeps a key that is drawn for its owner; called before the store knows the key. */
+  readonly keep?: (key: string) => Promise<void>;
 }
 
 /**
@@ -21,7 +23,7 @@ interface FirstRunOptions {
  */
 export async function firstRun(
   store: Store,
-  { credits, bootstrapKey }: FirstRunOptions,
+  { credits, bootstrapKey, keep }: FirstRunOptions,
 ): Promise<{ account: Account; key: string } | undefined> {
   if (bootstrapKey !== undefined) {
     checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY');
@@ -34,6 +36,7 @@ export async function firstRun(
   const account = found ?? (await ownerOf(store, credits));
   if ((await store.listKeys(account.id)).length > 0) return undefined;
   const key = newKey();
+  await keep?.(key);
   await addKey(store, account, 'first', key);
   return { account, key };
 }

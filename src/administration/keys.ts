@@ -39,6 +39,10 @@ const createKey = defineVerb({
     });
     return { ...keyRecord(made, account), key };
   },
+  warn: ({ models: named = [] }, models) =>
+    named
+      .filter((name) => !models.includes(name))
+      .map((name) => `the configuration has no model ${JSON.stringify(name)}`),
   show: ({ key, ...record }) => ({
     value: key,
     said: [`${called(record)}; it is shown this once`],

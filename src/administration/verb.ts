@@ -35,6 +35,12 @@ export interface Verb<Schema extends ObjectSchema = ObjectSchema, Result extends
   readonly examples: readonly string[];
   /** The result is plain JSON and holds no secret, but for one that the verb is there to tell. */
   run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
+  /**
+   * What is legal and yet hardly meant.
+   *
+   * @param models the identifiers of all models of the configuration
+   */
+  warn?(options: v.InferOutput<Schema>, models: readonly string[]): readonly string[];
   show(result: Result): Shown;
 }
 

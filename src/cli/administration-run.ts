@@ -1,5 +1,5 @@
 import type { Verb } from '../administration/verb.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
 import { fieldsOf, parseFields } from '../schema.ts';
@@ -27,8 +27,20 @@ export async function runAdministration(
   const label = (name: string) => (verb.places.includes(name) ? `<${name}>` : flagOf(name));
   // Read here for the errors, which name flags; whoever has the store reads it again.
   const options = parseFields(verb.options, input, label);
-  const dataDir = data ?? dataDirOf(config);
-  const result = await administer(verb, { input, options, dataDir }).catch(withoutParam);
+  const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
+  const dataDir = data ?? settings().dataDir;
+  /** For warnings alone: a store that is named is worked on whatever the configuration says. */
+  const models = () => {
+    try {
+      return settings().models;
+    } catch {
+      return null;
+    }
+  };
+  const { result, warnings } = await administer(verb, { input, options, dataDir, models }).catch(
+    withoutParam,
+  );
+  for (const warning of warnings) say(`oriel: warning: ${warning}`);
   if (json) return print(`${jsonText(result)}\n`);
   await present(verb, result);
 }
@@ -36,15 +48,6 @@ export async function runAdministration(
 function typedOf(verb: Verb, flags: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const own = fieldsOf(verb.options).filter(({ name }) => flags[name] !== undefined);
   return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
-}
-
-function dataDirOf(file: string | undefined): string {
-  const { config } = loadConfig({
-    file,
-    env: process.env,
-    cwd: process.cwd(),
-  });
-  return config.dataDir;
 }
 
 /** What the store refuses is no fault of the command line, which names its faults by `param`. */

@@ -1,8 +1,11 @@
+import { dirname } from 'node:path';
 import type * as v from 'valibot';
+import { type FirstKey, removeFirstKey } from '../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../app.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { hintOf } from '../store/key.ts';
 import { readFlags } from './flags.ts';
 import { serveFlags } from './serve-flags.ts';
 import { sayLines } from './terminal.ts';
@@ -28,18 +31,22 @@ export async function runServe(
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
   const { log, url, firstKey } = daemon;
-  for (const warning of loaded.warnings) log.warn({ setting: warning }, 'hardly meant');
+  warn(log, loaded);
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
   process.off('SIGHUP', early);
   const signalled = ended();
   log.info({ url, config: loaded.file, dataDir: config.dataDir }, 'ready');
-  if (firstKey !== undefined) welcome(url, firstKey, config.models);
+  if (firstKey !== undefined) await welcome(daemon, firstKey, config.models);
   const signal = await signalled;
   log.info({ signal }, 'draining');
   await daemon.close();
   stopReloading();
   log.info('stopped');
   return 0;
+}
+
+function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
+  for (const warning of warnings) log.warn({ setting: warning }, 'hardly meant');
 }
 
 function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Config {
@@ -59,26 +66,46 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
 /** The model of the sandbox that draws. */
 const DRAWING = 'sandbox-image';
 
-/** Told on standard error, away from the log, which others may read later. */
-function welcome(url: string, key: string, models: Config['models']): void {
-  const bearer = `curl -H 'Authorization: Bearer ${key}'`;
+/**
+ * Shows the owner's first key on a terminal and removes its file. Standard error that is no terminal is
+ * a log that others may read: it and the log get the file's path and the key's hint.
+ */
+async function welcome({ log, url }: Daemon, first: FirstKey, models: Config['models']) {
+  const { key, file } = first;
+  const inTerminal = process.stderr.isTTY;
+  const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
+  if (!inTerminal) {
+    const hint = hintOf(key);
+    log.warn(
+      { file, hint },
+      "the owner's first API key is in a file; store it safely, then delete it",
+    );
+  }
+  const where = inTerminal
+    ? 'Its API key, shown this once:'
+    : 'Its API key is in this file, which only its owner can read; delete it once you have the key:';
+  const bearer = inTerminal
+    ? `curl -H 'Authorization: Bearer ${key}'`
+    : `curl -H "Authorization: Bearer $(cat ${quoted(file)})"`;
   const body = `{"model": "${DRAWING}", "prompt": "a lighthouse at dusk"}`;
   // Only what costs nobody anything is put before people to try.
   const drawing = Object.hasOwn(models, DRAWING)
     ? `\n  ${bearer} -H 'Content-Type: application/json' ${url}/v1/images/generations/sync -d '${body}'`
     : '';
   sayLines(`
-This is the first start on this data directory. The account "owner" has been made, and its API key:
+The account "owner" of this data directory has been made. ${where}
 
-  ${key}
+  ${inTerminal ? key : file}
 
-It is shown this once. Try it:
+Another key: oriel keys create --account owner --data ${quoted(dirname(file))}
+Try it:
 
   ${bearer} ${url}/v1/account
   ${bearer} ${url}/v1/models${drawing}
 
 All endpoints, to read and to try out: ${url}/docs
 `);
+  if (inTerminal) await removeFirstKey(first);
 }
 
 /**
@@ -99,6 +126,7 @@ function reloadOnHangup(
       for (const setting of loaded.restart) {
         log.warn({ setting }, 'this setting changes at the next start only');
       }
+      warn(log, loaded);
       daemon.reconfigure(adjust(loaded.config));
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {

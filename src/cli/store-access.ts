@@ -12,6 +12,14 @@ interface Request {
   readonly input: Readonly<Record<string, unknown>>;
   readonly options: unknown;
   readonly dataDir: string;
+  /** The identifiers of all models of the configuration; null where it cannot be read. */
+  readonly models: () => readonly string[] | null;
+}
+
+/** What came of it. */
+interface Done {
+  readonly result: object;
+  readonly warnings: readonly string[];
 }
 
 /** Milliseconds for a process that has the store to let go of it, or to open its door. */
@@ -26,7 +34,7 @@ const ANSWER = 30_000;
  * @throws Failure whatever the verb throws; `service_error` with code `store_locked` where another
  *   process keeps the store and takes no requests
  */
-export async function administer(verb: Verb, request: Request): Promise<object> {
+export async function administer(verb: Verb, request: Request): Promise<Done> {
   const directory = join(request.dataDir, 'store');
   if (!verb.founds && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
@@ -37,11 +45,11 @@ export async function administer(verb: Verb, request: Request): Promise<object> 
   const wait = patience(PATIENCE);
   for (;;) {
     const locked = await attempt(verb, request, directory);
-    if (!(locked instanceof Failure)) return locked.result;
+    if (!(locked instanceof Failure)) return locked;
     // A daemon that starts or ends is between lock and door; a command lets go at once.
     const door = readDoor(request.dataDir);
     const asked = door && (await ask(door, verb, request));
-    if (asked) return asked.result;
+    if (asked) return asked;
     await wait(locked);
   }
 }
@@ -56,14 +64,10 @@ function isMissing(path: string): boolean {
   }
 }
 
-interface Done {
-  readonly result: object;
-}
-
 /** Does it here. Gives the failure to open the store where another process has it. */
 async function attempt(
   verb: Verb,
-  { options }: Request,
+  { options, models }: Request,
   directory: string,
 ): Promise<Done | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
@@ -78,7 +82,9 @@ async function attempt(
     throw error;
   }
   try {
-    return { result: await verb.run(store, options as never) };
+    const result = await verb.run(store, options as never);
+    const known = verb.warn && models();
+    return { result, warnings: known ? verb.warn!(options as never, known) : [] };
   } finally {
     await store.close();
   }
@@ -101,8 +107,14 @@ async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | u
   // Another program may listen where a daemon that died did: it answers otherwise, or refuses the
   // token.
   if (!answer || answer.status === 401) return undefined;
-  const { result, error } = (answer.body ?? {}) as { result?: object; error?: ErrorBody };
-  if (answer.status === 200 && result) return { result };
+  const {
+    result,
+    warnings = [],
+    error,
+  } = (answer.body ?? {}) as Partial<Done> & {
+    readonly error?: ErrorBody;
+  };
+  if (answer.status === 200 && result) return { result, warnings };
   if (!error?.type) return undefined;
   throw new Failure(error.type, error.message, {
     status: answer.status,

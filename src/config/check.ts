@@ -97,12 +97,19 @@ export function crossFaults(value: unknown, show: Show): readonly Fault[] {
   return faults;
 }
 
+/** A version in the path of an interface: `/v1`, `/v1beta/openai`. */
+const VERSION = /\/v\d/;
+
 /** What is legal and yet hardly meant. */
 export function warningsOf({ providers, models, server }: Config): readonly string[] {
   const routes = Object.values(models).flatMap((model) => [...model.routes]);
   const warnings = Object.keys(providers)
     .filter((name) => !routes.some(({ provider }) => provider === name))
     .map((name) => `providers.${name}: no model has a route to it`);
+  for (const [name, provider] of Object.entries(providers)) {
+    if (provider.kind === 'sandbox' || VERSION.test(new URL(provider.baseUrl).pathname)) continue;
+    warnings.push(`providers.${name}.baseUrl: its path names no version, as /v1 does`);
+  }
   if (server.publicUrl === undefined && /^(0\.0\.0\.0|::)$/.test(server.host)) {
     warnings.push(
       `server.publicUrl: not set, while the server listens on ${server.host}; addresses of files will not work elsewhere`,

@@ -19,6 +19,8 @@ import { type Environment, interpolate } from './interpolate.ts';
 /** A fault with the line that it stands on. */
 export interface LineFault extends Fault {
   readonly line: number;
+  /** The environment variable that is not set, where that is the fault. */
+  readonly variable?: string;
 }
 
 /** A file as plain values, with what is known of where each came from. */
@@ -98,8 +100,8 @@ class Reader implements Document {
     if (range) this.#lines.set(keyOf(path), this.#counter.linePos(range[0]).line);
   }
 
-  #fault(path: Path, message: string): undefined {
-    this.faults.push({ path, message, line: this.line(path) });
+  #fault(path: Path, message: string, about: Pick<LineFault, 'variable'> = {}): undefined {
+    this.faults.push({ path, message, line: this.line(path), ...about });
   }
 
   #read(node: unknown, path: Path): unknown {
@@ -144,7 +146,7 @@ class Reader implements Document {
     const put = interpolate(text, this.#env);
     if (put.variables.length > 0) this.#variables.set(keyOf(path), put.variables);
     for (const name of put.missing) {
-      this.#fault(path, `the environment variable ${name} is not set`);
+      this.#fault(path, `the environment variable ${name} is not set`, { variable: name });
     }
     if (put.malformed) {
       this.#fault(path, `expected \${NAME} or \${NAME:-default}; for \${ itself write $\${`);

@@ -147,10 +147,12 @@ function readSettings(
   return { document, faults: document.faults, value: bare ? { ...own, ...sandbox() } : own };
 }
 
-/** A configuration that holds, with the settings that it was made of. */
-export function loadSettings(
-  options: ConfigOptions,
-): LoadedConfig & { readonly settings: Settings } {
+/**
+ * Reads and checks everything.
+ *
+ * @param needed whether a setting is used, so that environment variables in it must be set
+ */
+function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
   const file = findConfig(options);
   const settings = readSettings(file, options.env);
   const { document, value } = settings;
@@ -160,14 +162,42 @@ export function loadSettings(
   const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, show)];
   // What a missing variable left behind is not a fault of its own.
   const faults = [
-    ...document.faults,
+    ...document.faults.filter(({ path, variable }) => variable === undefined || needed(path)),
     ...others.filter(({ path }) => !own.has(JSON.stringify(path))),
   ];
   if (faults.length > 0) failWith(file, faults, document);
-  const { output } = checked as { readonly output: Config };
   const folder = file === null ? options.cwd : dirname(file);
-  const config = freeze({ ...output, dataDir: resolve(folder, output.dataDir) });
+  return { file, settings, checked, inFolder: (path: string) => resolve(folder, path) };
+}
+
+/** A configuration that holds, with the settings that it was made of. */
+export function loadSettings(
+  options: ConfigOptions,
+): LoadedConfig & { readonly settings: Settings } {
+  const { file, settings, checked, inFolder } = readChecked(options, () => true);
+  const { output } = checked as { readonly output: Config };
+  const config = freeze({ ...output, dataDir: inFolder(output.dataDir) });
   return { config, file, warnings: warningsOf(config), settings };
+}
+
+/** What commands that work on the store use of a configuration. */
+export interface StoreSettings {
+  readonly dataDir: string;
+  /** The identifiers of its models. */
+  readonly models: readonly string[];
+}
+
+/**
+ * Finds, reads and checks the configuration for a command that works on the store: environment
+ * variables that other settings use, such as the keys of providers, need not be set.
+ *
+ * @throws Failure as loadConfig
+ */
+export function loadStoreSettings(options: ConfigOptions): StoreSettings {
+  const { settings, inFolder } = readChecked(options, ([first]) => first === 'dataDir');
+  const { dataDir, models } = settings.value;
+  const { default: usual } = fieldFor('', configSchema.entries.dataDir);
+  return { dataDir: inFolder(String(dataDir ?? usual)), models: Object.keys(models ?? {}) };
 }
 
 /**

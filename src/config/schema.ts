@@ -88,7 +88,10 @@ const routing = v.strictObject({
     field(
       v.strictObject({
         connect: v.optional(field(duration('1ms'), 'To connect to a provider.'), '5s'),
-        firstByte: v.optional(field(duration('1ms'), 'Until its answer begins.'), '120s'),
+        firstByte: v.optional(
+          field(duration('1ms'), 'Until a streamed answer begins; others have until `total`.'),
+          '120s',
+        ),
         idle: v.optional(field(duration('1ms'), 'Between two pieces of its answer.'), '120s'),
         total: v.optional(field(duration('1ms'), 'For the whole of it.'), '10m'),
       }),

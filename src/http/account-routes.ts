@@ -118,10 +118,14 @@ function sumUsage(rows: readonly UsageRow[], by: 'day' | 'model') {
   }));
 }
 
+/** Who looks whether its limit is reached must not reach it by that. */
+const config = { uncounted: true };
+
 /** What a caller may know of its own account. */
 export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
   return async (server) => {
     server.get('/v1/account', {
+      config,
       schema: {
         summary: "The caller's account: plan, credits, limits, and the key in use",
         tags: ['Account'],
@@ -156,6 +160,7 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
     });
 
     server.get('/v1/account/callback-secret', {
+      config,
       schema: {
         summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
         tags: ['Account'],
@@ -170,6 +175,7 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
     });
 
     server.get<{ Querystring: v.InferOutput<typeof ledgerQuery> }>('/v1/account/credits', {
+      config,
       schema: {
         summary: "The account's ledger, newest first",
         tags: ['Account'],
@@ -190,6 +196,7 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
     });
 
     server.get<{ Querystring: v.InferOutput<typeof usageQuery> }>('/v1/account/usage', {
+      config,
       schema: {
         summary:
           'Requests, tokens, outputs and credits, by day or by model; days are UTC, inclusive',

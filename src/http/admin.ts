@@ -16,6 +16,8 @@ export interface AdminOptions {
   /** The data directory, where the command line looks for the way in. */
   readonly directory: string;
   readonly log: Logger;
+  /** The identifiers of all models of the configuration in force. */
+  readonly models: () => readonly string[];
 }
 
 /**
@@ -26,6 +28,7 @@ export async function startAdmin({
   store,
   directory,
   log,
+  models,
 }: AdminOptions): Promise<{ close(): Promise<void> }> {
   const token = newToken();
   const server = fastify({
@@ -52,7 +55,8 @@ export async function startAdmin({
         throw new Failure('invalid_request', 'the body: expected a JSON object');
       }
       const options = parseFields(verb.options, body as Record<string, unknown>);
-      return { result: await verb.run(store, options) };
+      const result = await verb.run(store, options);
+      return { result, warnings: verb.warn?.(options, models()) ?? [] };
     });
   }
   await server.listen({ host: '127.0.0.1', port: 0 });

@@ -12,6 +12,10 @@ declare module 'fastify' {
     /** Who asks. Set before the body is read, on every endpoint that needs a key. */
     holder: KeyHolder;
   }
+  interface FastifyContextConfig {
+    /** Whether its requests leave a key's limit as it is. */
+    uncounted?: boolean;
+  }
 }
 
 /** The credential of a request: a bearer token, or the header that messages clients send. */
@@ -77,7 +81,8 @@ export function authenticator(gateway: Gateway) {
       const holder = known(found);
       request.holder = holder;
       const { key, account } = holder;
-      const state = limiter.take(key.id, key.rpm ?? gateway.config.limits[account.plan].rpm);
+      const limit = key.rpm ?? gateway.config.limits[account.plan].rpm;
+      const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
       // The names that clients of OpenAI read; its reset is a duration with a unit.
       reply.header('x-ratelimit-limit-requests', state.limit);
       reply.header('x-ratelimit-remaining-requests', state.remaining);

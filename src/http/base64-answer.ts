@@ -45,7 +45,7 @@ async function* textOf(
   }
   yield ']';
   if (usage !== null) yield `,"usage":${JSON.stringify(usage)}`;
-  yield '}';
+  yield '}\n';
 }
 
 /** Three bytes give four characters: what is over goes into the next piece. */

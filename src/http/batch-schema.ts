@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Operation } from '../operations/operation.ts';
 import type { FileField } from './form.ts';
-import { jsonSchemaOf } from './openapi.ts';
+import { jsonSchemaOf, withSample } from './openapi.ts';
 
 const record = {
   index: v.number(),
@@ -55,7 +55,7 @@ export function batchSchema(
       maxItems: files.most,
       description: 'The images, 30 MB each and 100 MB together at the most.',
     },
-    ...(options['properties'] as object),
+    ...withSample(options['properties'] as Record<string, object>, operation.sample ?? {}),
   };
   const required = [files.name, ...((options['required'] as string[] | undefined) ?? [])];
   const description =

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Failure } from '../failure.ts';
 import { bodyOf } from './errors.ts';
+import { jsonLine } from './json-line.ts';
 
 const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'the headers are larger than 16 KB', 'headers_too_large'],
@@ -16,7 +17,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   }
   const [status, reason, code] = BROKEN[error.code ?? ''] ?? BROKEN['']!;
   const failure = new Failure('invalid_request', reason, { code, status });
-  const body = JSON.stringify(bodyOf(failure));
+  const body = jsonLine(bodyOf(failure));
   socket.end(
     `HTTP/1.1 ${status} ${code}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

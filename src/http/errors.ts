@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { FAILURE_TYPES, Failure } from '../failure.ts';
+import { jsonLine } from './json-line.ts';
 
 /** The error body of interface part 2.1. */
 export const errorBody = v.object({
@@ -21,7 +22,6 @@ const FRAMEWORK: Readonly<Record<string, readonly [code: string, message: string
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'this Content-Type is not taken here'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json', 'the body is empty; expected JSON'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_json', 'the body is not valid JSON'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'the body is larger than this server takes'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_content_length',
     'the body is not as long as Content-Length says',
@@ -31,10 +31,11 @@ const FRAMEWORK: Readonly<Record<string, readonly [code: string, message: string
 };
 
 /** Anything thrown while a request was worked on, as the Failure that is told to the client. */
-function failureOf(error: unknown): Failure {
+function failureOf(error: unknown, { routeOptions }: FastifyRequest): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Error && error.cause instanceof Failure) return error.cause;
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError>;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return requestTooLarge(routeOptions.bodyLimit);
   if (statusCode >= 400 && statusCode < 500) {
     const [known, text] = FRAMEWORK[code] ?? ['invalid_request', message ?? 'invalid request'];
     return new Failure('invalid_request', text, { code: known, status: statusCode, cause: error });
@@ -55,7 +56,7 @@ function pathOf({ url }: FastifyRequest): string {
 
 /** Answers a request with a failure, whatever was thrown. The only place that does. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const failure = failureOf(error);
+  const failure = failureOf(error, request);
   // Of a task that ended so, or of a provider, it is told as it was told to us.
   const isDefect = failure.type === 'unknown' && failure !== error;
   if (isDefect) request.log.error({ err: error }, 'a defect, please report it');
@@ -69,7 +70,17 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   reply
     .code(failure.status)
     .type('application/json; charset=utf-8')
-    .send(isMessages ? { type: 'error', ...body, request_id: request.id } : body);
+    .send(jsonLine(isMessages ? { type: 'error', ...body, request_id: request.id } : body));
+}
+
+/** @param limit bytes that a request may have */
+export function requestTooLarge(limit: number): Failure {
+  const megabytes = limit / 1024 / 1024;
+  const most = Number.isInteger(megabytes) ? `${megabytes} MB (${limit} bytes)` : `${limit} bytes`;
+  return new Failure('invalid_request', `the request is larger than ${most}`, {
+    code: 'request_too_large',
+    status: 413,
+  });
 }
 
 /** Seconds after which a refused client may try again. */

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
 import { isTooDeep } from '../schema/json.ts';
 import { unless } from './departure.ts';
+import { requestTooLarge } from './errors.ts';
 import type { Upload, Uploads } from './spool.ts';
 
 /** A field of files, which may be repeated; its name followed by `[]` is taken too. */
@@ -34,6 +35,7 @@ export interface FormFile extends Upload {
 export interface Form {
   /** By the names of their fields: each field is there, if only as an empty list. */
   readonly files: ReadonlyMap<string, readonly FormFile[]>;
+  /** Texts by the names of their fields; fields that are empty are left out. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -82,6 +84,8 @@ export async function readForm(
       if (files.get(place.name)!.length >= place.least) continue;
       throw fault(place.name, `expected ${howMany(place)}, received none`);
     }
+    // Browsers and Swagger UI send the fields that were left empty, too.
+    for (const [name, text] of fields) if (text === '') fields.delete(name);
     return { files, fields };
   } finally {
     guard.end();
@@ -102,15 +106,7 @@ export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: 
       code: 'malformed_form',
     });
   }
-  if (Number(headers['content-length'] ?? 0) > requestBytes) throw tooLarge(requestBytes);
-}
-
-function tooLarge(limit: number): Failure {
-  return new Failure(
-    'invalid_request',
-    `the request is larger than ${limit / 1024 / 1024} MB (${limit} bytes)`,
-    { code: 'request_too_large', status: 413 },
-  );
+  if (Number(headers['content-length'] ?? 0) > requestBytes) throw requestTooLarge(requestBytes);
 }
 
 function fault(name: string, message: string): Failure {
@@ -133,7 +129,7 @@ function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal)
   let arrived = 0;
   const count = (chunk: Uint8Array) => {
     arrived += chunk.byteLength;
-    if (arrived > shape.requestBytes) tooMuch.abort(tooLarge(shape.requestBytes));
+    if (arrived > shape.requestBytes) tooMuch.abort(requestTooLarge(shape.requestBytes));
   };
   const parts = request.parts({
     preservePath: true,
@@ -208,7 +204,10 @@ async function readFile(
   guard: Guard,
 ): Promise<FormFile | undefined> {
   const { name, most } = place;
-  if (part.type === 'field') throw fault(name, 'expected a file, received a text without filename');
+  if (part.type === 'field') {
+    if (part.value === '') return undefined;
+    throw fault(name, 'expected a file, received a text without filename');
+  }
   const filename = filenameOf(part.filename ?? '');
   if (filename.length > LONGEST_FILENAME) {
     throw fault(name, `expected file names of at most ${LONGEST_FILENAME} characters`);

@@ -14,7 +14,7 @@ import type { Gateway } from './gateway.ts';
 import { idempotencyKeyOf } from './idempotency.ts';
 import { answerWithImages } from './media-answer.ts';
 import { createdShape, imagesShape, uploadShape } from './media-schema.ts';
-import { jsonSchemaOf } from './openapi.ts';
+import { jsonSchemaOf, withSample } from './openapi.ts';
 import { formatOf, waitingFields } from './response-format.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
@@ -48,7 +48,7 @@ const binary = { type: 'string', format: 'binary' } as const;
 /** What the documentation says of an edit's form. */
 function editBody() {
   const { properties, required } = jsonSchemaOf(editRequest, 'input') as {
-    properties: object;
+    properties: Record<string, object>;
     required: readonly string[];
   };
   return {
@@ -61,9 +61,17 @@ function editBody() {
         maxItems: 16,
         description: 'What is to be changed: 30 MB each and 100 MB together at the most.',
       },
-      mask: { ...binary, description: 'Where: a PNG of the size of the first image, with alpha.' },
-      ...properties,
-      response_format: jsonSchemaOf(waitingFields.response_format, 'input'),
+      ...withSample(
+        {
+          mask: {
+            ...binary,
+            description: 'Where: a PNG of the size of the first image, with alpha.',
+          },
+          ...properties,
+          response_format: jsonSchemaOf(waitingFields.response_format, 'input'),
+        },
+        { model: 'sandbox-image', prompt: 'make it night' },
+      ),
     },
     required: ['image', ...required],
     additionalProperties: false,

@@ -24,7 +24,11 @@ interface Endpoint {
   readonly summary: string;
   readonly tag: string;
   readonly request: v.GenericSchema;
+  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  readonly example: object;
 }
+
+const DRAWING = { model: 'sandbox-image', prompt: 'a lighthouse at dusk', size: '16:9' };
 
 /** What is answered at once with a task: interface parts 4.4 and 4.11. */
 const ENDPOINTS: readonly Endpoint[] = [
@@ -34,6 +38,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Begin to make images from a prompt',
     tag: 'Images',
     request: imageRequest,
+    example: DRAWING,
   },
   {
     path: '/v1/videos/generations',
@@ -41,6 +46,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Begin to make a video from a prompt',
     tag: 'Videos',
     request: videoRequest,
+    example: { model: 'sandbox-video', prompt: 'waves on a beach' },
   },
   {
     path: '/v1/audio/generations',
@@ -48,6 +54,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Begin to make a sound from a prompt',
     tag: 'Audio',
     request: audioRequest,
+    example: { model: 'sandbox-audio', prompt: 'rain on a roof' },
   },
 ];
 
@@ -67,7 +74,8 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
       if (gateway.draining.aborted) throw draining();
     });
 
-    for (const { path, kind, summary, tag, request: body } of ENDPOINTS) {
+    for (const { path, kind, summary, tag, request: shape, example } of ENDPOINTS) {
+      const body = v.pipe(shape, v.examples([example]));
       server.post(path, {
         schema: { summary, tags: [tag], body, response: { 202: createdShape } },
         handler: async (request, reply) =>
@@ -80,7 +88,10 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
         summary: 'Make images from a prompt, and wait for them',
         description: 'Answers 202 with the task where it takes longer than the server waits.',
         tags: ['Images'],
-        body: v.strictObject({ ...imageRequest.entries, ...waitingFields }),
+        body: v.pipe(
+          v.strictObject({ ...imageRequest.entries, ...waitingFields }),
+          v.examples([DRAWING]),
+        ),
         response: { 200: imagesShape, 202: createdShape },
       },
       handler: async (request, reply) => {
@@ -95,7 +106,10 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
       schema: {
         summary: 'Judge texts and images',
         tags: ['Moderation'],
-        body: moderationRequest,
+        body: v.pipe(
+          moderationRequest,
+          v.examples([{ model: 'sandbox-moderation', input: 'a family at the beach' }]),
+        ),
         response: { 200: moderationShape },
       },
       handler: async (request, reply) =>

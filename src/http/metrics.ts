@@ -28,6 +28,8 @@ export interface Tokens {
 
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active_${of}_total`);
+
 /** The figures of one daemon, in the terms and units of Prometheus: seconds, bytes, `_total`. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -48,6 +50,8 @@ export class Metrics {
   constructor() {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
+    // Gauges whose names are for counters; each is the sum of the figures of the one without the suffix.
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
     // The library takes whatever tells its figures as its own metrics do.
     this.#registry.registerMetric(this.#requests as unknown as Metric);
     this.#commits = new Histogram({

@@ -21,12 +21,42 @@ export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSch
 
 const INTRODUCTION = `One gateway to text, image, video and audio models, and batch image tools.
 Every endpoint takes \`Authorization: Bearer <API key>\`. Every error body is
-\`{"error": {"type", "message", "param", "code"}}\`.`;
+\`{"error": {"type", "message", "param", "code"}}\`. An empty field of a form counts as left out.`;
+
+/**
+ * The properties of a form, each with the value that the page `/docs` fills in: the sample's, else the
+ * default, else none. Swagger UI makes up a value for a property without an example, and sends it.
+ */
+export function withSample(
+  properties: Readonly<Record<string, object>>,
+  sample: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, object>> {
+  const filled = Object.entries(properties).map(([name, property]) => {
+    const value = sample[name] ?? ('default' in property ? property.default : '');
+    return [name, { ...property, examples: [value] }];
+  });
+  return Object.fromEntries(filled);
+}
 
 /** What the documentation says of every answer that is a failure. */
 const FAILURES = {
   '4XX': 'The request was refused; `error` says why',
   '5XX': 'The server or an upstream failed; `error` says how',
+};
+
+/**
+ * Content-Security-Policy of the page `/docs`. Not `upgrade-insecure-requests`, which the library's own
+ * policy has: over plain HTTP by any name but localhost it makes browsers ask for scripts over HTTPS.
+ */
+const CONTENT_POLICY = {
+  'default-src': "'self'",
+  'base-uri': "'self'",
+  'frame-ancestors': "'self'",
+  'img-src': "'self' data:",
+  'object-src': "'none'",
+  'script-src-attr': "'none'",
+  // The page styles some of its elements as it draws them.
+  'style-src': "'self' 'unsafe-inline'",
 };
 
 /** Serves `/openapi.json` and the page `/docs`, both derived from what the routes declare. */
@@ -37,8 +67,8 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
       openapi: '3.1.0',
       info: {
         title: 'Oriel',
-        version: '1.0.0',
-        description: `${INTRODUCTION}\n\nServed by Oriel ${version}.`,
+        version,
+        description: INTRODUCTION,
       },
       components: {
         securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
@@ -70,10 +100,7 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
   });
   await server.register(swaggerUi, {
     routePrefix: '/docs',
-    staticCSP: true,
-    // The page styles some of its elements as it draws them.
-    transformStaticCSP: (policy) =>
-      policy.replace(/style-src [^;]*/, "style-src 'self' 'unsafe-inline'"),
+    staticCSP: CONTENT_POLICY,
     uiConfig: { persistAuthorization: false },
     theme: { title: 'Oriel' },
   });

@@ -37,13 +37,19 @@ export class RateLimiter {
    * Counts one request.
    *
    * @param limit requests in a minute
+   * @param counts false for a request that is let through whatever was counted
    * @throws Failure rate_limit that says when the next request will be let through
    */
-  take(key: string, limit: number): RateLimitState {
+  take(key: string, limit: number, counts = true): RateLimitState {
     const milliseconds = this.#now();
     const second = Math.floor(milliseconds / 1000);
     this.#sweep(second);
     const window = this.#windowOf(key, second);
+    if (!counts) {
+      const remaining = Math.max(0, limit - window.total);
+      const { total } = window;
+      return { limit, remaining, reset: total && secondsUntil(window, total, milliseconds) };
+    }
     if (window.total >= limit) {
       throw new Failure('rate_limit', `this key may send ${limit} requests in a minute`, {
         code: 'rate_limit_exceeded',

@@ -9,6 +9,8 @@ import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
+import { indexRoute } from './index-route.ts';
+import { jsonLine } from './json-line.ts';
 import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
 import { mediaFormRoutes } from './media-form-routes.ts';
@@ -58,7 +60,8 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
     }
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
-  server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  server.setSerializerCompiler(() => jsonLine);
+  server.setReplySerializer(jsonLine);
   // Fastify takes plain text for a body too; none of ours is one.
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
@@ -71,6 +74,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
 
   await documentRoutes(server, gateway.version);
   await shedLoad(server, gateway);
+  server.register(indexRoute);
   server.register(healthRoutes(gateway));
   server.register(assetRoutes(gateway));
   server.register(async (api) => {

@@ -14,6 +14,8 @@ interface Endpoint {
   readonly dialect: DialectName;
   readonly summary: string;
   readonly request: v.GenericSchema;
+  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  readonly example: object;
   readonly answer: v.GenericSchema;
 }
 
@@ -27,6 +29,9 @@ const usage = v.looseObject({
   cached_input_tokens: v.number(),
 });
 
+const MODEL = 'sandbox-chat';
+const messages = [{ role: 'user', content: 'Hello' }];
+
 const objects = v.array(v.looseObject({}));
 
 /** Interface parts 4.1 to 4.3. */
@@ -36,6 +41,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     dialect: 'chat',
     summary: 'Text in the format of chat completions; with stream, as server-sent events',
     request: chatRequest,
+    example: { model: MODEL, messages },
     answer: v.looseObject({
       id: v.string(),
       object: v.literal('chat.completion'),
@@ -50,6 +56,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     dialect: 'responses',
     summary: 'Text in the format of responses; with stream, as server-sent events',
     request: responsesRequest,
+    example: { model: MODEL, input: 'Hello' },
     answer: v.looseObject({
       id: v.string(),
       object: v.literal('response'),
@@ -66,6 +73,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     dialect: 'messages',
     summary: 'Text in the format of messages; with stream, as server-sent events',
     request: messagesRequest,
+    example: { model: MODEL, max_tokens: 200, messages },
     answer: v.looseObject({
       id: v.string(),
       type: v.literal('message'),
@@ -82,7 +90,8 @@ const ENDPOINTS: readonly Endpoint[] = [
 /** The text endpoints (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: Gateway): FastifyPluginAsync {
   return async (server) => {
-    for (const { path, dialect, summary, request: body, answer } of ENDPOINTS) {
+    for (const { path, dialect, summary, request: shape, example, answer } of ENDPOINTS) {
+      const body = v.pipe(shape, v.examples([example]));
       server.post(path, {
         schema: { summary, tags: ['Text'], body, response: { 200: answer } },
         handler: async (request, reply) => {
@@ -102,7 +111,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               outlet,
             });
             if (whole === null) return reply;
-            return reply.type('application/json; charset=utf-8').send(whole);
+            return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
           } finally {
             outlet.end();
           }

@@ -21,15 +21,13 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
         status: 405,
       });
     }
-    throw new Failure(
-      'invalid_request',
-      `there is no endpoint ${path}; /docs lists what there is`,
-      {
-        code: 'unknown_endpoint',
-        status: 404,
-      },
-    );
+    throw unknownEndpoint(path);
   });
+}
+
+export function unknownEndpoint(path: string): Failure {
+  const message = `there is no endpoint ${path}; /docs lists what there is`;
+  return new Failure('invalid_request', message, { code: 'unknown_endpoint', status: 404 });
 }
 
 /** A route's own notation as an expression: `/v1/models/:id`, `/docs/*`. */

@@ -56,6 +56,7 @@ export class Moderator {
             pool: this.#options.pool,
             timeouts: {
               ...config.routing.timeouts,
+              firstByte: 0,
               total: Math.max(1, deadline - performance.now()),
             },
             signal: left,

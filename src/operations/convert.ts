@@ -25,6 +25,7 @@ export const convert = defineOperation({
     'convert --format avif --quality 60 --recursive . --out smaller',
     'convert --format jpeg --background "#ff8800" --overwrite *.png',
   ],
+  sample: { format: 'webp', quality: 80 },
   async run(input, options) {
     const header = await readHeader(input);
     checkOutputSize(input, header);

@@ -31,6 +31,7 @@ export const crop = defineOperation({
     ...encodingFields,
   }),
   examples: ['crop --left 10 --top 10 --width 300 --height 200 --out cut *.jpg'],
+  sample: { left: 0, top: 0, width: 100, height: 100 },
   async run(input, options) {
     const header = await readHeader(input);
     const { left, top, width, height } = options;

@@ -37,6 +37,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   answer?(argument: string, options: v.InferOutput<Schema>): object | undefined;
   /** Command lines that a test runs in a folder of photographs, without the leading `oriel`. */
   readonly examples: readonly string[];
+  /** Options for a first try over HTTP, filled in on the page `/docs`; without it, the defaults. */
+  readonly sample?: Readonly<v.InferInput<Schema>>;
 }
 
 /** Keeps the options' type between the schema and `run`; the registry holds what comes out. */

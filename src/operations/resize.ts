@@ -174,6 +174,7 @@ export const resize = defineOperation({
     'resize --width 400 --height 400 --fit cover --position attention --format webp *.jpg',
     'resize --percent 50 --recursive . --out half',
   ],
+  sample: { width: 800 },
   async run(input, given) {
     const header = await readHeader(input);
     const to = given.format ?? sameFormat(header);

@@ -51,6 +51,7 @@ export const rotate = defineOperation({
   cost: 70,
   options,
   examples: ['rotate --angle 90 --out turned *.jpg', 'rotate --flop --format png *.jpg'],
+  sample: { angle: 90 },
   async run(input, given) {
     const header = await readHeader(input);
     const to = given.format ?? sameFormat(header);

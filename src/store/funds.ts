@@ -50,15 +50,17 @@ function budgetLeft({ key }: KeyHolder, held: Held): number {
  */
 export function checkFunds(holder: KeyHolder, amount: number, held: Held = NOTHING): void {
   checkAmount(amount, 'reservation');
+  const refuse = (code: string, left: string) => {
+    const most = `this may cost up to ${toCredits(amount)} credits, which are set aside until it ends`;
+    return new Failure('insufficient_quota', `${most}; ${left}`, { code });
+  };
   const available = availableOf(holder.account) - held.account;
   if (amount > available) {
-    const message = `this takes ${toCredits(amount)} credits; the account has ${toCredits(available)} available`;
-    throw new Failure('insufficient_quota', message, { code: 'insufficient_credits' });
+    throw refuse('insufficient_credits', `the account has ${toCredits(available)} available`);
   }
   const left = budgetLeft(holder, held);
   if (amount > left) {
-    const message = `this takes ${toCredits(amount)} credits; the key's budget has ${toCredits(left)} left`;
-    throw new Failure('insufficient_quota', message, { code: 'key_budget_exceeded' });
+    throw refuse('key_budget_exceeded', `the key's budget has ${toCredits(left)} left`);
   }
 }
 

@@ -101,7 +101,10 @@ export class Attempt {
       maxOutputTokens: maxOutputTokensOf(model),
     };
     if (isSandbox) return this.#sandbox(target, remaining);
-    const timeouts = { ...config.routing.timeouts, total: Math.max(1, remaining) };
+    const { timeouts: usual } = config.routing;
+    // An answer that is not streamed begins when it is complete.
+    const firstByte = request.stream ? usual.firstByte : 0;
+    const timeouts = { ...usual, firstByte, total: Math.max(1, remaining) };
     const go = canPass(request, target) ? this.#pass : this.#translate;
     try {
       return await go.call(this, provider, target, timeouts);
@@ -118,6 +121,7 @@ export class Attempt {
   ): Promise<Exchange> {
     const { call } = this.#options;
     const exchange = await this.#upstream.open(urlOf(provider, dialect), {
+      name: `The provider ${name}`,
       headers: headersOf(provider, dialect, call),
       body: JSON.stringify(body),
       timeouts,

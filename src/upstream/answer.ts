@@ -26,7 +26,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   status = 0;
   headers: Readonly<Record<string, string>> = {};
 
-  readonly #host: string;
+  readonly #server: string;
   readonly #timeouts: Timeouts;
   readonly #signal: Cancelled;
   readonly #opening: Opening;
@@ -51,8 +51,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   #over = false;
   #failure: unknown;
 
-  constructor(host: string, { timeouts, signal }: ExchangeOptions, opening: Opening) {
-    this.#host = host;
+  constructor(server: string, { timeouts, signal }: ExchangeOptions, opening: Opening) {
+    this.#server = server;
     this.#timeouts = timeouts;
     this.#signal = signal;
     this.#opening = opening;
@@ -109,7 +109,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(networkFailure(error, this.#host, this.#progress));
+    this.#fail(networkFailure(error, this.#server, this.#progress));
   }
 
   // What the reader calls.
@@ -125,7 +125,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   }
 
   bytes(limit: number): Promise<Buffer> {
-    return bytesOf(this, this.#host, limit);
+    return bytesOf(this, this.#server, limit);
   }
 
   resume(): void {
@@ -137,7 +137,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   }
 
   abort(): void {
-    if (!this.#over) this.#letGo(abortedFailure(this.#host));
+    if (!this.#over) this.#letGo(abortedFailure(this.#server));
   }
 
   // What follows.
@@ -184,7 +184,7 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
   }
 
   readonly #onAbort = (): void => {
-    this.#letGo(abortedFailure(this.#host, this.#signal.reason));
+    this.#letGo(abortedFailure(this.#server, this.#signal.reason));
   };
 
   /** One timer for whichever limit is next. Pieces only note when they came. */
@@ -197,8 +197,8 @@ export class Answer implements Exchange, Dispatcher.DispatchHandler {
     const next = answering
       ? limitAfter(waits ? now : this.#touched, idle)
       : limitAfter(this.#started, firstByte);
-    if (now >= end) this.#letGo(lateFailure('total', this.#host));
-    else if (now >= next) this.#letGo(lateFailure(answering ? 'idle' : 'first_byte', this.#host));
+    if (now >= end) this.#letGo(lateFailure('total', this.#server));
+    else if (now >= next) this.#letGo(lateFailure(answering ? 'idle' : 'first_byte', this.#server));
     else this.#look(now, Math.min(end, next));
   }
 
@@ -229,22 +229,22 @@ function limitAfter(start: number, limit: number): number {
 /** All of an answer. @throws Failure where it has more bytes than the limit */
 export async function bytesOf(
   answer: Pick<Exchange, 'read'>,
-  host: string,
+  server: string,
   limit: number,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   await answer.read((chunk) => {
     size += chunk.length;
-    if (size > limit) throw tooLarge(host, limit);
+    if (size > limit) throw tooLarge(server, limit);
     chunks.push(chunk);
     return true;
   });
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
 }
 
-function tooLarge(host: string, limit: number): Failure {
-  return new Failure('service_error', `The answer of ${host} has over ${limit} bytes`, {
+function tooLarge(server: string, limit: number): Failure {
+  return new Failure('service_error', `The answer of ${server} has over ${limit} bytes`, {
     code: 'upstream_answer_too_large',
   });
 }

@@ -18,15 +18,15 @@ const DECODERS = new Map<string, () => Transform>([
  *
  * @throws Failure where nobody knows the encoding
  */
-export function inClear(answer: Exchange, host: string, signal: Cancelled): Exchange {
+export function inClear(answer: Exchange, server: string, signal: Cancelled): Exchange {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase();
   if (encoding === undefined || encoding === '' || encoding === 'identity') return answer;
   const decoder = DECODERS.get(encoding);
   if (decoder === undefined) {
     answer.abort();
-    throw unreadable(`${host} answered in an encoding that it was not asked for`);
+    throw unreadable(`${server} answered in an encoding that it was not asked for`);
   }
-  return new Decoded(answer, decoder(), host, signal);
+  return new Decoded(answer, decoder(), server, signal);
 }
 
 function unreadable(message: string, cause?: unknown): Failure {
@@ -38,16 +38,16 @@ class Decoded implements Exchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly #answer: Exchange;
   readonly #decoder: Transform;
-  readonly #host: string;
+  readonly #server: string;
   readonly #signal: Cancelled;
   #settle: ((failure?: unknown) => void) | null = null;
 
-  constructor(answer: Exchange, decoder: Transform, host: string, signal: Cancelled) {
+  constructor(answer: Exchange, decoder: Transform, server: string, signal: Cancelled) {
     this.status = answer.status;
     this.headers = answer.headers;
     this.#answer = answer;
     this.#decoder = decoder;
-    this.#host = host;
+    this.#server = server;
     this.#signal = signal;
   }
 
@@ -74,7 +74,7 @@ class Decoded implements Exchange {
         .on('drain', () => this.#answer.resume())
         .on('end', () => this.#settle?.())
         .on('error', (error) => {
-          this.#settle?.(unreadable(`${this.#host} sent what cannot be decompressed`, error));
+          this.#settle?.(unreadable(`${this.#server} sent what cannot be decompressed`, error));
         });
       this.#answer
         .read((chunk) => this.#decoder.write(chunk))
@@ -86,7 +86,7 @@ class Decoded implements Exchange {
   }
 
   bytes(limit: number): Promise<Buffer> {
-    return bytesOf(this, this.#host, limit);
+    return bytesOf(this, this.#server, limit);
   }
 
   resume(): void {
@@ -95,11 +95,11 @@ class Decoded implements Exchange {
 
   abort(): void {
     this.#answer.abort();
-    this.#settle?.(abortedFailure(this.#host));
+    this.#settle?.(abortedFailure(this.#server));
     this.#decoder.destroy();
   }
 
   readonly #onAbort = (): void => {
-    this.#settle?.(abortedFailure(this.#host, this.#signal.reason));
+    this.#settle?.(abortedFailure(this.#server, this.#signal.reason));
   };
 }

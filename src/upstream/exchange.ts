@@ -11,6 +11,8 @@ export interface Timeouts {
 }
 
 export interface ExchangeOptions {
+  /** What failures call the server; its host, which not every client may know, where not given. */
+  readonly name?: string;
   /** POST unless said. */
   readonly method?: 'POST' | 'GET';
   readonly headers: Readonly<Record<string, string>>;

@@ -12,47 +12,68 @@ const LATE: Readonly<Record<Limit, string>> = {
   total: 'did not finish its answer in time',
 };
 
-export function lateFailure(limit: Limit, host: string, cause?: unknown): Failure {
-  return new Failure('timeout', `${host} ${LATE[limit]}`, { code: `${limit}_timeout`, cause });
+export function lateFailure(limit: Limit, server: string, cause?: unknown): Failure {
+  return new Failure('timeout', `${server} ${LATE[limit]}`, { code: `${limit}_timeout`, cause });
 }
 
 /** @param why the reason of who let go; a Failure stands for itself */
-export function abortedFailure(host: string, why?: unknown): Failure {
+export function abortedFailure(server: string, why?: unknown): Failure {
   if (why instanceof Failure) return why;
-  return new Failure('network_error', `The request to ${host} was let go`, {
+  return new Failure('network_error', `The request to ${server} was let go`, {
     code: 'aborted',
     cause: why,
   });
 }
 
 /** Why a request came to nothing, by what the library threw and how far it had come. */
-export function networkFailure(error: unknown, host: string, progress: Progress): Failure {
+export function networkFailure(error: unknown, server: string, progress: Progress): Failure {
   // The guard of connections has said what is wrong.
   if (error instanceof Failure) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return lateFailure('connect', host, error);
-  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return abortedFailure(host, error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return lateFailure('connect', server, error);
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
+    return abortedFailure(server, error);
   if (code === 'UND_ERR_INVALID_ARG') {
-    return new Failure('service_error', `No request to ${host} can be made: ${reason(error)}`, {
+    const { message } = error as Error;
+    return new Failure('service_error', `No request to ${server} can be made: ${message}`, {
       code: 'upstream_request_invalid',
       cause: error,
     });
   }
   if (progress === 'connecting') {
-    return new Failure('network_error', `${host} cannot be reached: ${reason(error)}`, {
+    return new Failure('network_error', `${server} cannot be reached: ${reason(error)}`, {
       code: 'unreachable',
       cause: error,
     });
   }
   const when = progress === 'sent' ? 'before it answered' : 'in the middle of its answer';
-  return new Failure('network_error', `${host} went away ${when}: ${reason(error)}`, {
+  return new Failure('network_error', `${server} went away ${when}: ${reason(error)}`, {
     code: 'connection_lost',
     cause: error,
   });
 }
 
-/** A host with several addresses fails with one error for each and no message of its own. */
+/** Words for errors of the system and of TLS, whose own messages tell addresses. */
+const REASONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
+  EAI_AGAIN: 'its name cannot be looked up now',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'no route to it',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'its name is not known',
+  EPIPE: 'connection closed',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  ETIMEDOUT: 'connection timed out',
+  UND_ERR_SOCKET: 'connection closed',
+};
+
+/** Why a connection failed, without an address: clients are told, and may not know where requests go. */
 function reason(error: unknown): string {
+  // A host with several addresses fails with one error for each.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  return first instanceof Error && first.message !== '' ? first.message : 'no reason given';
+  const { code } = (first ?? {}) as NodeJS.ErrnoException;
+  if (code?.startsWith('HPE_')) return 'it does not speak HTTP';
+  return REASONS[code ?? ''] ?? code ?? 'no reason given';
 }

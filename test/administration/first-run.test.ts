@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
+import { readFirstKey, writeFirstKey } from '../../src/administration/first-key.ts';
 import { firstRun } from '../../src/administration/first-run.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
@@ -28,6 +30,34 @@ it('makes an owner with credits and a key that works', async () => {
     account: { name: 'owner' },
     key: { expiresAt: null, revokedAt: null, models: null, rpm: null, budget: null },
   });
+});
+
+it('keeps a key before the store knows it', async () => {
+  const store = await emptyStore();
+  const keep = async (key: string) => {
+    expect(await store.findKey(hashOf(key))).toBeUndefined();
+    throw new Error('the disk is full');
+  };
+  await expect(firstRun(store, { credits: CREDITS, keep })).rejects.toThrow('the disk is full');
+  expect(await store.listKeys()).toEqual([]);
+});
+
+it('forgets a key that a crash kept from the store, and one that was revoked', async () => {
+  const store = await emptyStore();
+  const folder = temporaryFolder();
+  await writeFirstKey(folder, 'sk-oriel-of-a-start-that-crashed');
+  expect(await readFirstKey(folder, store)).toBeUndefined();
+  expect(readdirSync(folder)).toEqual([]);
+
+  const made = await firstRun(store, {
+    credits: CREDITS,
+    keep: (key) => writeFirstKey(folder, key),
+  });
+  expect(await readFirstKey(folder, store)).toMatchObject({ key: made!.key });
+  const [key] = await store.listKeys();
+  await store.revokeKey(key!.id);
+  expect(await readFirstKey(folder, store)).toBeUndefined();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it('makes nothing the second time', async () => {

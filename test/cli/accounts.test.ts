@@ -75,7 +75,12 @@ async function served(): Promise<Place> {
       },
     }),
   );
-  const admin = await startAdmin({ store, directory: data, log });
+  const admin = await startAdmin({
+    store,
+    directory: data,
+    log,
+    models: () => ['sandbox-chat'],
+  });
   onTestFinished(async () => {
     await admin.close();
     await store.close();
@@ -151,11 +156,11 @@ describe.each([
   });
 
   it('a key has the bounds it was made with', async () => {
-    const { json, look } = await begin();
+    const { json, run, look } = await begin();
     const { id } = await json('accounts', 'create', 'ci');
     const before = Date.now();
-    const made = await json(
-      ...['keys', 'create', '--account', id, '--name', 'builds@ci', '--expires', '90d'],
+    const { out, stderr } = await run(
+      ...['keys', 'create', '--json', '--account', id, '--name', 'builds@ci', '--expires', '90d'],
       ...[
         '--models',
         'sandbox-chat, vendor/model:1,sandbox-chat',
@@ -166,6 +171,8 @@ describe.each([
       ],
     );
     const after = Date.now();
+    expect(stderr).toBe('oriel: warning: the configuration has no model "vendor/model:1"\n');
+    const made = JSON.parse(out) as Printed;
     expect(made).toEqual({
       id: expect.stringMatching(/^key_/),
       account: 'ci',
@@ -494,6 +501,33 @@ describe('which store', () => {
       ['two', 'three'],
       ['four'],
     ]);
+  });
+
+  it('is found without the variables that other settings use', async () => {
+    const cwd = temporaryFolder();
+    const settings = {
+      dataDir: '${FOLDER}',
+      server: { port: '${PORT}' },
+      metrics: { token: '${TOKEN}' },
+      providers: { p: { kind: 'openai', baseUrl: '${URL}', apiKey: '${SECRET}' } },
+      models: { m: { type: 'text', routes: [{ provider: 'p', model: '${MODEL}' }] } },
+    };
+    writeFileSync(join(cwd, 'oriel.yaml'), JSON.stringify(settings));
+    const run = (env: Record<string, string>, ...args: string[]) => resident(args, { cwd, env });
+    const made = await run({ FOLDER: 'mine' }, 'accounts', 'create', 'one');
+    expect(made).toMatchObject({ status: 0 });
+    const key = await run({ FOLDER: 'mine' }, 'keys', 'create', '--account', 'one');
+    expect(key).toMatchObject({ status: 0 });
+    expect(existsSync(join(cwd, 'mine', 'store'))).toBe(true);
+
+    const lost = await run({}, 'keys', 'list');
+    expect(lost.status).toBe(1);
+    expect(lost.stderr.split('\n').slice(0, -1)).toEqual([
+      expect.stringContaining('dataDir: the environment variable FOLDER is not set'),
+    ]);
+    writeFileSync(join(cwd, 'oriel.yaml'), JSON.stringify({ ...settings, dataDri: 'mine' }));
+    const slip = await run({ FOLDER: 'mine' }, 'keys', 'list');
+    expect(slip).toMatchObject({ status: 1, stderr: expect.stringContaining('dataDri: unknown') });
   });
 
   it('is not looked for where the configuration is at fault', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,8 +37,10 @@ function modesBelow(folder: string): [string, string][] {
 }
 
 describe('the first start', () => {
-  it('prints a key once, and curl lines that work as pasted', async () => {
+  it('tells where the key is, and curl lines that work as pasted', async () => {
     const cwd = temporaryFolder();
+    // On a busy machine too, it is to take what is pasted.
+    writeFileSync(join(cwd, 'oriel.yaml'), 'overload: { eventLoopDelay: 1h }\n');
     const running = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
     const text = await said(running, /(.*curl.*\n){3}/);
     const lines = text.match(/^ +curl .*$/gm)!;
@@ -53,11 +55,9 @@ describe('the first start', () => {
       });
     }
     running.child.kill('SIGTERM');
-    const { code, out } = await running.ended;
-    expect(code).toBe(0);
-    const key = /sk-oriel-\w{43}/.exec(text)![0];
-    expect(out).not.toContain(key);
+    expect((await running.ended).code).toBe(0);
 
+    rmSync(join(cwd, 'data', 'first-key'));
     const again = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
     await once(again.child.stdout!, 'data');
     again.child.kill('SIGTERM');

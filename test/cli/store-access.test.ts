@@ -93,7 +93,12 @@ describe('a command waits', () => {
     const store = await hold();
     let admin: Awaited<ReturnType<typeof startAdmin>> | undefined;
     await behindTheDoor(async (_, response) => {
-      admin ??= await startAdmin({ store, directory: data, log: pino({ enabled: false }) });
+      admin ??= await startAdmin({
+        store,
+        directory: data,
+        log: pino({ enabled: false }),
+        models: () => [],
+      });
       response.writeHead(401).end('{"error":{"type":"auth_error"}}');
     });
     expect(await grant()).toMatchObject(DONE);
@@ -145,7 +150,7 @@ const DAEMON = `
   const { startAdmin } = await load('http/admin.js');
   const store = await openStore({ directory: data + '/store' });
   const { default: pino } = await import(new URL('node_modules/pino/pino.js', 'file://' + root));
-  const admin = await startAdmin({ store, directory: data, log: pino({ enabled: false }) });
+  const admin = await startAdmin({ store, directory: data, log: pino({ enabled: false }), models: () => [] });
   process.once('SIGTERM', async () => {
     await admin.close();
     await store.close();

@@ -308,6 +308,33 @@ describe('the file', () => {
       '',
     ]);
   });
+
+  it('is warned of where the address of an interface has no version', async () => {
+    const bases = ['https://a.example', 'https://a.example/api/', 'https://a.example/api/v1'];
+    const named = (entry: (base: string) => object) =>
+      Object.fromEntries(bases.map((base, index) => [`p${index}`, entry(base)]));
+    const file = configFile(
+      JSON.stringify({
+        providers: named((baseUrl) => ({ kind: 'openai', baseUrl })),
+        models: {
+          m: {
+            type: 'text',
+            routes: bases.map((_, index) => ({ provider: `p${index}`, model: 'm' })),
+          },
+        },
+      }),
+    );
+    const { status, stderr } = await resident(['config', 'check', file], { env: BLANK });
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: [0, 1]
+        .map(
+          (n) =>
+            `oriel: warning: providers.p${n}.baseUrl: its path names no version, as /v1 does\n`,
+        )
+        .join(''),
+    });
+  });
 });
 
 it('wrong usage is told as everywhere', async () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { sharedDaemon, startDaemon } from '../daemon.ts';
 
@@ -40,6 +41,18 @@ it('the metrics count requests by route and not by path, and know the store and 
   expect(value('oriel_store_pending_charges')).toBe(0);
   expect(value('oriel_store_commit_duration_seconds_count')).toBeGreaterThan(0);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(0);
+});
+
+it('the metrics keep the rules for their names', async () => {
+  const text = await (await daemon().request('/metrics')).text();
+  const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map(([, name]) => name);
+  expect(gauges.filter((name) => /_(total|count|sum|bucket)$/.test(name!))).toEqual([]);
+  const { error, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: text,
+    encoding: 'utf8',
+  });
+  // Prometheus' own tool, where it is installed.
+  if (error === undefined) expect(stdout + stderr).toBe('');
 });
 
 it('the metrics ask for their token where one is set, and can be switched off', async () => {

@@ -7,7 +7,7 @@ import { quadrants } from '../fixtures/images.ts';
 
 // What waits for the rest of a request that never comes is ended soon.
 const daemon = sharedDaemon({
-  config: { limits: { paid: { rpm: 1_000_000 } }, server: { requestTimeout: '1s' } },
+  config: { limits: { paid: { rpm: 1_000_000 } }, server: { requestTimeout: '5s' } },
 });
 
 /** Sends bytes and gives the statuses of all answers, once the server has closed the connection. */

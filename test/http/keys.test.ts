@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { filesBelow } from '../cli/folder.ts';
+import { HAS_TERMINAL, startInTerminal } from '../cli/in-terminal.ts';
 import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
-import { oriel, temporaryFolder } from '../oriel.ts';
+import { oriel, shell, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 
 const resident = residentCommand();
@@ -81,24 +82,62 @@ describe('while the daemon runs', () => {
   });
 });
 
+const TOLD = "the owner's first API key is in a file; store it safely, then delete it";
+
 describe('the first start', () => {
   const FIRST = { env: { ORIEL_BOOTSTRAP_KEY: undefined } };
 
-  it('prints a key once, which works and is kept nowhere', async () => {
+  const keyIn = (data: string) => readFileSync(join(data, 'first-key'), 'utf8').trim();
+
+  it('keeps a key that works in a file, and tells only where that is', async () => {
     const data = temporaryFolder();
     const first = await startDaemon({ ...FIRST, data });
-    const { stderr } = await first.stop();
-    const key = /sk-oriel-\w{43}/.exec(stderr)![0];
-    expect(stderr).toContain(`curl -H 'Authorization: Bearer ${key}' ${first.url}/v1/account`);
-    expect(JSON.stringify(first.log)).not.toContain(key);
-    for (const file of filesBelow(data)) {
-      expect([file, readFileSync(join(data, file), 'latin1').includes(key)]).toEqual([file, false]);
-    }
+    const file = join(data, 'first-key');
+    const hint = expect.stringMatching(/^sk-oriel-\w{4}…\w{4}$/);
+    expect(await first.logged(TOLD)).toMatchObject({ file, hint });
+    const key = keyIn(data);
+    expect(key).toMatch(/^sk-oriel-\w{43}$/);
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+    const { stderr, out } = await first.stop('SIGKILL');
+    expect(stderr + out).not.toContain(key);
+    expect(stderr).toContain(`"Authorization: Bearer $(cat '${file}')" ${first.url}/v1/account`);
+    const holding = filesBelow(data).filter((name) =>
+      readFileSync(join(data, name), 'latin1').includes(key),
+    );
+    expect(holding).toEqual(['first-key']);
+
+    // Nobody may have seen what a start that was killed has said.
     const second = await startDaemon({ ...FIRST, data });
+    expect(await second.logged(TOLD)).toMatchObject({ file, hint });
     const headers = { authorization: `Bearer ${key}` };
     const response = await second.request('/v1/account', { headers });
     expect(await response.json()).toMatchObject({ name: 'owner', plan: 'paid' });
-    expect((await second.stop()).stderr).toBe('');
+    const [, command] = /^Another key: oriel (.*)$/m.exec((await second.stop()).stderr)!;
+    rmSync(file);
+    const another = await shell(`oriel ${command}`);
+    expect(another.out).toMatch(/^sk-oriel-\w{43}\n$/);
+    const third = await startDaemon({ ...FIRST, data });
+    expect((await third.stop()).stderr).toBe('');
+  });
+
+  it.skipIf(!HAS_TERMINAL)('shows the key on a terminal, and keeps it nowhere', async () => {
+    const data = temporaryFolder();
+    const args = `serve --port 0 --log-format json --data ${data}`;
+    const { child, ended } = startInTerminal(`exec "$NODE" "$BINARY" ${args}`, FIRST);
+    let shown = '';
+    for await (const chunk of child.stdout!) {
+      shown += String(chunk);
+      if (shown.includes('/docs')) break;
+    }
+    const key = /^ {2}(sk-oriel-\w{43})\r$/m.exec(shown)![1]!;
+    while (existsSync(join(data, 'first-key'))) await delay(10);
+    const { out } = await oriel(['keys', 'revoke', key, '--json', '--data', data]);
+    expect(JSON.parse(out)).toMatchObject({ name: 'first', status: 'revoked' });
+    for (const file of filesBelow(data)) {
+      expect([file, readFileSync(join(data, file), 'latin1').includes(key)]).toEqual([file, false]);
+    }
+    child.kill();
+    await ended;
   });
 
   it('makes no key that nobody is told of, where it fails', async () => {
@@ -109,7 +148,9 @@ describe('the first start', () => {
     expect(status).toBe(1);
     expect(stderr).toContain('another program listens there');
     const second = await startDaemon({ ...FIRST, data });
-    expect((await second.stop()).stderr).toMatch(/sk-oriel-\w{43}/);
+    await second.logged(TOLD);
+    const headers = { authorization: `Bearer ${keyIn(data)}` };
+    expect((await second.request('/v1/account', { headers })).status).toBe(200);
   });
 
   it('says nothing of a key that was chosen', async () => {

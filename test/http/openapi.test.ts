@@ -1,13 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { sharedDaemon } from '../daemon.ts';
 import { quadrants } from '../fixtures/images.ts';
+import { oriel, ROOT } from '../oriel.ts';
 
 interface Answer {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
+interface Property {
+  readonly examples?: readonly unknown[];
+  readonly default?: unknown;
+  readonly format?: string;
+  readonly items?: Property;
+}
+type Properties = Readonly<Record<string, Property>>;
+interface Body {
+  readonly properties?: Properties;
+  readonly required?: readonly string[];
+}
 interface Endpoint {
+  readonly requestBody?: {
+    readonly content: Readonly<
+      Record<string, { readonly schema: Body; readonly example?: object }>
+    >;
+  };
   readonly operationId?: string;
   readonly summary?: string;
   readonly tags?: readonly string[];
@@ -16,6 +35,7 @@ interface Endpoint {
 }
 interface Document {
   readonly openapi: string;
+  readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 }
 
@@ -38,46 +58,27 @@ const PARAMETERS: Readonly<Record<string, string>> = { '{id}': 'sandbox-chat' };
 const NOT_FOUND = ['/v1/tasks/{task_id}', '/v1/tasks/{task_id}/callbacks', '/assets/{name}'];
 /** Where work is only begun. */
 const ACCEPTED = ['/v1/images/generations', '/v1/videos/generations', '/v1/audio/generations'];
-/** Fields beside the files that a form cannot do without. */
-const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '/api/free/batch-convert-images': { format: 'webp' },
-  '/api/free/batch-resize-images': { width: '8' },
-  '/api/free/batch-crop-images': { left: '0', top: '0', width: '4', height: '4' },
-  '/api/free/batch-rotate-images': { angle: '90' },
-  '/v1/images/edits': { model: 'sandbox-image', prompt: 'Paint it red' },
-};
-/** What the field of files is called where it is not `files`. */
-const FILES: Readonly<Record<string, string>> = {
-  '/v1/images/edits': 'image',
-  '/v1/images/upload': 'file',
-};
-
-const prompt = 'A lighthouse';
-const MESSAGES = [{ role: 'user', content: 'Hello' }];
-/** What endpoints that take JSON cannot do without. */
-const BODIES: Readonly<Record<string, object>> = {
-  '/v1/chat/completions': { model: 'sandbox-chat', messages: MESSAGES },
-  '/v1/responses': { model: 'sandbox-chat', input: 'Hello' },
-  '/v1/messages': { model: 'sandbox-chat', max_tokens: 100, messages: MESSAGES },
-  '/v1/images/generations': { model: 'sandbox-image', prompt },
-  '/v1/images/generations/sync': { model: 'sandbox-image', prompt },
-  '/v1/videos/generations': { model: 'sandbox-video', prompt },
-  '/v1/audio/generations': { model: 'sandbox-audio', prompt },
-  '/v1/moderations': { model: 'sandbox-moderation', input: prompt },
-};
-
-async function bodyFor(path: string): Promise<RequestInit> {
-  const json = BODIES[path];
+/** Fills in the page's form as Swagger UI does: the first example or the default of every field. */
+async function bodyFor(endpoint: Endpoint): Promise<RequestInit> {
+  const content = endpoint.requestBody!.content;
+  const json = content['application/json'];
   if (json) {
-    return { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
+    const body = JSON.stringify(json.example);
+    return { body, headers: { 'content-type': 'application/json' } };
   }
+  const { properties, required } = content['multipart/form-data']!.schema;
   const form = new FormData();
-  for (const [name, value] of Object.entries(FIELDS[path] ?? {})) form.append(name, value);
-  form.append(
-    FILES[path] ?? 'files',
-    new Blob([await quadrants({ width: 16, height: 16 }).png().toBuffer()]),
-    'a.png',
-  );
+  for (const [name, { examples, default: preset, format, items }] of Object.entries(properties!)) {
+    const isFile = (items?.format ?? format) === 'binary';
+    if (isFile && required!.includes(name)) {
+      const png = await quadrants({ width: 160, height: 120 }).png().toBuffer();
+      form.append(name, new Blob([png]), 'a.png');
+      continue;
+    }
+    const filled = examples?.[0] ?? preset;
+    expect(filled, `${name}: Swagger UI makes up a value where there is none`).toBeDefined();
+    form.append(name, String(filled));
+  }
   return { body: form };
 }
 
@@ -102,6 +103,12 @@ describe('the document', () => {
     const { valid, errors } = await new Validator().validate({ ...found });
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
+  });
+
+  it('has the version of the package and of the command', async () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect((await document()).info.version).toBe(version);
+    expect((await oriel(['--version'])).out).toBe(`${version}\n`);
   });
 
   it('says of every endpoint what it does and to which group it belongs', async () => {
@@ -158,12 +165,12 @@ describe('every endpoint answers as the document says', () => {
     }
   });
 
-  it('with the key of a paid account', async () => {
+  it('with the key of a paid account, to what the page /docs fills in', async () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const place = path.replace(/\{\w+\}/g, (name) => PARAMETERS[name] ?? 'unknown');
       const response = await daemon().request(place, {
         method,
-        ...(method === 'post' && (await bodyFor(path))),
+        ...(method === 'post' && (await bodyFor(endpoint))),
       });
       const status = NOT_FOUND.includes(path) ? 404 : ACCEPTED.includes(path) ? 202 : 200;
       expect(response.status, `${method} ${path}`).toBe(status);

@@ -1,4 +1,7 @@
+import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
+import type { Gateway } from '../../src/http/gateway.ts';
+import { shedLoad } from '../../src/http/overload.ts';
 import { startDaemon } from '../daemon.ts';
 
 it('answers 503 while the process has more memory than it may, but not to whoever watches it', async () => {
@@ -23,4 +26,26 @@ it('answers 503 while the process has more memory than it may, but not to whoeve
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     expect((await daemon.request(path)).status, path).toBe(200);
   }
+});
+
+it('takes a second in which nothing was measured for no more than a second of delay', async () => {
+  const refuses = async (eventLoopDelay: number) => {
+    let refused = false;
+    const server = {
+      async register(
+        _: unknown,
+        { pressureHandler }: { pressureHandler: (...of: unknown[]) => void },
+      ) {
+        const request = { routeOptions: { config: {} } };
+        try {
+          pressureHandler(request, null, 'eventLoopDelay', Number.POSITIVE_INFINITY);
+        } catch {
+          refused = true;
+        }
+      },
+    } as unknown as FastifyInstance;
+    await shedLoad(server, { config: { overload: { eventLoopDelay } } } as unknown as Gateway);
+    return refused;
+  };
+  expect([await refuses(1000), await refuses(30_000)]).toEqual([true, false]);
 });

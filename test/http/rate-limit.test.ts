@@ -89,12 +89,12 @@ describe('the rate limiter', () => {
 describe('over HTTP', () => {
   it('counts requests by key, tells so in headers, and refuses with 429', async () => {
     const daemon = await startDaemon({ config: { limits: { paid: { rpm: 2 } } } });
-    const first = await daemon.request('/v1/account');
+    const first = await daemon.request('/v1/models');
     expect(first.headers.get('x-ratelimit-limit-requests')).toBe('2');
     expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('1');
     expect(first.headers.get('x-ratelimit-reset-requests')).toMatch(/^6[01]s$/);
-    await daemon.request('/v1/models');
-    const refused = await daemon.request('/v1/account');
+    await daemon.request('/v1/tasks');
+    const refused = await daemon.request('/v1/models');
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toEqual({
@@ -107,12 +107,34 @@ describe('over HTTP', () => {
     });
   });
 
+  it('does not count who reads its account, and tells it where it stands', async () => {
+    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
+    const states: (readonly (string | null)[])[] = [];
+    const read = async (path: string) => {
+      const { status, headers } = await daemon.request(path);
+      expect([path, status]).toEqual([path, 200]);
+      states.push([
+        headers.get('x-ratelimit-remaining-requests'),
+        headers.get('x-ratelimit-reset-requests'),
+      ]);
+    };
+    await read('/v1/account');
+    await read('/v1/models');
+    for (const path of ['', '/usage', '/credits', '/callback-secret']) {
+      await read(`/v1/account${path}`);
+    }
+    expect(states[0]).toEqual(['1', '0s']);
+    for (const state of states.slice(1)) {
+      expect(state).toEqual(['0', expect.stringMatching(/^[1-6]\ds$/)]);
+    }
+  });
+
   it('does not count who has no key, nor questions after health', async () => {
     const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
     for (let count = 0; count < 3; count += 1) {
       expect((await fetch(`${daemon.url}/v1/account`)).status).toBe(401);
       expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
     }
-    expect((await daemon.request('/v1/account')).status).toBe(200);
+    expect((await daemon.request('/v1/models')).status).toBe(200);
   });
 });

@@ -33,6 +33,37 @@ describe('every answer', () => {
     const refused = await fetch(`${daemon().url}/v1/account`);
     expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
   });
+
+  it('of JSON ends with a line feed, as long as it says', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const ask = (path: string, body: object) =>
+      daemon().request(path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const messages = [{ role: 'user', content: 'é' }];
+    const drawing = { model: 'sandbox-image-any', prompt: 'waves', size: '64x64' };
+    const answers = await Promise.all([
+      daemon().request('/v1/account'),
+      daemon().request('/v1/nothing'),
+      daemon().request('/%ff'),
+      daemon().request('/v1/tasks/unknown'),
+      daemon().request('/openapi.json'),
+      fetch(`${daemon().url}/v1/models`),
+      ask('/v1/chat/completions', { model: 'sandbox-chat', messages }),
+      ask('/v1/messages', { model: 'sandbox-chat', messages }),
+      ask('/v1/images/generations', drawing),
+      ask('/v1/images/generations/sync', { ...drawing, response_format: 'b64_json' }),
+    ]);
+    for (const answer of answers) {
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      expect([answer.url, bytes.toString().slice(-2)]).toEqual([answer.url, '}\n']);
+      const length = answer.headers.get('content-length');
+      if (length !== null) expect(Number(length)).toBe(bytes.length);
+    }
+    const broken = await raw(daemon().url, 'hello\r\n\r\n');
+    expect(broken.slice(-3)).toBe('}}\n');
+    expect(broken.split('\r\n\r\n')[1]).toHaveLength(
+      Number(/content-length: (\d+)/i.exec(broken)![1]),
+    );
+  });
 });
 
 describe('what is no request of ours', () => {
@@ -49,6 +80,13 @@ describe('what is no request of ours', () => {
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual(error('invalid_request', code));
     if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  it('/ leads a browser to the documentation', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    const response = await fetch(daemon().url, { headers: { accept } });
+    expect([response.status, response.url]).toEqual([200, `${daemon().url}/docs`]);
+    expect(await response.text()).toMatch(/^<!DOCTYPE html>|^<!--/i);
   });
 
   it.each([

@@ -297,7 +297,10 @@ describe('what is too much', () => {
       dialect,
       around(dialect, modelTo('chat'), `"${'x'.repeat(11_000_000)}"`),
     );
-    expect([told.status, errorOf(told).code]).toEqual([413, 'request_too_large']);
+    expect([told.status, errorOf(told)]).toMatchObject([
+      413,
+      { code: 'request_too_large', message: 'the request is larger than 10 MB (10485760 bytes)' },
+    ]);
   });
 });
 

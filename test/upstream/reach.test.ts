@@ -108,7 +108,7 @@ describe('a request that reaches public addresses only', () => {
     await expect(open('http://name.example/', guarded, by)).rejects.toMatchObject({
       type: 'network_error',
       code: 'unreachable',
-      message: 'name.example cannot be reached: queryA ENOTFOUND name.example',
+      message: 'name.example cannot be reached: its name is not known',
     });
   });
 });

@@ -43,6 +43,8 @@ export async function openDownload(
     // For good: where another origin sends us back to was not the provider's choice.
     away ||= !isHome;
     const exchange = await upstream.open(url.href, {
+      // Where a provider keeps its files is not for clients to know.
+      ...(home !== null && { name: 'The server of the file' }),
       method: 'GET',
       headers: away ? {} : headers,
       timeouts,

@@ -107,6 +107,7 @@ export class Remote {
     const { upstream, signal, timeouts: usual } = this.#workshop;
     try {
       return await upstream.open(this.settings.baseUrl + path, {
+        name: 'The provider',
         method: sent === undefined ? 'GET' : 'POST',
         headers: {
           ...this.credentials,

@@ -69,6 +69,22 @@ describe('forms', () => {
     });
   });
 
+  test('count fields that were left empty as left out', async () => {
+    const image = await quadrants({ width: 8, height: 8 }).png().toBuffer();
+    const parts = [filePart('a.png', image), fieldPart('perceptual', ''), fieldPart('files', '')];
+    const { status, json } = await send(server, HASH, bodyOf(parts));
+    expect([status, json]).toMatchObject([200, { summary: { total: 1, succeeded: 1 } }]);
+    const none = await send(
+      server,
+      'batch-convert-images',
+      bodyOf([parts[0]!, fieldPart('format', '')]),
+    );
+    expect([none.status, none.json.error?.message]).toEqual([
+      400,
+      expect.stringMatching(/^format: expected one of .*, received nothing$/),
+    ]);
+  });
+
   const [one, two] = [filePart('1', 'x'), filePart('2', 'y')];
   const wrap = (before: string, after: string) =>
     Buffer.concat([Buffer.from(before), bodyOf([one, two]), Buffer.from(after)]);
@@ -211,7 +227,7 @@ describe('a form is refused', () => {
     const length = (body: Buffer) => ({ 'Content-Length': `${body.length}` });
     await client.write(headOf(HASH, length(bad)));
     await client.write(bad);
-    await client.receive(/HTTP\/1\.1 400 [\s\S]*\}\}$/);
+    await client.receive(/HTTP\/1\.1 400 [\s\S]*\}\}\n$/);
     await client.write(headOf(HASH, { ...length(whole), Connection: 'close' }));
     await client.write(whole);
     expect(await client.whole()).toMatch(/HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 /);

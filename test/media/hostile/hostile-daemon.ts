@@ -60,7 +60,7 @@ export async function post({ daemon }: Hostile, path: string, body: object): Pro
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(120_000),
   });
   const text = await response.text();
   return { status: response.status, text, json: JSON.parse(text) };

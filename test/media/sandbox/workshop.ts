@@ -43,7 +43,7 @@ export async function workshop(model: string, signal = new Cancellation()): Prom
     idempotencyKey: 'task_1',
     upstream: new Upstream(),
     pool: await inlinePool(1),
-    timeouts: { connect: 1000, firstByte: 1000, idle: 1000, total: 1000 },
+    timeouts: { connect: 60_000, firstByte: 60_000, idle: 60_000, total: 60_000 },
     signal,
     noted: null,
     note: () => Promise.resolve(),

@@ -17,7 +17,12 @@ describe('an account without the credits', () => {
     const ann = await client({ credits: '11' });
     const { status, body } = await ann.post(GENERATIONS, { model: 'native', prompt: 'a', n: 3 });
     expect(status).toBe(402);
-    expect(body.error).toMatchObject({ type: 'insufficient_quota', code: 'insufficient_credits' });
+    expect(body.error).toMatchObject({
+      type: 'insufficient_quota',
+      code: 'insufficient_credits',
+      message:
+        'this may cost up to 12 credits, which are set aside until it ends; the account has 11 available',
+    });
     expect((await ann.ask('/v1/tasks')).body.data).toEqual([]);
     expect(first.requests).toHaveLength(0);
     expect((await ann.make({ model: 'native', n: 2 })).status).toBe('completed');

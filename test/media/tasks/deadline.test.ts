@@ -3,8 +3,8 @@ import { WebhookReceiver } from '../webhook-receiver.ts';
 import { GENERATIONS } from './client.ts';
 import { mediaDaemon } from './media-daemon.ts';
 
-const media = mediaDaemon({ limits: { taskDeadline: '1s' }, concurrency: 1 });
-const roomy = mediaDaemon({ limits: { taskDeadline: '1s' }, concurrency: 100 });
+const media = mediaDaemon({ limits: { taskDeadline: '4s' }, concurrency: 1 });
+const roomy = mediaDaemon({ limits: { taskDeadline: '4s' }, concurrency: 100 });
 const POST = 'POST /images/generations';
 const NEVER = { wait: new Promise(() => {}) };
 

@@ -72,7 +72,7 @@ it('goes by what is configured anew: places, routes and models', async () => {
     daemon.child.kill('SIGHUP');
     const said = () =>
       daemon.log.filter(({ msg }) => msg === 'the configuration was read again').length;
-    await expect.poll(said, { timeout: 20_000 }).toBe(times);
+    await expect.poll(said).toBe(times);
   };
 
   const gates = Array.from({ length: 6 }, gate);

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { diskFiles, isMissing, remove, writeDurably } from '../store/files.ts';
+import { hashOf } from '../store/key.ts';
+import type { Store } from '../store/store.ts';
+
+/** The owner's first key, as long as its file is there. */
+export interface FirstKey {
+  readonly key: string;
+  /** Absolute path of the file that holds it. */
+  readonly file: string;
+}
+
+function fileIn(dataDir: string): string {
+  return resolve(join(dataDir, 'first-key'));
+}
+
+/** Writes the first key to a file of the data directory that its owner alone can read. */
+export async function writeFirstKey(dataDir: string, key: string): Promise<void> {
+  const file = fileIn(dataDir);
+  // A file that a crash left behind keeps its permissions when it is written to.
+  await remove(diskFiles, `${file}.new`);
+  await writeDurably(diskFiles, file, Buffer.from(`${key}\n`));
+}
+
+/** Removes the file once the key has been shown. */
+export async function removeFirstKey({ file }: FirstKey): Promise<void> {
+  await remove(diskFiles, file);
+}
+
+/**
+ * The first key, where its file is there and the store knows it. A crash before the store knew it
+ * leaves a file of a key that opens nothing: that one is removed.
+ */
+export async function readFirstKey(dataDir: string, store: Store): Promise<FirstKey | undefined> {
+  const file = fileIn(dataDir);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw error;
+  });
+  if (text === null) return undefined;
+  const found = { key: text.trim(), file };
+  const holder = await store.findKey(hashOf(found.key));
+  if (holder && holder.key.revokedAt === null) return found;
+  await removeFirstKey(found);
+  return undefined;
+}
