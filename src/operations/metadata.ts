@@ -29,7 +29,7 @@ export const metadata = defineOperation({
   ],
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
-    const { format, width, height, pages, metadata: stored } = await readHeader(input);
+    const { format, width, height, storedPages, metadata: stored } = await readHeader(input);
     const tags = stored.exif ? readExif(stored.exif) : null;
     const position = gps && tags ? gpsPosition(tags) : null;
     const data = {
@@ -47,9 +47,10 @@ export const metadata = defineOperation({
       density: stored.density,
       chromaSubsampling: stored.chromaSubsampling,
       isProgressive: stored.isProgressive,
-      pages,
+      pages: storedPages,
       loop: stored.loop,
-      delay: stored.delay,
+      // A GIF of 30 MB can hold 1.3 million frames.
+      delay: stored.delay?.slice(0, input.limits.frames),
       hasProfile: stored.hasProfile,
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
       // The position is asked for apart, so that a full listing does not tell it unasked.
