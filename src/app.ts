@@ -75,7 +75,8 @@ export async function startDaemon(
     const admin = await startAdmin({ store, log, directory: config.dataDir });
     closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
-    closers.push(() => pool.close());
+    // Not waited for: by then nobody reads what threads give, and an encoder may take minutes.
+    closers.push(async () => void pool.close());
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool);
     const upstream = new Upstream();
@@ -171,7 +172,10 @@ export async function startDaemon(
           // Streams that are cut say so, before their connections go.
           text.close(shuttingDown());
           media.runner.cut();
-          setImmediate(() => server.server.closeAllConnections());
+          setImmediate(() => {
+            server.server.closeAllConnections();
+            void pool.close();
+          });
         }, config.server.grace);
         await closeAll();
         clearTimeout(cut);

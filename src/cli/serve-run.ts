@@ -3,6 +3,7 @@ import { type Daemon, startDaemon } from '../app.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
 import { serveFlags } from './serve-flags.ts';
 import { sayLines } from './terminal.ts';
@@ -38,6 +39,7 @@ export async function runServe(
   await daemon.close();
   stopReloading();
   log.info('stopped');
+  noteNativeCode();
   return 0;
 }
 
