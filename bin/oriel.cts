@@ -9,6 +9,14 @@ if (process.env['UV_THREADPOOL_SIZE'] === undefined) {
 }
 
 const [, , first, ...rest] = process.argv;
+// glibc makes up to eight arenas a core for threads, and none gives memory to another: the daemon grew
+// to twice the memory. Its limit counts only before the threads that load ES modules have made theirs.
+const { MALLOC_ARENA_MAX } = process.env;
+if (first === 'serve' && MALLOC_ARENA_MAX === undefined && process.features.require_module) {
+  const { availableParallelism } = require('node:os') as typeof import('node:os');
+  const { limitArenas } = require('../src/libc.js') as typeof import('../src/libc.js');
+  limitArenas(Math.max(2, availableParallelism()));
+}
 if ((first === '--version' || first === '-V') && rest.length === 0) {
   const { version } = require('../../package.json') as { version: string };
   process.stdout.write(`${version}\n`);

@@ -99,7 +99,8 @@ export async function startDaemon(
     const admin = await startAdmin({ store, log, directory: config.dataDir, models });
     closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
-    closers.push(() => pool.close());
+    // Not waited for: by then nobody reads what threads give, and an encoder may take minutes.
+    closers.push(async () => void pool.close());
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool, (error) =>
       log.error({ err: error }, 'an upload could not be removed from the spool'),
@@ -215,7 +216,12 @@ export async function startDaemon(
           // Streams that are cut say so, before their connections go.
           const closed = text.close(shuttingDown());
           media.runner.cut();
-          closed.then(() => setImmediate(() => server.server.closeAllConnections()));
+          void closed.then(() =>
+            setImmediate(() => {
+              server.server.closeAllConnections();
+              void pool.close();
+            }),
+          );
         }, config.server.grace);
         await closeAll();
         clearTimeout(cut);

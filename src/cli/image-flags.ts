@@ -57,10 +57,13 @@ export const limitFlags = v.strictObject({
     DEFAULT_LIMITS.fileBytes / MEGABYTE,
   ),
   maxPixels: v.optional(
-    field(number(0.001, 10_000), 'megapixels of an input, all frames together'),
+    field(number(0.001, 10_000), 'megapixels of an input, all decoded frames together'),
     DEFAULT_LIMITS.pixels / MEGAPIXEL,
   ),
-  maxFrames: v.optional(field(integer(1, 100_000), 'frames of an input'), DEFAULT_LIMITS.frames),
+  maxFrames: v.optional(
+    field(integer(1, 100_000), 'frames of an input, where all are decoded'),
+    DEFAULT_LIMITS.frames,
+  ),
   maxSide: v.optional(
     field(integer(1, 65_535), 'pixels along one side of an output'),
     DEFAULT_LIMITS.side,

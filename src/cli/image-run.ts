@@ -8,8 +8,9 @@ import {
   Tally,
 } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
-import { type ImagePool, poolFor, sizeOf } from '../operations/pool.ts';
+import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { fieldsOf } from '../schema.ts';
+import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
 import { findInputs } from './inputs.ts';
@@ -82,7 +83,7 @@ async function choosePool(
   { cost }: Operation,
   planned: readonly Planned[],
   { run }: Choices,
-): Promise<ImagePool> {
+): Promise<BatchPool> {
   const files = planned.filter(({ verdict }) => verdict === undefined);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
   return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
@@ -168,7 +169,6 @@ async function runPlanned(
       await closeReport('interrupted', INTERRUPTED).catch(() => {});
       say(`oriel: interrupted after ${finished} of ${planned.length} files`);
     },
-    release: () => pool.close(),
   });
   try {
     const entries = runBatch(planned, {
@@ -214,7 +214,8 @@ async function runPlanned(
   } finally {
     progress.stop();
     interrupt.forget();
-    await pool.close();
+    if (pool.abandoned) noteNativeCode();
+    else await pool.close();
   }
   return tally.failed > 0 ? 1 : 0;
 }

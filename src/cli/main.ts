@@ -4,6 +4,7 @@ import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
 import { findOperation, OPERATIONS } from '../operations/registry.ts';
 import { completionCommand } from './completion-command.ts';
+import { endWith } from './exit.ts';
 import { imageCommand } from './image-command.ts';
 import { isReaderGone, say, sayLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
@@ -74,7 +75,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     exitCode = report(error);
   }
   ended = true;
-  process.exitCode = exitCode;
+  await endWith(exitCode);
 }
 
 function report(error: unknown): number {

@@ -6,6 +6,7 @@ import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from 
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { hintOf } from '../store/key.ts';
+import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
 import { serveFlags } from './serve-flags.ts';
 import { sayLines } from './terminal.ts';
@@ -42,6 +43,7 @@ export async function runServe(
   await daemon.close();
   stopReloading();
   log.info('stopped');
+  noteNativeCode();
   return 0;
 }
 

@@ -190,10 +190,16 @@ const batch = v.strictObject({
     `${DEFAULT_LIMITS.deadline / 1000}s`,
   ),
   pixels: v.optional(
-    field(integer(1, 10_000_000_000), 'Pixels of one image, all its frames together.'),
+    field(
+      integer(1, 10_000_000_000),
+      'Pixels of one image, all the frames that are decoded together.',
+    ),
     DEFAULT_LIMITS.pixels,
   ),
-  frames: v.optional(field(integer(1, 100_000), 'Frames of one image.'), DEFAULT_LIMITS.frames),
+  frames: v.optional(
+    field(integer(1, 100_000), 'Frames of one image, where all of them are decoded.'),
+    DEFAULT_LIMITS.frames,
+  ),
   side: v.optional(
     field(integer(1, 65_535), 'Pixels along one side of an output.'),
     DEFAULT_LIMITS.side,

@@ -9,6 +9,7 @@ import type { ImageInput, Sharp } from './input.ts';
 import { attachExif, keepMetadata, METADATA_POLICIES } from './keep.ts';
 import type { Encoded, Warning } from './output.ts';
 import type { Picture } from './picture.ts';
+import { smallestPng } from './png-size.ts';
 
 /** A field that takes an output format by every name that people type. */
 export const formatField = (description: string) =>
@@ -195,6 +196,7 @@ export function checkOutputSize(
  * background where the format has none, sixteen bits and greyscale kept where it can.
  *
  * @param image the operation's pipeline over `picture.image`
+ * @param unchanged whether the pipeline leaves the picture as it is
  */
 export async function encode(
   input: ImageInput,
@@ -202,6 +204,7 @@ export async function encode(
   image: Sharp,
   to: OutputFormat,
   options: EncodingOptions,
+  unchanged = false,
 ): Promise<Encoded> {
   const { header } = picture;
   const traits = FORMATS[to];
@@ -243,10 +246,12 @@ export async function encode(
     // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
     resolveWithObject: true,
   });
+  const level = effortFor(to, options);
+  const bytes = to === 'png' ? await smallestPng(data, picture, { level, unchanged, input }) : data;
   const pages = picture.frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {
-      bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : data,
+      bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : bytes,
       format: to,
       width: info.width,
       height: info.pageHeight ?? info.height,

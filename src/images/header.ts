@@ -1,7 +1,9 @@
 import type { Metadata } from 'sharp';
+import { countApngFrames } from './apng.ts';
 import { exifOfTiff } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
+import type { Limits } from './limits.ts';
 import type { Warning } from './output.ts';
 import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
 import { type InputFormat, sniff } from './sniff.ts';
@@ -12,7 +14,10 @@ export interface Header {
   /** Pixels of one frame once EXIF orientation is applied. */
   readonly width: number;
   readonly height: number;
+  /** Frames or pages that the decoder can read. */
   readonly pages: number;
+  /** Frames or pages of the file: more than `pages` in an animated PNG, whose first frame is read. */
+  readonly storedPages: number;
   /** Several frames that play, rather than several pages of a document. */
   readonly animated: boolean;
   readonly hasAlpha: boolean;
@@ -33,7 +38,8 @@ export interface Header {
 }
 
 /**
- * Reads the header and holds it against the limits before a single pixel is decoded.
+ * Reads the header and checks one frame against the limits before a pixel is decoded. Whoever
+ * decodes more than one frame calls `checkFrames` first.
  *
  * @throws Failure with a file error code
  */
@@ -52,29 +58,20 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
     );
   }
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
-  const { pages = 1 } = metadata;
+  const { format } = sniffed;
+  // HEIF counts the tiles of a grid as pages unless they are marked hidden. The picture of such a
+  // file is its primary item (ISO/IEC 23008-12, 6.6), which is what the decoder reads.
+  const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);
   const { width, height } = metadata.autoOrient;
-  if (pages > limits.frames) {
-    throw fileFailure(
-      'too_many_frames',
-      `${pages} frames, more than the limit of ${limits.frames}`,
-    );
-  }
-  if (width * height * pages > limits.pixels) {
-    throw fileFailure(
-      'image_too_large',
-      `${width}x${height}${pages > 1 ? ` in ${pages} frames` : ''} is more than the limit of ${
-        limits.pixels / 1e6
-      } megapixels`,
-    );
-  }
-  const raw = findRawSamples(sniffed.format, bytes, metadata.hasProfile);
+  checkPixels({ width, height, pages: 1 }, limits);
+  const raw = findRawSamples(format, bytes, metadata.hasProfile);
   return {
-    format: sniffed.format,
+    format,
     width,
     height,
     pages,
-    animated: pages > 1 && (sniffed.format === 'gif' || sniffed.format === 'webp'),
+    storedPages: format === 'png' ? countApngFrames(bytes) : pages,
+    animated: pages > 1 && (format === 'gif' || format === 'webp'),
     hasAlpha: metadata.hasAlpha,
     deep: metadata.depth !== 'uchar',
     grey: metadata.space === 'b-w' || metadata.space === 'grey16',
@@ -85,4 +82,33 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
     oriented: (metadata.orientation ?? 1) > 1,
     metadata,
   };
+}
+
+/**
+ * Checks all frames of an image against the limits, for work that decodes each of them.
+ *
+ * @throws Failure too_many_frames or image_too_large
+ */
+export function checkFrames(header: Header, limits: Limits): void {
+  const { pages } = header;
+  if (pages > limits.frames) {
+    throw fileFailure(
+      'too_many_frames',
+      `${pages} frames, more than the limit of ${limits.frames}`,
+    );
+  }
+  checkPixels(header, limits);
+}
+
+function checkPixels(
+  { width, height, pages }: Pick<Header, 'width' | 'height' | 'pages'>,
+  limits: Limits,
+): void {
+  if (width * height * pages <= limits.pixels) return;
+  throw fileFailure(
+    'image_too_large',
+    `${width}x${height}${pages > 1 ? ` in ${pages} frames` : ''} is more than the limit of ${
+      limits.pixels / 1e6
+    } megapixels`,
+  );
 }

@@ -5,9 +5,9 @@ import { fileFailure } from './file-error.ts';
 export interface Limits {
   /** Bytes of one input file (interface part 8: 30 MB). */
   readonly fileBytes: number;
-  /** Decoded pixels of one input, all its frames together. */
+  /** Decoded pixels of one input, all the frames that are decoded together. */
   readonly pixels: number;
-  /** Frames or pages of one input. */
+  /** Frames or pages of one input, where all of them are decoded. */
   readonly frames: number;
   /** Pixels along one side of an output. */
   readonly side: number;

@@ -1,8 +1,7 @@
-import { countApngFrames } from './apng.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, type OutputFormat } from './formats.ts';
 import { isTruncatedGif } from './gif.ts';
-import type { Header } from './header.ts';
+import { checkFrames, type Header } from './header.ts';
 import type { ImageInput, Sharp, SharpOptions } from './input.ts';
 import type { MetadataPolicy } from './keep.ts';
 import type { Warning } from './output.ts';
@@ -54,18 +53,19 @@ export async function openPicture(
     return { image: tagged ? image : toSrgb(image, header), header, frames: 1, warnings };
   };
   if (animated === 'first') return one();
-  const unread = header.format === 'png' ? countApngFrames(file.bytes) : 1;
-  const total = Math.max(header.pages, unread);
+  const total = header.storedPages;
   if (total === 1) return one();
 
-  const moves = header.animated || unread > 1;
+  const unread = total > header.pages;
+  const moves = header.animated || unread;
   const holds = moves
-    ? FORMATS[format].animation && unread === 1
+    ? FORMATS[format].animation && !unread
     : header.format === 'tiff' &&
       format === 'tiff' &&
       header.raw === null &&
       (await pagesOfOneSize(input));
   if (holds) {
+    checkFrames(header, input.limits);
     if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
       throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
     }
@@ -74,7 +74,7 @@ export async function openPicture(
     return { image, header, frames: header.pages, warnings: [] };
   }
   const noun = moves ? 'frames' : 'pages';
-  const place = unread > 1 ? 'read of an animated PNG' : `kept in ${format.toUpperCase()}`;
+  const place = unread ? 'read of an animated PNG' : `kept in ${format.toUpperCase()}`;
   const message = `only the first of ${total} ${noun} is ${place}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
   return one([{ code: moves ? 'animation_lost' : 'pages_lost', message }]);

@@ -30,6 +30,6 @@ export const convert = defineOperation({
     const header = await readHeader(input);
     checkOutputSize(input, header);
     const picture = await openPicture(input, header, options.format, options);
-    return encode(input, picture, picture.image, options.format, options);
+    return encode(input, picture, picture.image, options.format, options, true);
   },
 });

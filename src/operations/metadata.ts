@@ -32,7 +32,7 @@ export const metadata = defineOperation({
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
     const header = await readHeader(input);
-    const { format, width, height, pages, metadata: stored } = header;
+    const { format, width, height, storedPages, metadata: stored } = header;
     const tags = header.exif && readExif(header.exif);
     const position = gps && tags ? gpsPosition(tags) : null;
     const data = {
@@ -50,9 +50,10 @@ export const metadata = defineOperation({
       density: stored.density,
       chromaSubsampling: stored.chromaSubsampling,
       isProgressive: stored.isProgressive,
-      pages,
+      pages: storedPages,
       loop: stored.loop,
-      delay: stored.delay,
+      // A GIF of 30 MB can hold 1.3 million frames.
+      delay: stored.delay?.slice(0, input.limits.frames),
       hasProfile: stored.icc !== undefined && !isMadeProfile(stored.icc),
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
       // The position is asked for apart, so that a full listing does not tell it unasked.

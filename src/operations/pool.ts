@@ -28,6 +28,12 @@ export interface ImagePool {
   close(): Promise<void>;
 }
 
+/** A pool that is made for one batch. */
+export interface BatchPool extends ImagePool {
+  /** Whether a job was reported as overdue: its native code may still run, which `close` waits for. */
+  readonly abandoned: boolean;
+}
+
 /** What a pool did and does. */
 export interface PoolStatistics {
   readonly waiting: number;
@@ -78,7 +84,7 @@ const workerData = { fence: new SharedArrayBuffer(4) };
 export async function startPool({
   threads = availableParallelism(),
   worker = workerFile(),
-}: PoolOptions = {}): Promise<SharedPool> {
+}: PoolOptions = {}): Promise<SharedPool & BatchPool> {
   const { Piscina } = await import('piscina');
   const piscina = new Piscina({
     filename: worker,
@@ -98,6 +104,7 @@ export async function startPool({
 
   // Jobs wait here rather than in Piscina, which does not tell when it starts one.
   const places = new Places(threads);
+  let abandoned = false;
   const finished = new Map<string, { jobs: number; milliseconds: number }>();
   const count = (operation: string, milliseconds: number) => {
     const counted = finished.get(operation) ?? { jobs: 0, milliseconds: 0 };
@@ -124,7 +131,10 @@ export async function startPool({
           ...(bytes && { transferList: [bytes.buffer as ArrayBuffer] }),
         })) as JobResult;
       } catch (error) {
-        if (late.signal.aborted) return overdue(size(), job);
+        if (late.signal.aborted) {
+          abandoned = true;
+          return overdue(size(), job);
+        }
         const reason = error instanceof Error ? error.message : String(error);
         return failed(
           size(),
@@ -137,6 +147,9 @@ export async function startPool({
         leave();
       }
     },
+    get abandoned() {
+      return abandoned;
+    },
     statistics: () => ({ waiting: places.waiting, running: places.taken, finished }),
     close: () => piscina.destroy(),
   };
@@ -148,19 +161,26 @@ export async function startPool({
  *
  * @param size jobs at once
  */
-export async function inlinePool(size: number): Promise<ImagePool> {
+export async function inlinePool(size: number): Promise<BatchPool> {
   const file = pathToFileURL(workerFile()).href;
   const { perform } = (await import(file)) as typeof import('#workers/image.js');
   const underWay = new Set<Promise<JobResult>>();
+  let abandoned = false;
   return {
     size,
+    get abandoned() {
+      return abandoned;
+    },
     async run(job) {
       const performed = perform(job);
       underWay.add(performed);
       void performed.then(() => underWay.delete(performed));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<JobResult>((resolve) => {
-        timer = setTimeout(() => resolve(overdue(sizeOf(job.source), job)), job.limits.deadline);
+        timer = setTimeout(() => {
+          abandoned = true;
+          resolve(overdue(sizeOf(job.source), job));
+        }, job.limits.deadline);
       });
       try {
         return await Promise.race([performed, late]);
@@ -193,7 +213,7 @@ const SPARE = 2;
 export async function poolFor(
   work: { readonly milliseconds: number; readonly files: number },
   jobs: number | undefined,
-): Promise<ImagePool> {
+): Promise<BatchPool> {
   const files = Math.max(1, work.files);
   const atOnce = Math.min(jobs ?? availableParallelism(), files);
   const each = work.milliseconds / files;

@@ -84,6 +84,8 @@ interface Size {
   readonly height: number;
 }
 
+const isSize = (one: Size, other: Size) => one.width === other.width && one.height === other.height;
+
 const atLeastOne = (pixels: number) => Math.max(1, Math.round(pixels));
 
 /**
@@ -178,7 +180,7 @@ export const resize = defineOperation({
   async run(input, given) {
     const header = await readHeader(input);
     const to = given.format ?? sameFormat(header);
-    const { final } = resizedSize(header, given);
+    const { scaled, final } = resizedSize(header, given);
     const picture = await openPicture(input, header, to, given);
     const { image, frames } = picture;
     checkOutputSize(input, final, frames);
@@ -191,6 +193,7 @@ export const resize = defineOperation({
     const resized = (frame: Sharp) => place(frame, header, given, FORMATS[to].alpha);
     // All at once, the resampling would mix the edges of neighbouring frames.
     const result = frames > 1 ? await mapFrames(input, image, header, resized) : resized(image);
-    return encode(input, picture, result, to, given);
+    const unchanged = isSize(scaled, header) && isSize(final, header);
+    return encode(input, picture, result, to, given, unchanged);
   },
 });

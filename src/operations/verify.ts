@@ -1,7 +1,7 @@
 import { fileFailure } from '../images/file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
 import { isTruncatedGif } from '../images/gif.ts';
-import { type Header, readHeader } from '../images/header.ts';
+import { checkFrames, type Header, readHeader } from '../images/header.ts';
 import type { ImageInput, SharpOptions } from '../images/input.ts';
 import type { ThreadOperation } from './operation.ts';
 
@@ -22,6 +22,7 @@ export const verify: ThreadOperation<unknown> = {
   name: 'verify',
   async run(input) {
     const header = await readHeader(input);
+    checkFrames(header, input.limits);
     const format = OUTPUT_FORMATS.find((known) => known === header.format);
     if (format === undefined) {
       const name = header.format.toUpperCase();

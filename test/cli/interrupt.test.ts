@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { describe, expect, it } from 'vitest';
-import type { FileRecord } from '../../src/operations/batch.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { BatchResult, FileRecord } from '../../src/operations/batch.ts';
+import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
 import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
 import { readArchive } from './archive.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
@@ -118,6 +119,44 @@ describe('SIGINT', () => {
     running.child.kill('SIGINT');
     expect((await running.ended).status).toBe(130);
     expect(filesBelow(cwd)).toEqual(['0.png', '1.png', '2.png', '3.png']);
+  });
+});
+
+/** Starts a batch of a quick file and of others whose encoders would outlast the test. */
+async function startEndless(files: number, ...args: string[]): Promise<Running> {
+  const cwd = temporaryFolder();
+  const bytes = await slowToEncode();
+  const names = Array.from({ length: files }, (_, index) => `slow-${index}.jpg`);
+  for (const name of names) writeFileSync(join(cwd, name), bytes);
+  await writePhotographs(cwd, ['quick.jpg']);
+  const { format, effort } = SLOW_ENCODER;
+  const encoder = ['--format', format, '--effort', `${effort}`, '--jobs', `${files + 1}`];
+  const running = start(['convert', ...encoder, ...args, 'quick.jpg', ...names], { cwd });
+  onTestFinished(() => void running.child.kill('SIGKILL'));
+  return running;
+}
+
+// One file is encoded on the calling thread, so much work on threads of their own.
+describe.each([1, 3])('%i encoders that take minutes', (files) => {
+  it('do not keep a batch from ending with its own exit code at a signal', async () => {
+    const running = await startEndless(files, '--out', 'out', '--jsonl');
+    expect(await printed(running, 1)).toBe(true);
+    running.child.kill('SIGINT');
+    const run = await running.ended;
+    expect([run.code, run.stderr]).toEqual([
+      130,
+      `oriel: interrupted after 1 of ${files + 1} files\n`,
+    ]);
+  });
+
+  it('do not keep it from ending once they are past --timeout', async () => {
+    const { ended } = await startEndless(files, '--timeout', '0.5', '--zip', '-');
+    const { code, stderr, stdout } = await ended;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/ failed.* in [\d.]+ s\n$/)]);
+    const manifest = readArchive(stdout).find(({ name }) => name === 'manifest.json');
+    const { results } = JSON.parse(String(manifest?.bytes)) as BatchResult;
+    const codes = results.slice(1).map(({ error }) => error?.code);
+    expect(codes).toEqual(Array(files).fill('timeout'));
   });
 });
 

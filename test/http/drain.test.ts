@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
+import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
 import { oriel } from '../oriel.ts';
 
 const FILE = 'not an image, but bytes that can be hashed';
@@ -28,6 +30,14 @@ async function rest(socket: Socket): Promise<string> {
   let text = '';
   for await (const chunk of socket) text += String(chunk);
   return text;
+}
+
+/** Asks for a conversion whose encoder would outlast the test. */
+async function convertForMinutes(daemon: TestDaemon): Promise<Response> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(SLOW_ENCODER)) form.append(name, `${value}`);
+  form.append('files', new Blob([new Uint8Array(await slowToEncode())]), 'slow.jpg');
+  return daemon.request('/api/free/batch-convert-images', { method: 'POST', body: form });
 }
 
 it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 at %s', async (signal) => {
@@ -70,6 +80,27 @@ it('cuts what outlasts the grace', async () => {
   daemon.child.kill('SIGTERM');
   expect(await rest(socket).catch(() => '')).toBe('');
   expect((await daemon.ended).code).toBe(0);
+});
+
+it('does not wait for an encoder beyond the grace', async () => {
+  const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
+  const cut = convertForMinutes(daemon).then(
+    () => 'answered',
+    () => 'cut',
+  );
+  const running = async () => (await daemon.request('/metrics')).text();
+  while (!(await running()).includes('oriel_pool_jobs_running 1')) await setImmediate();
+  expect(await daemon.stop()).toMatchObject({ code: 0 });
+  expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
+  expect(await cut).toBe('cut');
+});
+
+it('does not wait for an encoder past its deadline', async () => {
+  const daemon = await startDaemon({ config: { batch: { deadline: '500ms' } } });
+  const answer = await convertForMinutes(daemon);
+  expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toContain('not done within');
+  expect(await daemon.stop()).toMatchObject({ code: 0 });
+  expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
 });
 
 it('ends at once at a second signal', async () => {

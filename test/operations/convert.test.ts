@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type Batch, runBatch, runOne } from '../batch.ts';
-import { animatedGif, animatedPng, animatedWebp, painted, photo } from '../fixtures/images.ts';
+import {
+  animatedGif,
+  animatedPng,
+  animatedWebp,
+  gridAvif,
+  painted,
+  photo,
+} from '../fixtures/images.ts';
 import {
   animations,
   displayP3,
@@ -347,6 +354,14 @@ describe('animations', () => {
       expect(all.record('a.png').error?.code).toBe('animation_unsupported');
     },
   );
+
+  test('are not what the tiles of a grid are', async () => {
+    const args = ['convert', '--format', 'png', '--animated', 'all'];
+    const picture = await runOne(args, gridAvif(), 'grid.avif');
+    expect([picture.width, picture.height, picture.warnings]).toEqual([128, 64, []]);
+    expectColour(picture.rgb(10, 10), [255, 0, 0], 8);
+    expectColour(picture.rgb(100, 10), [0, 0, 255], 8);
+  });
 
   test('all are kept where they can be, on request as well', async () => {
     const args = ['convert', '--format', 'webp', '--animated', 'all'];

@@ -12,6 +12,7 @@ import {
   quadrants,
   randomNumbers,
 } from '../fixtures/images.ts';
+import { frames } from '../fixtures/kinds.ts';
 import { differences, letter, quarters } from '../pixels.ts';
 
 const CODES = [
@@ -313,6 +314,45 @@ describe('limits', () => {
       'many.gif': files['many.gif'],
     });
     expect(more.record('many.gif')).toMatchObject({ status: 'succeeded', pages: 257 });
+  });
+
+  /** One frame of 20x16 pixels is less than 1,000 pixels, six are more. */
+  const sixFrames = async () => {
+    const timing = { delay: Array(6).fill(100), loop: 0 };
+    const all = [...frames(), ...frames()];
+    return { 'a.gif': await animatedGif(all, timing), 'b.webp': await animatedWebp(all, timing) };
+  };
+
+  test.each([
+    ['metadata'],
+    ['palette'],
+    ['hash', '--perceptual', 'dhash'],
+    ['convert', '--format', 'png'],
+    ['convert', '--format', 'webp', '--animated', 'first'],
+    ['resize', '--width', '10', '--animated', 'first'],
+    ['crop', '--left', '1', '--top', '1', '--width', '9', '--height', '9', '--format', 'jpeg'],
+    ['rotate', '--angle', '90', '--animated', 'first'],
+  ])('on frames do not stop work on one of them: %s', async (...args) => {
+    const limits = ['--max-frames', '5', '--max-pixels', '0.001'];
+    const batch = await runBatch([...args, ...limits], await sixFrames());
+    expect(batch.result.results.map(({ error }) => error)).toEqual([undefined, undefined]);
+  });
+
+  test('on frames hold where all of them are kept', async () => {
+    for (const operation of [
+      ['convert', '--format', 'webp'],
+      ['resize', '--width', '10'],
+    ]) {
+      const frames = await runBatch([...operation, '--max-frames', '5'], await sixFrames());
+      const pixels = await runBatch([...operation, '--max-pixels', '0.001'], await sixFrames());
+      const codes = [frames, pixels].map(({ result }) =>
+        result.results.map((it) => it.error?.code),
+      );
+      expect(codes).toEqual([
+        ['too_many_frames', 'too_many_frames'],
+        ['image_too_large', 'image_too_large'],
+      ]);
+    }
   });
 
   test('hold for the bytes of a file', async () => {

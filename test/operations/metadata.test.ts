@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { runBatch } from '../batch.ts';
 import {
+  animatedPng,
+  gridAvif,
   ORIENTATIONS,
   PRIVATE_EXIF,
   photo,
@@ -45,6 +47,8 @@ describe('metadata', () => {
       ...(await displayP3()),
       ...(await pages()),
       ...(await animations()),
+      'animated.png': await animatedPng(SIZE),
+      'grid.avif': gridAvif(),
     };
     const batch = await runBatch(['metadata'], files);
     expect(batch.code).toBe(0);
@@ -69,6 +73,8 @@ describe('metadata', () => {
       'photo.avif': { format: 'avif', mediaType: 'image/avif' },
       'ink.tiff': { format: 'tiff', space: 'cmyk', channels: 4 },
       'dense.png': { density: 300 },
+      'animated.png': { ...SIZE, pages: 2 },
+      'grid.avif': { width: 128, height: 64, pages: 1 },
     };
     for (const [name, data] of Object.entries(expected)) {
       expect([name, batch.record(name).data]).toEqual([name, expect.objectContaining(data)]);
@@ -78,6 +84,13 @@ describe('metadata', () => {
     }
     for (const name of Object.keys(await displayP3())) {
       expect(batch.record(name).data).toMatchObject({ hasProfile: true });
+    }
+  });
+
+  test('tells the delays of as many frames as may be decoded', async () => {
+    const batch = await runBatch(['metadata', '--max-frames', '2'], await animations());
+    for (const { data } of batch.result.results) {
+      expect(data).toMatchObject({ pages: 3, delay: TIMING.delay.slice(0, 2) });
     }
   });
 

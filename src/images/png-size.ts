@@ -1,0 +1,292 @@
+/**
+ * Fewer bytes for the same pixels of a PNG. libvips writes eight bits a channel where the input had
+ * a palette or a few bits of grey, and its own palettes are quantised.
+ */
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { createInflate, deflate } from 'node:zlib';
+import type { ImageInput } from './input.ts';
+import type { Picture } from './picture.ts';
+import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from './png-chunks.ts';
+
+/** The fields of IHDR (ISO 15948, 11.2.2). */
+interface ImageHeader {
+  readonly width: number;
+  readonly height: number;
+  readonly depth: number;
+  readonly colourType: number;
+  readonly interlaced: boolean;
+}
+
+/** Chunks that hold the pixels; the others are metadata. */
+const PIXEL_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT']);
+
+/** Colour types (11.2.2) that are reduced, and their channels. */
+const GREY = 0;
+const INDEXED = 3;
+const CHANNELS: Readonly<Record<number, number>> = { [GREY]: 1, 2: 3, 6: 4 };
+
+const MOST_COLOURS = 256;
+
+/** Bytes that are inflated at once. */
+const PIECE = 64 * 1024;
+
+interface SmallestOptions {
+  readonly input: ImageInput;
+  /** Of zlib, 0 to 9. */
+  readonly level: number;
+  /** Whether nothing but colours and orientation may differ from the input. */
+  readonly unchanged: boolean;
+}
+
+/**
+ * The smallest of three PNGs with the same pixels: the encoded one, the same with a palette or fewer
+ * bits of grey where its colours allow it, and the same with the pixel chunks of the input.
+ */
+export async function smallestPng(
+  encoded: Uint8Array,
+  { header }: Pick<Picture, 'header'>,
+  { input, level, unchanged }: SmallestOptions,
+): Promise<Uint8Array> {
+  const original = header.format === 'png' ? [...pngChunks(input.bytes)] : null;
+  // libvips writes a density of its own where the input has none.
+  const density = original
+    ? original.some(({ name }) => name === 'pHYs')
+    : header.metadata.density !== undefined;
+  const chunks = [...pngChunks(encoded)].filter(({ name }) => density || name !== 'pHYs');
+  let smallest = smaller(chunks, await reduced(chunks, level));
+  // Colours of a profile are converted.
+  if (original && unchanged && !header.oriented && !header.metadata.hasProfile) {
+    const kept = transplanted(chunks, original);
+    if (smaller(smallest, kept) === kept) {
+      // Node's zlib may refuse a stream that libpng's settings take.
+      smallest = await withoutTrailer(kept).catch(() => smallest);
+    }
+  }
+  return pngLength(smallest) < encoded.length ? pngOf(smallest) : encoded;
+}
+
+function smaller(one: readonly PngChunk[], other: readonly PngChunk[] | null): readonly PngChunk[] {
+  return other && pngLength(other) < pngLength(one) ? other : one;
+}
+
+function readImageHeader([header]: readonly PngChunk[]): ImageHeader {
+  const { data } = header!;
+  return {
+    width: data.readUInt32BE(0),
+    height: data.readUInt32BE(4),
+    depth: data.readUInt8(8),
+    colourType: data.readUInt8(9),
+    interlaced: data.readUInt8(12) !== 0,
+  };
+}
+
+/** A PNG's chunks with the pixels of another, in the order that the standard demands (5.6). */
+function withPixels(chunks: readonly PngChunk[], pixels: readonly PngChunk[]): PngChunk[] {
+  const [header, ...others] = pixels;
+  const at = chunks.findIndex(({ name }) => name === 'IDAT');
+  const metadata = (part: readonly PngChunk[]) =>
+    part.filter(({ name }) => !PIXEL_CHUNKS.has(name));
+  return [header!, ...metadata(chunks.slice(0, at)), ...others, ...metadata(chunks.slice(at))];
+}
+
+/** The only order of pixel chunks that all decoders read alike (5.6). */
+const ORDER = /^IHDR (PLTE )?(tRNS )?(IDAT )+$/;
+
+/** Null where the encoded one was asked to be interlaced and the original is not. */
+function transplanted(
+  encoded: readonly PngChunk[],
+  original: readonly PngChunk[],
+): PngChunk[] | null {
+  if (readImageHeader(encoded).interlaced && !readImageHeader(original).interlaced) return null;
+  const pixels = original.filter(({ name }) => PIXEL_CHUNKS.has(name));
+  const order = pixels.map(({ name }) => `${name} `).join('');
+  return ORDER.test(order) ? withPixels(encoded, pixels) : null;
+}
+
+/** The chunks without what an IDAT may hold behind the compressed data, which decoders pass over. */
+async function withoutTrailer(chunks: readonly PngChunk[]): Promise<PngChunk[]> {
+  const data = Buffer.concat(imageData(chunks));
+  const inflated = createInflate({ chunkSize: 4 * PIECE });
+  inflated.end(data);
+  for await (const _ of inflated);
+  const whole = data.subarray(0, inflated.bytesWritten);
+  const [header, ...pixels] = chunks.filter(
+    ({ name }) => name === 'IHDR' || name === 'PLTE' || name === 'tRNS',
+  );
+  return withPixels(chunks, [header!, ...pixels, pngChunk('IDAT', whole)]);
+}
+
+function imageData(chunks: readonly PngChunk[]): Buffer[] {
+  return chunks.filter(({ name }) => name === 'IDAT').map(({ data }) => data);
+}
+
+/** Null where the image needs all of its bits. */
+async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngChunk[] | null> {
+  const header = readImageHeader(chunks);
+  const indexed = await indexPixels(header, chunks);
+  if (!indexed) return null;
+  const grey = header.colourType === GREY;
+  const { depth, values, pixels } = grey ? asGrey(indexed.colours) : asPalette(indexed.colours);
+  if (grey && depth === 8) return null;
+  const data = Buffer.from(chunks[0]!.data);
+  data[8] = depth;
+  data[9] = grey ? GREY : INDEXED;
+  const packed = packRows(indexed.pixels, values, { width: header.width, depth });
+  const deflated = await promisify(deflate)(packed, { level, memLevel: 9 });
+  return withPixels(chunks, [pngChunk('IHDR', data), ...pixels, pngChunk('IDAT', deflated)]);
+}
+
+/** How the colours of an image are written. */
+interface Coding {
+  /** Bits a pixel: 1, 2, 4 or 8. */
+  readonly depth: number;
+  /** The sample of each colour. */
+  readonly values: Uint8Array;
+  /** PLTE and tRNS, where there are any. */
+  readonly pixels: readonly PngChunk[];
+}
+
+/** Grey stays grey: it has fewer bits only where these can tell its levels exactly (13.12). */
+function asGrey(colours: readonly number[]): Coding {
+  const levels = colours.map((colour) => colour >>> 24);
+  const depth =
+    [1, 2, 4].find((bits) => levels.every((level) => level % greyStep(bits) === 0)) ?? 8;
+  return { depth, values: Uint8Array.from(levels, (level) => level / greyStep(depth)), pixels: [] };
+}
+
+function greyStep(depth: number): number {
+  return 255 / (2 ** depth - 1);
+}
+
+function asPalette(colours: readonly number[]): Coding {
+  const opacity = (colour: number) => colour & 0xff;
+  // The least opaque first: tRNS may leave out the opaque ones at its end (11.3.1.1).
+  const order = [...colours.keys()].sort((a, b) => opacity(colours[a]!) - opacity(colours[b]!));
+  const values = new Uint8Array(colours.length);
+  for (const [place, index] of order.entries()) values[index] = place;
+  const sorted = order.map((index) => colours[index]!);
+  const palette = Buffer.from(
+    sorted.flatMap((it) => [it >>> 24, (it >>> 16) & 255, (it >>> 8) & 255]),
+  );
+  const transparency = Buffer.from(sorted.map(opacity).filter((alpha) => alpha < 255));
+  return {
+    depth: [1, 2, 4].find((bits) => colours.length <= 2 ** bits) ?? 8,
+    values,
+    pixels: [
+      pngChunk('PLTE', palette),
+      ...(transparency.length > 0 ? [pngChunk('tRNS', transparency)] : []),
+    ],
+  };
+}
+
+/** Rows of samples, the leftmost in the high bits (7.2), each behind the filter type "none". */
+function packRows(
+  pixels: Uint8Array,
+  values: Uint8Array,
+  { width, depth }: { readonly width: number; readonly depth: number },
+): Uint8Array {
+  const perByte = 8 / depth;
+  const stride = 1 + Math.ceil(width / perByte);
+  const height = pixels.length / width;
+  const packed = new Uint8Array(stride * height);
+  for (let y = 0, from = 0; y < height; y += 1) {
+    const row = y * stride + 1;
+    for (let x = 0; x < width; x += 1, from += 1) {
+      const shift = 8 - depth - (x % perByte) * depth;
+      packed[row + Math.floor(x / perByte)]! |= values[pixels[from]!]! << shift;
+    }
+  }
+  return packed;
+}
+
+interface Indexed {
+  /** Red, green, blue and alpha from the high byte down. */
+  readonly colours: readonly number[];
+  /** The index of each pixel's colour. */
+  readonly pixels: Uint8Array;
+}
+
+/** Null beyond 256 colours, which a photograph has in its first rows: no more of it is inflated. */
+async function indexPixels(
+  { width, height, depth, colourType, interlaced }: ImageHeader,
+  chunks: readonly PngChunk[],
+): Promise<Indexed | null> {
+  const channels = CHANNELS[colourType];
+  if (channels === undefined || depth !== 8 || interlaced) return null;
+  const colours = new Colours();
+  const row = Buffer.allocUnsafe(1 + width * channels);
+  let pixels: Uint8Array | undefined;
+  let filled = 0;
+  let y = 0;
+  const inflated = Readable.from(imageData(chunks)).pipe(createInflate({ chunkSize: PIECE }));
+  for await (const piece of inflated as AsyncIterable<Buffer>) {
+    for (let at = 0; at < piece.length; ) {
+      const copied = piece.copy(row, filled, at);
+      at += copied;
+      filled += copied;
+      if (filled < row.length) continue;
+      filled = 0;
+      // The encoder is not told to filter.
+      if (row[0] !== 0) return null;
+      const indices = indexRow(row, channels, colours);
+      if (!indices) return null;
+      pixels ??= new Uint8Array(width * height);
+      pixels.set(indices, y * width);
+      y += 1;
+    }
+  }
+  return pixels && y === height ? { colours: colours.list, pixels } : null;
+}
+
+function indexRow(row: Buffer, channels: number, colours: Colours): Uint8Array | null {
+  const indices = new Uint8Array((row.length - 1) / channels);
+  let last = -1;
+  let index = 0;
+  for (let x = 0, at = 1; x < indices.length; x += 1, at += channels) {
+    const red = row[at]!;
+    const colour =
+      channels === 1
+        ? grey(red)
+        : ((red << 24) |
+            (row[at + 1]! << 16) |
+            (row[at + 2]! << 8) |
+            (channels === 4 ? row[at + 3]! : 255)) >>>
+          0;
+    if (colour !== last) {
+      index = colours.indexOf(colour);
+      if (index === MOST_COLOURS) return null;
+      last = colour;
+    }
+    indices[x] = index;
+  }
+  return indices;
+}
+
+function grey(level: number): number {
+  return ((level * 0x01010100) | 0xff) >>> 0;
+}
+
+/** Colours in the order in which they are first seen. A Map would take three times as long. */
+class Colours {
+  readonly list: number[] = [];
+  /** A hash table with linear probing: an index into `list` plus one, or 0. */
+  readonly #slots = new Uint16Array(4 * MOST_COLOURS);
+
+  /** MOST_COLOURS where there are that many others already. */
+  indexOf(colour: number): number {
+    for (
+      let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
+      ;
+      slot = (slot + 1) % this.#slots.length
+    ) {
+      const found = this.#slots[slot]! - 1;
+      if (found < 0) {
+        if (this.list.length < MOST_COLOURS) this.#slots[slot] = this.list.push(colour);
+        else return MOST_COLOURS;
+        return this.list.length - 1;
+      }
+      if (this.list[found] === colour) return found;
+    }
+  }
+}
