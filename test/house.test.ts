@@ -39,6 +39,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   koffi: ['src/libc.ts'],
+  // Nothing imports them: they are dependencies to hold their versions.
+  'light-my-request': [],
+  'strip-json-comments': [],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
 };
