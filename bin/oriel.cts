@@ -14,7 +14,7 @@ const [, , first, ...rest] = process.argv;
 const { MALLOC_ARENA_MAX } = process.env;
 if (first === 'serve' && MALLOC_ARENA_MAX === undefined && process.features.require_module) {
   const { availableParallelism } = require('node:os') as typeof import('node:os');
-  const { limitArenas } = require('../src/libc.js') as typeof import('../src/libc.js');
+  const { limitArenas }: typeof import('../src/libc.js') = require('../src/libc.js');
   limitArenas(Math.max(2, availableParallelism()));
 }
 if ((first === '--version' || first === '-V') && rest.length === 0) {

@@ -115,7 +115,7 @@ function importsOf(source: string): Import[] {
 
 function room(path: string): string | undefined {
   const [folder = '', entry = ''] = path.split('/');
-  return folder === 'src' ? entry.replace(/\.ts$/, '') : folder;
+  return folder === 'src' ? entry.replace(/\.[jt]s$/, '') : folder;
 }
 
 function floor(path: string): number {
