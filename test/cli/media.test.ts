@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPng } from '../../src/cli/client/pictures/png.ts';
 import { previewOf } from '../../src/cli/client/pictures/preview.ts';
 import { kindOf } from '../../src/cli/client/result-kind.ts';
 import { stemOf } from '../../src/cli/client/result-names.ts';
@@ -432,27 +431,27 @@ it.each([
   expect(kindOf(Buffer.alloc(64), address)).toEqual({ extension, isImage: false });
 });
 
-it('pixels are read from a PNG as they were written into it', async () => {
+it('pictures are drawn small, opaque and as they are seen', async () => {
   const { default: sharp } = await import('sharp');
   for (const [width, height] of [
     [37, 23],
     [1600, 400],
   ] as const) {
-    const alpha = await sharp(await photograph('png', { width, height }))
-      .ensureAlpha(0.5)
-      .png()
+    const turned = await sharp(await photograph('jpeg', { width: height, height: width }))
+      .withMetadata({ orientation: 6 })
       .toBuffer();
-    for (const picture of [alpha, await photograph('jpeg', { width, height })]) {
-      const png = (await previewOf(picture))!;
-      const { data, info } = await sharp(png)
-        .ensureAlpha()
-        .raw()
-        .toBuffer({ resolveWithObject: true });
-      const pixels = readPng(png);
-      expect(pixels).toMatchObject({ width: info.width, height: info.height });
-      expect(Math.max(pixels.width, pixels.height)).toBe(Math.min(800, width));
-      expect(Buffer.from(pixels.rgba).equals(data)).toBe(true);
-    }
+    const side = Math.min(800, width);
+    const size = { width: side, height: Math.round((height * side) / width) };
+    const drawn = await previewOf(turned, 'rgba');
+    expect(drawn).toMatchObject(size);
+    const png = await previewOf(turned, 'png');
+    expect(await sharp((png as { readonly png: Uint8Array }).png).metadata()).toMatchObject(size);
   }
-  expect(await previewOf(Buffer.from('no picture'))).toBeNull();
+  const red = { r: 255, g: 0, b: 0, alpha: 0.5 };
+  const half = sharp({ create: { width: 2, height: 1, channels: 4, background: red } });
+  const pixels = (await previewOf(await half.png().toBuffer(), 'rgba')) as {
+    readonly rgba: Uint8Array;
+  };
+  expect([...pixels.rgba]).toEqual([255, 127, 127, 255, 255, 127, 127, 255]);
+  expect(await previewOf(Buffer.from('no picture'), 'png')).toBeNull();
 });

@@ -97,10 +97,9 @@ describe('a daemon that cannot start says why', () => {
   it('where another daemon has the data directory', async () => {
     const daemon = await startDaemon();
     const { code, stderr } = await oriel(['serve', '--port', '0', '--data', daemon.data]);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `oriel: ${daemon.data}/store/lock: process ${daemon.child.pid} is using this store\n`,
-    });
+    expect(code).toBe(1);
+    const who = `oriel: ${daemon.data}/store/lock: process ${daemon.child.pid} is using this store (`;
+    expect(stderr.slice(0, who.length)).toBe(who);
     expect((await daemon.request('/v1/account')).status).toBe(200);
   });
 

@@ -7,7 +7,7 @@ import type { Task } from '../task.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { type Commit, Commits } from './commits.ts';
 import { Driver } from './driver.ts';
-import { corrupt, unavailable } from './faults.ts';
+import { corrupt } from './faults.ts';
 import { checksumOf, cutTail, type Extent, type Journal, type Recovery } from './journal.ts';
 import { type History, Journals, readHistory } from './journals.ts';
 import { lockFolder } from './lock.ts';
@@ -64,8 +64,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return await openLocked(options, files, held);
   } catch (error) {
     await held?.release();
-    throw error instanceof Failure ? error : unavailable(error);
+    throw error instanceof Failure ? error : cannotOpen(directory, error);
   }
+}
+
+/** Read by the operator alone: unlike later failures of the store, it names the file. */
+function cannotOpen(directory: string, cause: unknown): Failure {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Failure('service_error', `cannot open the store in ${directory}: ${reason}`, {
+    status: 503,
+    code: 'store_unavailable',
+    cause,
+  });
 }
 
 async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {

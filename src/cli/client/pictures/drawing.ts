@@ -1,4 +1,4 @@
-import { readPng } from './png.ts';
+import { previewOf } from './preview.ts';
 import type { Protocol } from './protocol.ts';
 
 /** The longest piece of a picture that one escape code of kitty may carry. */
@@ -6,32 +6,16 @@ const PIECE = 4096;
 
 const END = '\u001b\\';
 
-/** What a terminal draws a PNG at, of eight bits a channel. */
-export async function drawing(protocol: Protocol, png: Buffer): Promise<string> {
-  switch (protocol) {
-    case 'kitty':
-      return kitty(png);
-    case 'iterm':
-      return iterm(png);
-    case 'sixel': {
-      const { image2sixel } = (await import('sixel')).default;
-      const { width, height, rgba } = readPng(png);
-      return image2sixel(onWhite(rgba), width, height);
-    }
+/** The escape codes at which a terminal draws a picture; null for a picture that cannot be read. */
+export async function drawing(protocol: Protocol, picture: Uint8Array): Promise<string | null> {
+  const preview = await previewOf(picture, protocol === 'sixel' ? 'rgba' : 'png');
+  if (preview === null) return null;
+  if ('rgba' in preview) {
+    const { image2sixel } = (await import('sixel')).default;
+    return image2sixel(preview.rgba, preview.width, preview.height);
   }
-}
-
-/** The library's encoder knows no transparency. In place. */
-function onWhite(rgba: Uint8Array): Uint8Array {
-  for (let at = 0; at < rgba.length; at += 4) {
-    const alpha = rgba[at + 3]!;
-    if (alpha === 255) continue;
-    for (let channel = at; channel < at + 3; channel += 1) {
-      rgba[channel] = 255 - Math.round(((255 - rgba[channel]!) * alpha) / 255);
-    }
-    rgba[at + 3] = 255;
-  }
-  return rgba;
+  const png = Buffer.from(preview.png);
+  return protocol === 'kitty' ? kitty(png) : iterm(png);
 }
 
 /** https://sw.kovidgoyal.net/kitty/graphics-protocol/: transmit and show a PNG, and answer nothing. */

@@ -22,12 +22,9 @@ export function pictureShow(wanted: boolean): PictureShow {
       const protocol = await find();
       if (protocol === null) return;
       // All that draws is loaded only where there is something to draw on.
-      const [{ previewOf }, { drawing }] = await Promise.all([
-        import('./preview.ts'),
-        import('./drawing.ts'),
-      ]);
-      const preview = await previewOf(bytes);
-      if (preview !== null) await print(`${await drawing(protocol, preview)}\n`);
+      const { drawing } = await import('./drawing.ts');
+      const drawn = await drawing(protocol, bytes);
+      if (drawn !== null) await print(`${drawn}\n`);
     },
   };
 }
