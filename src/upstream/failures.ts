@@ -65,6 +65,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name is not known',
   EPIPE: 'connection closed',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  ESERVFAIL: 'its name server failed',
   ETIMEDOUT: 'connection timed out',
   UND_ERR_SOCKET: 'connection closed',
 };

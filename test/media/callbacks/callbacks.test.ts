@@ -229,7 +229,9 @@ describe('an address that is private', () => {
     const store = new Deliveries();
     const task = store.add(`http://hooks.example:${receiver.port}/hook`);
     const resolve = vi.fn(async (): Promise<readonly string[]> => {
-      if (resolve.mock.calls.length === 1) throw new Error('queryA ESERVFAIL hooks.example');
+      if (resolve.mock.calls.length === 1) {
+        throw Object.assign(new Error('queryA ESERVFAIL hooks.example'), { code: 'ESERVFAIL' });
+      }
       return ['127.0.0.1'];
     });
     const upstream = new Upstream({ resolve });
@@ -238,7 +240,7 @@ describe('an address that is private', () => {
     expect(await store.ended(task)).toMatchObject({
       status: 'failed',
       attempts: [
-        { error: expect.stringContaining('queryA ESERVFAIL hooks.example') },
+        { error: expect.stringContaining('cannot be reached: its name server failed') },
         {
           error: 'hooks.example leads to a private address, which this server does not connect to',
         },

@@ -26,6 +26,8 @@ describe('a task that was taken', () => {
     expect(written.join('')).toContain(body.task_id);
     expect(await ann.credits()).toMatchObject({ reserved: 8, spent: 0, available: 992 });
     expect(await ann.look(body.task_id)).toMatchObject({ result: null, error: null });
+    // Its request must not come among those of the next test.
+    await first.received(POST);
   });
 
   it('completes with what the provider made, at addresses that never change', async () => {
