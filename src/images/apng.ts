@@ -1,4 +1,4 @@
-import { pngChunks } from './png.ts';
+import { pngChunks } from './png-chunks.ts';
 
 /**
  * How many frames a PNG says it has: more than one where it is animated (APNG 1.0, the chunk acTL

@@ -9,9 +9,10 @@ export interface PngChunk {
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** The chunks of a PNG (ISO 15948, 5.3) up to the first that is cut off. */
+/** The chunks of a PNG (ISO 15948, 5.3) up to the first that is cut off; none of other formats. */
 export function* pngChunks(bytes: Uint8Array): Generator<PngChunk> {
   const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!png.subarray(0, SIGNATURE.length).equals(SIGNATURE)) return;
   for (let at = SIGNATURE.length; at + 12 <= png.length; ) {
     const end = at + 12 + png.readUInt32BE(at);
     if (end > png.length) return;

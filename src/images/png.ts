@@ -1,40 +1,10 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import type { CodedColours } from './icc.ts';
+import { type PngChunk, pngChunk, pngChunks } from './png-chunks.ts';
 import { COLOUR_CHUNKS, profileOfChunks } from './png-colours.ts';
 
-interface Chunk {
-  readonly name: string;
-  readonly data: Buffer;
-  /** Where the chunk begins and ends in the file, its length and checksum included. */
-  readonly start: number;
-  readonly end: number;
-}
-
-const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 /** Signature and IHDR, which is always the first chunk: 8 bytes, then 12 around 13 of data. */
 const HEADER_BYTES = 33;
-
-/** The chunks of a PNG (ISO 15948, 5.3) up to the first that is cut off. */
-export function* pngChunks(bytes: Uint8Array): Generator<Chunk> {
-  const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!png.subarray(0, SIGNATURE.length).equals(SIGNATURE)) return;
-  for (let start = SIGNATURE.length; start + 12 <= png.length; ) {
-    const end = start + 12 + png.readUInt32BE(start);
-    if (end > png.length) return;
-    const name = png.toString('latin1', start + 4, start + 8);
-    yield { name, data: png.subarray(start + 8, end - 4), start, end };
-    start = end;
-  }
-}
-
-function writeChunk(name: string, data: Uint8Array): Buffer {
-  const chunk = Buffer.alloc(data.length + 12);
-  chunk.writeUInt32BE(data.length, 0);
-  chunk.write(name, 4, 'latin1');
-  chunk.set(data, 8);
-  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), data.length + 8);
-  return chunk;
-}
 
 /** A PNG with a colour profile in the place of any other. */
 export function pngWithProfile(png: Uint8Array, profile: Uint8Array): Buffer {
@@ -44,23 +14,24 @@ export function pngWithProfile(png: Uint8Array, profile: Uint8Array): Buffer {
 
 function profileChunk(profile: Uint8Array): Buffer {
   const name = Buffer.from('Oriel\0\0', 'latin1');
-  return writeChunk('iCCP', Buffer.concat([name, deflateSync(profile)]));
+  return pngChunk('iCCP', Buffer.concat([name, deflateSync(profile)])).stored;
 }
 
 /** A PNG with an EXIF block added to it. */
 export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
-  return rewrite(png, { add: [writeChunk('eXIf', exif)], remove: [] });
+  return rewrite(png, { add: [pngChunk('eXIf', exif).stored], remove: [] });
 }
 
 function rewrite(
   png: Uint8Array,
-  { add, remove }: { readonly add: readonly Uint8Array[]; readonly remove: readonly Chunk[] },
+  { add, remove }: { readonly add: readonly Uint8Array[]; readonly remove: readonly PngChunk[] },
 ): Buffer {
   const parts: Uint8Array[] = [png.subarray(0, HEADER_BYTES), ...add];
   let from = HEADER_BYTES;
-  for (const { start, end } of remove) {
+  for (const { stored } of remove) {
+    const start = stored.byteOffset - png.byteOffset;
     parts.push(png.subarray(from, start));
-    from = end;
+    from = start + stored.length;
   }
   return Buffer.concat([...parts, png.subarray(from)]);
 }
@@ -81,9 +52,9 @@ const COLOUR_TYPE = 25;
 export function completePng(bytes: Uint8Array): Uint8Array {
   let imageData = false;
   let early = false;
-  let late: Chunk | undefined;
-  let text: Chunk | undefined;
-  const colours = new Map<string, Chunk>();
+  let late: PngChunk | undefined;
+  let text: PngChunk | undefined;
+  const colours = new Map<string, PngChunk>();
   for (const chunk of pngChunks(bytes)) {
     const { name } = chunk;
     if (name === 'IDAT') imageData = true;
@@ -91,17 +62,17 @@ export function completePng(bytes: Uint8Array): Uint8Array {
     else if (name === 'eXIf') late ??= chunk;
     // The first alone: a file may have thousands, each of them long once it is inflated.
     else if (rawProfile(chunk)) text ??= chunk;
-    else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(bytes, chunk)) {
+    else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(chunk)) {
       colours.set(name, chunk);
     }
   }
   const add: Uint8Array[] = [];
-  const remove: Chunk[] = [];
+  const remove: PngChunk[] = [];
   if (!early) {
     const exif = late === undefined && text ? exifOfText(text) : null;
     const moved = late ?? (exif ? text : undefined);
-    if (late) add.push(bytes.subarray(late.start, late.end));
-    if (exif) add.push(writeChunk('eXIf', exif));
+    if (late) add.push(late.stored);
+    if (exif) add.push(pngChunk('eXIf', exif).stored);
     if (moved) remove.push(moved);
   }
   const told = new Map([...colours].map(([name, { data }]) => [name, data]));
@@ -111,7 +82,7 @@ export function completePng(bytes: Uint8Array): Uint8Array {
     remove.push(...colours.values());
   }
   if (add.length === 0) return bytes;
-  return rewrite(bytes, { add, remove: remove.sort((one, other) => one.start - other.start) });
+  return rewrite(bytes, { add, remove: remove.sort(byPlace) });
 }
 
 /** The colours of the chunk cICP (11.3.2.6); null where there is none before the image data. */
@@ -123,22 +94,25 @@ export function readPngCode(bytes: Uint8Array): CodedColours | null {
   return null;
 }
 
-function isIntact(bytes: Uint8Array, { start, end }: Chunk): boolean {
-  const stored = Buffer.from(bytes.buffer, bytes.byteOffset + end - 4, 4).readUInt32BE();
-  return crc32(bytes.subarray(start + 4, end - 4)) === stored;
+function byPlace({ stored: one }: PngChunk, { stored: other }: PngChunk): number {
+  return one.byteOffset - other.byteOffset;
+}
+
+function isIntact({ stored }: PngChunk): boolean {
+  return crc32(stored.subarray(4, -4)) === stored.readUInt32BE(stored.length - 4);
 }
 
 const RAW_PROFILES = ['Raw profile type exif', 'Raw profile type APP1'];
 /** Bytes of text that are read at most: EXIF in JPEG has 64 kB, here in two digits a byte. */
 const LONGEST_TEXT = 1024 * 1024;
 
-function rawProfile({ name, data }: Chunk): string | undefined {
+function rawProfile({ name, data }: PngChunk): string | undefined {
   if (name !== 'tEXt' && name !== 'zTXt') return undefined;
   return RAW_PROFILES.find((keyword) => data.indexOf(`${keyword}\0`, 0, 'latin1') === 0);
 }
 
 /** The EXIF block of a text chunk: a name, a count and hexadecimal digits, parted by white space. */
-function exifOfText(chunk: Chunk): Uint8Array | null {
+function exifOfText(chunk: PngChunk): Uint8Array | null {
   const start = rawProfile(chunk)!.length + 1;
   const { name, data } = chunk;
   const text = name === 'tEXt' ? data.subarray(start) : inflated(data.subarray(start + 1));
