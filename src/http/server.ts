@@ -5,6 +5,7 @@ import { assetRoutes } from './asset-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
+import { defaultMaxConnections, limitConnections } from './connections.ts';
 import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
@@ -16,7 +17,6 @@ import { mediaRoutes } from './media-routes.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
-import { endPipelined } from './pipelining.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
 import { requestLogger } from './request-log.ts';
@@ -65,7 +65,10 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
   lingerAfterRefusals(server);
-  endPipelined(server);
+  limitConnections(server, {
+    maxConnections: settings.maxConnections ?? defaultMaxConnections(),
+    sendTimeout: settings.sendTimeout,
+  });
   observeRequests(server, gateway);
   sendTogether(server);
 
