@@ -196,6 +196,14 @@ const batch = v.strictObject({
 });
 
 const overload = v.strictObject({
+  bodies: v.optional(
+    field(
+      size('1MB', '1TB'),
+      'JSON bodies in memory at once; one account may have a quarter of it.',
+      ONCE,
+    ),
+    '256MB',
+  ),
   eventLoopDelay: v.optional(
     field(duration('10ms', '1h'), 'Delay of the main thread beyond which requests get 503.', ONCE),
     '1s',

@@ -4,12 +4,14 @@ import { accountRoutes } from './account-routes.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
+import { BodyBudget } from './body-budget.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { defaultMaxConnections, limitConnections } from './connections.ts';
 import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
+import { parseJsonBodies } from './json-body.ts';
 import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
 import { mediaFormRoutes } from './media-form-routes.ts';
@@ -59,6 +61,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   });
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  parseJsonBodies(server);
   // Fastify takes plain text for a body too; none of ours is one.
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
@@ -78,6 +81,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   server.register(assetRoutes(gateway));
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(gateway));
+    limitBodies(api, gateway);
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
     api.register(textRoutes(gateway));
@@ -116,6 +120,19 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
     const key = request.holder?.key.id;
     const milliseconds = Math.round(elapsed);
     logRequest({ requestId: request.id, method, path, status, milliseconds, ip, key });
+    next();
+  });
+}
+
+/** Bounds the JSON bodies that are in memory at once; forms go to the spool. */
+function limitBodies(api: FastifyInstance, { config, metrics }: Gateway): void {
+  const { bodyLimit } = config.server;
+  const budget = new BodyBudget(config.overload.bodies, bodyLimit);
+  metrics.gauge('oriel_body_bytes', 'Bytes of JSON bodies in memory', () => budget.bytes);
+  api.addHook('onRequest', (request, reply, next) => {
+    if (!request.headers['content-type']?.startsWith('multipart/')) {
+      budget.reserve(request, reply, bodyLimit);
+    }
     next();
   });
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../daemon.ts';
@@ -24,11 +24,6 @@ function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
-/** How many descriptors the daemon has open. */
-function descriptors({ child }: TestDaemon): number {
-  return readdirSync(`/proc/${child.pid}/fd`).length;
-}
-
 /** Megabytes of memory that the daemon has. */
 function residentMegabytes({ child }: TestDaemon): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
@@ -36,7 +31,9 @@ function residentMegabytes({ child }: TestDaemon): number {
 }
 
 describe('a connection that never reads', () => {
-  const daemon = sharedDaemon({ config: { server: { sendTimeout: '1s' } } });
+  const daemon = sharedDaemon({
+    config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
+  });
 
   it.each(['/openapi.json', '/docs/static/swagger-ui-bundle.js'])(
     'is closed for pipelining thousands of %s, and memory stays',
@@ -56,17 +53,15 @@ describe('a connection that never reads', () => {
   );
 
   it('is closed once it has read nothing of one response for sendTimeout', async () => {
-    const before = descriptors(daemon());
     const socket = await open(daemon());
     socket.pause();
     socket.write(get('/docs/static/swagger-ui-bundle.js').repeat(8));
     await daemon().logged('a client that read nothing was disconnected');
-    while (descriptors(daemon()) > before + 1) await daemon().request('/v1/account');
   });
 });
 
 it('answers pipelined requests of a client that reads, in their order', async () => {
-  const daemon = await startDaemon();
+  const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '1h' } } });
   const socket = await open(daemon);
   let text = '';
   socket.setEncoding('latin1').on('data', (piece: string) => {
