@@ -57,7 +57,18 @@ const server = v.strictObject({
     field(duration('1s'), 'How long a client may take to send its whole request.', ONCE),
     '5m',
   ),
+  sendTimeout: v.optional(
+    field(duration('1s'), 'How long a client may read nothing of its response.', ONCE),
+    '60s',
+  ),
   bodyLimit: v.optional(field(size('1KB', '1GB'), 'The largest JSON body.', ONCE), '10MB'),
+  maxConnections: v.optional(
+    field(
+      integer(1, 1_000_000),
+      'Connections at once, further ones are closed; unset: 10,000, or what descriptors allow.',
+      ONCE,
+    ),
+  ),
 });
 
 const pool = v.strictObject({
@@ -211,6 +222,14 @@ const batch = v.strictObject({
 });
 
 const overload = v.strictObject({
+  bodies: v.optional(
+    field(
+      size('1MB', '1TB'),
+      'JSON bodies in memory at once; one account may have a quarter of it.',
+      ONCE,
+    ),
+    '256MB',
+  ),
   eventLoopDelay: v.optional(
     field(duration('10ms', '1h'), 'Delay of the main thread beyond which requests get 503.', ONCE),
     '1s',

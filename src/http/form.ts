@@ -1,7 +1,6 @@
 import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
-import { isTooDeep } from '../schema/json.ts';
 import { unless } from './departure.ts';
 import { requestTooLarge } from './errors.ts';
 import type { Upload, Uploads } from './spool.ts';
@@ -252,6 +251,10 @@ function fieldText(part: Part, name: string, shape: FormShape): string {
   if (part.type === 'file') throw fault(name, 'expected a text, received a file');
   if (part.valueTruncated) throw fault(name, `expected at most ${valueBytesOf(shape)} bytes`);
   // A value that says to be JSON arrives parsed.
-  if (isTooDeep(part.value)) throw fault(name, 'nested too deep');
-  return typeof part.value === 'string' ? part.value : JSON.stringify(part.value);
+  if (typeof part.value === 'string') return part.value;
+  try {
+    return JSON.stringify(part.value);
+  } catch {
+    throw fault(name, 'nested too deep');
+  }
 }

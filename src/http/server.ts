@@ -4,12 +4,15 @@ import { accountRoutes } from './account-routes.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
+import { BodyBudget } from './body-budget.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
+import { defaultMaxConnections, limitConnections } from './connections.ts';
 import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
 import { indexRoute } from './index-route.ts';
+import { parseJsonBodies } from './json-body.ts';
 import { jsonLine } from './json-line.ts';
 import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
@@ -18,7 +21,6 @@ import { mediaRoutes } from './media-routes.ts';
 import { modelRoutes } from './model-routes.ts';
 import { documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
-import { endPipelined } from './pipelining.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
 import { requestLogger } from './request-log.ts';
@@ -62,13 +64,17 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => jsonLine);
   server.setReplySerializer(jsonLine);
+  parseJsonBodies(server);
   // Fastify takes plain text for a body too; none of ours is one.
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
   lingerAfterRefusals(server);
-  endPipelined(server);
+  limitConnections(server, {
+    maxConnections: settings.maxConnections ?? defaultMaxConnections(),
+    sendTimeout: settings.sendTimeout,
+  });
   observeRequests(server, gateway);
   sendTogether(server);
 
@@ -79,6 +85,7 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   server.register(assetRoutes(gateway));
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(gateway));
+    limitBodies(api, gateway);
     api.register(accountRoutes(gateway));
     api.register(modelRoutes(gateway));
     api.register(textRoutes(gateway));
@@ -117,6 +124,19 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
     const key = request.holder?.key.id;
     const milliseconds = Math.round(elapsed);
     logRequest({ requestId: request.id, method, path, status, milliseconds, ip, key });
+    next();
+  });
+}
+
+/** Bounds the JSON bodies that are in memory at once; forms go to the spool. */
+function limitBodies(api: FastifyInstance, { config, metrics }: Gateway): void {
+  const { bodyLimit } = config.server;
+  const budget = new BodyBudget(config.overload.bodies, bodyLimit);
+  metrics.gauge('oriel_body_bytes', 'Bytes of JSON bodies in memory', () => budget.bytes);
+  api.addHook('onRequest', (request, reply, next) => {
+    if (!request.headers['content-type']?.startsWith('multipart/')) {
+      budget.reserve(request, reply, bodyLimit);
+    }
     next();
   });
 }

@@ -2,9 +2,6 @@ import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { Routing, type Tried, waysOf } from '../routing/routing.ts';
-import { formatPath } from '../schema/faults.ts';
-import { DEEPEST, isTooDeep } from '../schema/json.ts';
-import { isObject } from '../schema/untrusted.ts';
 import type { Store } from '../store/store.ts';
 import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
 import type { Upstream } from '../upstream.ts';
@@ -58,8 +55,6 @@ export class TextGateway {
   async answer(call: TextCall): Promise<string | null> {
     const config = this.#options.config();
     const { holder } = call;
-    // Each level takes two bytes: most bodies cannot be too deep.
-    if ((call.bytes ?? Infinity) > 2 * DEEPEST) refuseTooDeep(call.body);
     const asked = DIALECTS[call.dialect].decodeRequest(call.body);
     const id = asked.model;
     const model = findModel(config, id, holder.key.models);
@@ -129,14 +124,5 @@ export class TextGateway {
   async #settle(meter: Meter, tally: Tally, id: string): Promise<void> {
     const used = await meter.settle(tally.total(), tally.seen());
     this.#options.observer.used(id, used);
-  }
-}
-
-/** @throws Failure invalid_request, `param` naming the property that has too many levels */
-function refuseTooDeep(body: unknown): void {
-  if (!isObject(body)) return;
-  for (const name in body) {
-    if (!isTooDeep(body[name], DEEPEST - 1)) continue;
-    throw invalid(formatPath([name]), `nested over ${DEEPEST} levels deep`, 'nested_too_deep');
   }
 }

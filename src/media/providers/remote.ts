@@ -7,7 +7,6 @@ import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
 import type { Sent } from './multipart.ts';
 import type { Workshop } from './provider.ts';
 import { charged, without } from './unusable.ts';
-import { hasTooManyValues } from './values.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -88,7 +87,7 @@ export class Remote {
   async sendForJson(asked: Asked): Promise<Reply & { readonly body: Json }> {
     const reply = await this.send(asked);
     const { bytes } = reply;
-    const body = hasTooManyValues(bytes) ? undefined : parse(bytes.toString());
+    const body = parse(bytes.toString());
     if (isObject(body)) return { ...reply, body };
     const failure = without('JSON', bytes.toString('utf8', 0, MOST_OF_FAILURE));
     throw asked.charges ? charged(failure) : failure;
