@@ -532,10 +532,9 @@ describe('a client that speaks HTTP in its own way', () => {
           `Content-Type: application/json\r\nConnection: close\r\n${headers}\r\n\r\n${written}`,
       );
       expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200/);
-      await expect.poll(() => reserved(daemon, key)).toBe(0);
-      const authorization = `Bearer ${key}`;
-      const response = await daemon.request('/v1/account', { headers: { authorization } });
-      return ((await response.json()) as { credits: { spent: number } }).credits.spent;
+      // A charge that is being written is no longer reserved, and not yet shown as spent.
+      await expect.poll(async () => (await creditsOf(daemon, key)).spent).toBeGreaterThan(0);
+      return (await creditsOf(daemon, key)).spent;
     };
     const length = body.length;
     const chunk = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
@@ -584,11 +583,20 @@ describe('a client that speaks HTTP in its own way', () => {
   });
 });
 
-async function reserved(daemon: TestDaemon, key = OWNER_KEY): Promise<number> {
+interface Credits {
+  readonly reserved: number;
+  readonly spent: number;
+}
+
+async function creditsOf(daemon: TestDaemon, key: string): Promise<Credits> {
   const response = await daemon.request('/v1/account', {
     headers: { authorization: `Bearer ${key}` },
   });
-  return ((await response.json()) as { credits: { reserved: number } }).credits.reserved;
+  return ((await response.json()) as { credits: Credits }).credits;
+}
+
+async function reserved(daemon: TestDaemon, key = OWNER_KEY): Promise<number> {
+  return (await creditsOf(daemon, key)).reserved;
 }
 
 /** A stream that stands still in its middle until it is told to go on. */
