@@ -15,6 +15,23 @@ const EMBEDDINGS: readonly (readonly [
   [ipaddr.IPv6.parseCIDR('2002::/16'), 2],
 ];
 
+/** Within the public ranges, but answered by the host of a virtual machine (Azure's WireServer). */
+const HOST_SERVICES = ['168.63.129.16'];
+
+function isPublicIpv4(address: ipaddr.IPv4): boolean {
+  return address.range() === 'unicast' && !HOST_SERVICES.includes(address.toString());
+}
+
+/**
+ * Where the IPv4 address begins that an IPv6 address leads to; null where it leads to none. ISATAP
+ * (RFC 5214, section 6.1) has it behind the interface identifier 0:5efe or 200:5efe of any prefix.
+ */
+function embeddedAt(address: ipaddr.IPv6): number | null {
+  const [, , , , high = 0, low = 0] = address.parts;
+  if ((high & ~0x200) === 0 && low === 0x5efe) return 12;
+  return EMBEDDINGS.find(([range]) => address.match(range))?.[1] ?? null;
+}
+
 /**
  * Whether an IP address is one that everybody on the internet may reach: not private, loopback,
  * link-local, multicast, reserved, nor an IPv6 address that leads to such an IPv4 address.
@@ -24,13 +41,9 @@ const EMBEDDINGS: readonly (readonly [
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;
-  if (family === 4) return ipaddr.IPv4.parse(address).range() === 'unicast';
+  if (family === 4) return isPublicIpv4(ipaddr.IPv4.parse(address));
   const parsed = ipaddr.IPv6.parse(address);
-  const bytes = parsed.toByteArray();
-  const embedding = EMBEDDINGS.find(([range]) => parsed.match(range));
-  if (embedding !== undefined) {
-    const [, at] = embedding;
-    return new ipaddr.IPv4(bytes.slice(at, at + 4)).range() === 'unicast';
-  }
-  return parsed.match(GLOBAL) && parsed.range() === 'unicast';
+  const at = embeddedAt(parsed);
+  if (at === null) return parsed.match(GLOBAL) && parsed.range() === 'unicast';
+  return isPublicIpv4(new ipaddr.IPv4(parsed.toByteArray().slice(at, at + 4)));
 }

@@ -11,6 +11,7 @@ const SPECIAL = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -67,6 +68,8 @@ const SPELLINGS: readonly ((number: number) => string)[] = [
   (number) => `[0:0:0:0:0:FFFF:${groups(number)}]`,
   (number) => `[64:ff9b::${groups(number)}]`,
   (number) => `[2002:${groups(number)}::1]`,
+  (number) => `[2000::5efe:${groups(number)}]`,
+  (number) => `[2a00:1450:4001::200:5efe:${groups(number)}]`,
 ];
 
 const special = fc
