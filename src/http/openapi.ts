@@ -4,6 +4,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import type { FastifyInstance } from 'fastify';
 import type * as v from 'valibot';
 import { errorBody } from './errors.ts';
+import { jsonLine } from './json-line.ts';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -104,6 +105,8 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
     uiConfig: { persistAuthorization: false },
     theme: { title: 'Oriel' },
   });
+  /** Routes do not change once the server answers: every response shares these bytes. */
+  let document: Buffer | undefined;
   server.get('/openapi.json', {
     schema: {
       summary: 'This document',
@@ -111,7 +114,10 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
       security: [],
       response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
     },
-    handler: async () => server.swagger(),
+    handler: async (_request, reply) => {
+      document ??= Buffer.from(jsonLine(server.swagger()));
+      return reply.type('application/json; charset=utf-8').send(document);
+    },
   });
 }
 
