@@ -21,10 +21,13 @@ function threadHeaps(pid: number): number {
   }).length;
 }
 
+/** Heaps that Node's own threads have made before its first line runs: 1 on Node 20, 5 on Node 24. */
+const HEAPS_OF_NODE = 5;
+
 const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
 
 it.runIf(header.glibcVersionRuntime)(
-  'threads share as many arenas as there are cores',
+  'threads share as many arenas as there are cores, but for those of Node itself',
   async () => {
     const daemon = await startDaemon();
     const file = new Blob([
@@ -41,6 +44,8 @@ it.runIf(header.glibcVersionRuntime)(
       return answer.arrayBuffer();
     };
     await Promise.all([convert(), convert(), convert()]);
-    expect(threadHeaps(daemon.child.pid!)).toBeLessThan(Math.max(2, availableParallelism()));
+    const limit = Math.max(2, availableParallelism()) + HEAPS_OF_NODE;
+    // Without a limit there are 10 to 17 on two cores.
+    expect(threadHeaps(daemon.child.pid!)).toBeLessThanOrEqual(limit);
   },
 );
