@@ -99,7 +99,7 @@ export async function startDaemon(
     const admin = await startAdmin({ store, log, directory: config.dataDir, models });
     closers.push(() => admin.close());
     const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
-    // Not waited for: by then nobody reads what threads give, and an encoder may take minutes.
+    // Not awaited: its results have no reader left, and an encoder may take minutes.
     closers.push(async () => void pool.close());
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool, (error) =>

@@ -165,7 +165,7 @@ async function runPlanned(
       await sink.abandon?.();
       // The outputs that were just written become records before the next event.
       await new Promise(setImmediate);
-      // Nobody may be reading any more; the process ends all the same.
+      // The reader of the report may have closed it; the process ends all the same.
       await closeReport('interrupted', INTERRUPTED).catch(() => {});
       say(`oriel: interrupted after ${finished} of ${planned.length} files`);
     },
@@ -208,7 +208,7 @@ async function runPlanned(
     if (!run.quiet) say(totals(tally, performance.now() - started));
   } catch (error) {
     if (interrupt.happened) await forever();
-    // A reader of the document needs its end; the error itself is told below.
+    // A reader of the document needs its end; the error itself is reported below.
     await closeReport('failed', NOT_STARTED).catch(() => {});
     throw error;
   } finally {

@@ -163,7 +163,7 @@ export class Charges {
     const transaction = new Transaction(this.#state, charge.at);
     transaction.changes.push(['charges', order, null]);
     const before = holderIn(this.#state, charge);
-    // Nobody is there to pay, or has less, only where the disk failed and took back what they had.
+    // The account is gone, or has less, only if a failed write undid its creation or its credits.
     if (before) {
       const held = this.#holds.of(accountId, keyId);
       const amount = Math.max(0, Math.min(charge.amount, spendable(before, held)));
