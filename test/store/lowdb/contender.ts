@@ -52,3 +52,16 @@ export async function contender(
   expect(await made.says()).toBe('ready');
   return made;
 }
+
+/** Lets six processes open one store at once: one gets it, the others are told that it is locked. */
+export async function expectOneWinner(
+  directory: string,
+  options: ContenderOptions = {},
+): Promise<void> {
+  const many = await Promise.all(Array.from({ length: 6 }, () => contender(directory, options)));
+  for (const one of many) one.tell();
+  const said = await Promise.all(many.map((one) => one.says()));
+  expect(said.filter((line) => line === 'open')).toHaveLength(1);
+  expect(said.filter((line) => line.startsWith('store_locked'))).toHaveLength(5);
+  await Promise.all(many.map((one) => one.kill()));
+}

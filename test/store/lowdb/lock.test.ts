@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { contender } from './contender.ts';
+import { contender, expectOneWinner } from './contender.ts';
 
 const hooks = vi.hoisted(() => ({ unsupported: false }));
 vi.mock('../../../src/libc.ts', async (original) => {
@@ -167,12 +167,7 @@ describe('the lock', () => {
 
   it('is won by one of many', async () => {
     const directory = temporaryFolder();
-    const many = await Promise.all(Array.from({ length: 6 }, () => contender(directory)));
-    for (const one of many) one.tell();
-    const said = await Promise.all(many.map((one) => one.says()));
-    expect(said.filter((line) => line === 'open')).toHaveLength(1);
-    expect(said.filter((line) => line.startsWith('store_locked'))).toHaveLength(5);
-    await Promise.all(many.map((one) => one.kill()));
+    await expectOneWinner(directory);
   });
 
   it('is won by one of many within a process', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { diskFiles } from '../../../src/store/files.ts';
 import { lockByPid } from '../../../src/store/lowdb/pid-lock.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { contender } from './contender.ts';
+import { contender, expectOneWinner } from './contender.ts';
 
 function deadProcess(): number {
   return spawnSync(process.execPath, ['-e', '0']).pid;
@@ -103,14 +103,7 @@ describe('the lock by pid', () => {
       const owner = await present(directory);
       const dead = { ...owner, pid: deadProcess(), token: TOKEN };
       writeFileSync(join(directory, 'lock'), JSON.stringify(dead));
-      const many = await Promise.all(
-        Array.from({ length: 6 }, () => contender(directory, { mode: 'pid' })),
-      );
-      for (const one of many) one.tell();
-      const said = await Promise.all(many.map((one) => one.says()));
-      expect(said.filter((line) => line === 'open')).toHaveLength(1);
-      expect(said.filter((line) => line.startsWith('store_locked'))).toHaveLength(5);
-      await Promise.all(many.map((one) => one.kill()));
+      await expectOneWinner(directory, { mode: 'pid' });
     }
   });
 
