@@ -1,4 +1,5 @@
-// Adds up vitest's JSON reports: node count.mjs EXIT_CODE REPORT [EXIT_CODE REPORT]...
+// Adds up vitest's JSON reports and names what failed, at the end, where logs that are cut keep it:
+// node count.mjs EXIT_CODE REPORT [EXIT_CODE REPORT]...
 import { existsSync, readFileSync } from 'node:fs';
 
 const count = { passed: 0, failed: 0, skipped: 0 };
@@ -11,6 +12,14 @@ for (let index = 0; index < runs.length; index += 2) {
   // A run that ended badly without a failed test, by a fault of lint or outside of any test, or that
   // ran no test, counts as one failure, so that nothing reads as all well that was not.
   count.failed += failed === 0 && (code !== '0' || passed === 0) ? 1 : failed;
+  for (const { name, message, assertionResults } of report.testResults ?? []) {
+    const tests = assertionResults.filter(({ status }) => status === 'failed');
+    for (const { fullName, failureMessages } of tests) {
+      console.log(`FAILED ${name}: ${fullName}\n${failureMessages.join('\n').slice(0, 2000)}`);
+    }
+    // A file that could not be loaded has a message and no failed test.
+    if (tests.length === 0 && message) console.log(`FAILED ${name}\n${message.slice(0, 2000)}`);
+  }
   count.skipped += (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0);
 }
 console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
