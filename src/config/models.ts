@@ -67,6 +67,12 @@ const textModel = v.strictObject({
         cachedInput: v.optional(
           field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
         ),
+        cacheWrite: v.optional(
+          field(
+            credits(),
+            'Credits per million tokens of input written to a cache; unset: as input.',
+          ),
+        ),
         output: price('per million tokens of output'),
       }),
       'What it costs.',

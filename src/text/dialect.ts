@@ -96,6 +96,8 @@ export interface Dialect {
 
   /** Texts without one of which an event has nothing to observe: most need not be parsed. */
   readonly markers: readonly string[];
+  /** How many events in whole frames hold output: not comments, pings nor empty events. */
+  countOutput(frames: string): number;
   /** @param before the usage that earlier events of the stream told: some tell it in parts */
   observe(event: Json, before?: Usage | null): Observation;
   /** The frames that end a stream which was passed on so far, and went wrong. */

@@ -5,7 +5,7 @@ import { MessagesEncoder } from './messages/encode-events.ts';
 import { encodeRequest } from './messages/encode-request.ts';
 import { failFrames } from './messages/fail-frames.ts';
 import { foldEvents } from './messages/fold-events.ts';
-import { markers, observe, observeAnswer } from './messages/observe.ts';
+import { countOutput, markers, observe, observeAnswer } from './messages/observe.ts';
 
 /** The format of Anthropic's messages (interface part 4.3). */
 export const messages: Dialect = {
@@ -16,6 +16,7 @@ export const messages: Dialect = {
   encodeEvents: (context) => new MessagesEncoder(context),
   foldEvents,
   markers,
+  countOutput,
   observe,
   failFrames,
   observeAnswer,

@@ -118,7 +118,7 @@ export class Relay {
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
-    this.#tally.frames(countOf(received));
+    this.#tally.frames(this.#dialect.countOutput(received));
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#tells(bytes)) return this.#write(named);
@@ -200,11 +200,4 @@ function dataIn(frame: string): string {
     data = found;
   });
   return data;
-}
-
-/** How many frames there are in a run of whole ones, about. */
-function countOf(frames: string): number {
-  let count = 0;
-  for (let at = frames.indexOf('\n\n'); at !== -1; at = frames.indexOf('\n\n', at + 2)) count += 1;
-  return count;
 }
