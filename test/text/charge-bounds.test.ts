@@ -7,7 +7,8 @@ import { TextGateway } from '../../src/text/gateway.ts';
 import { Cancellation } from '../../src/upstream/cancellation.ts';
 import type { Exchange } from '../../src/upstream/exchange.ts';
 import type { Upstream } from '../../src/upstream.ts';
-import { type DialectName, PAIRS } from './gateway-daemon.ts';
+import { PAIRS } from './gateway-daemon.ts';
+import type { DialectName } from './mock-upstream.ts';
 import { plainBody } from './raw.ts';
 
 const HOLDER = {
