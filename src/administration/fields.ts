@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { FEATURES } from '../config/features.ts';
 import { field } from '../schema.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
 import { parseExpiry } from './expiry.ts';
@@ -69,6 +70,18 @@ export const models = (description: string) =>
     }),
     description,
     { expects: 'names of models with commas between them' },
+  );
+
+/** Names of features between commas; gives each once. */
+export const features = (description: string) =>
+  field(
+    reading((text) => {
+      const names = [...new Set(text.split(',').map((name) => name.trim()))];
+      const isKnown = (name: string) => FEATURES.some((known) => known === name);
+      return names.every(isKnown) ? names : undefined;
+    }),
+    description,
+    { expects: `some of ${FEATURES.join(', ')}, with commas between them` },
   );
 
 /** A remark for people, on one line. */

@@ -302,6 +302,12 @@ const concurrency = v.optional(
 
 const remote = {
   baseUrl,
+  shared: v.optional(
+    field(
+      v.boolean(),
+      'Whether its account serves several clients, which may then not name what is stored there; unset: true.',
+    ),
+  ),
   concurrency,
   apiKey: v.optional(
     field(

@@ -4,6 +4,7 @@ import { ChatEncoder } from './chat/encode-events.ts';
 import { encodeRequest } from './chat/encode-request.ts';
 import { failFrames } from './chat/fail-frames.ts';
 import { foldEvents } from './chat/fold-events.ts';
+import { inspect } from './chat/inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './chat/observe.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -11,6 +12,7 @@ import type { Dialect } from './dialect.ts';
 export const chat: Dialect = {
   name: 'chat',
   decodeRequest,
+  inspect,
   encodeRequest,
   decodeEvents: (context, emit) => new ChatDecoder(context, emit),
   encodeEvents: (context) => new ChatEncoder(context),

@@ -1,5 +1,6 @@
 import type { Failure } from '../failure.ts';
 import type { DialectName, Json, TextEvent, TextRequest, Usage } from './canonical.ts';
+import type { Check } from './inspection.ts';
 
 /** Where a request goes. */
 export interface Target {
@@ -64,6 +65,8 @@ export interface Observation {
   readonly failure?: Failure;
   /** Nothing more that matters comes: the answer is whole. */
   readonly terminal?: boolean;
+  /** The whole answer with its identifiers, where the provider stores answers. */
+  readonly answer?: Json;
   /** Says only what the client did not ask for. */
   readonly usageOnly?: boolean;
 }
@@ -83,6 +86,8 @@ export interface Dialect {
 
   /** @throws Failure invalid_request, `param` naming the field by its path */
   decodeRequest(body: unknown): TextRequest;
+  /** Finds what of a body is not on the allow-list of this dialect, and what must be allowed by name. */
+  readonly inspect: Check;
   /**
    * A request for an upstream of this dialect, whatever the client's own is.
    *

@@ -5,11 +5,14 @@ import { Routing, type Tried, waysOf } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
 import type { Upstream } from '../upstream.ts';
+import { Allowance, checkAddresses, dropUnknown } from './allowance.ts';
 import { Attempt, type Outcome } from './attempt.ts';
 import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf } from './endpoints.ts';
+import { GivenIds } from './given-ids.ts';
+import { Inspection } from './inspection.ts';
 import { Meter } from './metering.ts';
 import { invalid } from './refusals.ts';
 import { applyRules } from './rules.ts';
@@ -47,6 +50,7 @@ export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
   readonly #open = new Set<Cancellation>();
+  readonly #given = new GivenIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
@@ -75,6 +79,15 @@ export class TextGateway {
         'wrong_model_type',
       );
     }
+    const inspection = new Inspection();
+    const allowed = [model.allow ?? [], holder.key.allow ?? []];
+    const allowance = new Allowance(id, holder.account.id, this.#given, ...allowed);
+    let dropped: readonly string[] = [];
+    if (isRemote(model, config)) {
+      DIALECTS[call.dialect].inspect(asked.body, '', inspection);
+      checkAddresses(inspection, config.network.allowPrivateAddresses);
+      if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
+    }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const ruled = applyRules(asked, id, model, defaultLimit);
     const { store } = this.#options;
@@ -85,7 +98,7 @@ export class TextGateway {
       model,
       request,
       bytes,
-      unseen: false,
+      unseen: allowance.addsInput(inspection, isShared(model, config)),
       requests: requestsFor(request, model, config),
       defaultLimit,
       trustUpstream,
@@ -93,8 +106,9 @@ export class TextGateway {
     const tally = new Tally();
     this.#open.add(call.departure);
     const signal: Cancelled = call.departure;
+    const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
     const attempt = new Attempt(
-      { call, ruled, model, config, tally, signal },
+      { call, inspection, allowance, dropped, given, ruled, model, config, tally, signal },
       this.#options.upstream,
     );
     const deadline = performance.now() + config.routing.timeouts.total;
@@ -147,6 +161,19 @@ export class TextGateway {
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
+}
+
+/** Whether a request may leave this server. */
+function isRemote({ routes }: TextModel, { providers }: Config): boolean {
+  return routes.some(({ provider }) => providers[provider]!.kind !== 'sandbox');
+}
+
+/** Whether every provider of a model serves several clients from one account. */
+function isShared({ routes }: TextModel, { providers }: Config): boolean {
+  return routes.every(({ provider: name }) => {
+    const provider = providers[name]!;
+    return provider.kind === 'sandbox' || provider.shared !== false;
+  });
 }
 
 /** Requests to a provider that answer one: each of the `n` answers is its own to another dialect. */

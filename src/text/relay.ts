@@ -25,6 +25,8 @@ interface RelayOptions {
   readonly model: string | null;
   readonly outlet: Outlet;
   readonly tally: Tally;
+  /** Called with the whole answer that a stream ends with, in dialects whose streams do. */
+  readonly answered: (answer: Json) => void;
   /** A failure without what no client may know. */
   readonly clean: (failure: Failure) => Failure;
 }
@@ -45,6 +47,7 @@ export class Relay {
   readonly #chunks: ChunkRenamer | null;
   readonly #outlet: Outlet;
   readonly #tally: Tally;
+  readonly #answered: (answer: Json) => void;
   readonly #clean: (failure: Failure) => Failure;
   /** Answers of which the end has not been seen. */
   #open: number;
@@ -61,13 +64,14 @@ export class Relay {
   /** What the stream told of it so far. */
   #usage: Usage | null = null;
 
-  constructor({ dialect, context, model, outlet, tally, clean }: RelayOptions) {
+  constructor({ dialect, context, model, outlet, tally, answered, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
     this.#model = model;
     this.#chunks = model !== null && dialect.name === 'chat' ? new ChunkRenamer(model) : null;
     this.#outlet = outlet;
     this.#tally = tally;
+    this.#answered = answered;
     this.#clean = clean;
     this.#open = context.request.n ?? 1;
   }
@@ -172,6 +176,7 @@ export class Relay {
   }
 
   #apply(seen: Observation, whole: string): string | Failure {
+    if (seen.answer) this.#answered(seen.answer);
     if (seen.failure) return seen.failure;
     if (seen.usage) {
       this.#usage = seen.usage;

@@ -64,7 +64,10 @@ function framesOf(dialect: DialectName) {
     }
     return [
       { type: 'message_start', message: { usage: told } },
-      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      {
+        type: 'content_block_start',
+        index: 0,
+      },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
       { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: told },
       { type: 'message_stop' },
