@@ -84,7 +84,7 @@ export class TextGateway {
     const allowance = new Allowance(id, holder.account.id, this.#given, ...allowed);
     let dropped: readonly string[] = [];
     if (isRemote(model, config)) {
-      DIALECTS[call.dialect].inspect(asked.body, '', inspection);
+      DIALECTS[call.dialect].inspect(asked.body, inspection);
       checkAddresses(inspection, config.network.allowPrivateAddresses);
       if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
     }

@@ -23,14 +23,41 @@ export class Inspection {
   /** Addresses that the provider is asked to read. */
   readonly addresses: { readonly path: string; readonly url: string }[] = [];
   readonly unknown: Unknown[] = [];
+  /** Where the value stands that is inspected: it is put into words only where something is found. */
+  readonly #place: (string | number)[] = [];
 
-  use(feature: Feature, path: string, id: string | null = null): void {
-    this.uses.push({ path, feature, id });
+  /** Inspects what stands in the current value under a name or an index. */
+  within(key: string | number, check: Check, value: unknown): void {
+    this.#place.push(key);
+    check(value, this);
+    this.#place.pop();
+  }
+
+  use(feature: Feature, id: string | null = null): void {
+    this.uses.push({ path: this.#path(), feature, id });
+  }
+
+  address(url: string): void {
+    this.addresses.push({ path: this.#path(), url });
+  }
+
+  /** A property of the current value that no allow-list names. */
+  unnamed(object: Unknown['object'], name: string): void {
+    this.#place.push(name);
+    this.unknown.push({ path: this.#path(), object, name });
+    this.#place.pop();
+  }
+
+  #path(): string {
+    const path = this.#place.reduce<string>((before, key) => {
+      return typeof key === 'number' ? `${before}[${key}]` : `${before}.${key}`;
+    }, '');
+    return path.replace(/^\./, '');
   }
 }
 
-/** Inspects one value of a request. @param path where it stands; empty for the body itself */
-export type Check = (value: unknown, path: string, found: Inspection) => void;
+/** Inspects one value of a request. */
+export type Check = (value: unknown, found: Inspection) => void;
 
 /** Checks of an object's properties by name; null for one that is metered and stateless whatever it is. */
 export type Fields = Readonly<Record<string, Check | null>>;
@@ -42,27 +69,24 @@ export function any(...names: readonly string[]): Fields {
 
 /** Applies a check to a value, or to each value of a list. */
 function each(check: Check): Check {
-  return (value, path, found) => {
-    if (!Array.isArray(value)) return check(value, path, found);
-    for (let index = 0; index < value.length; index += 1) {
-      check(value[index], `${path}[${index}]`, found);
-    }
+  return (value, found) => {
+    if (!Array.isArray(value)) return check(value, found);
+    for (let index = 0; index < value.length; index += 1) found.within(index, check, value[index]);
   };
 }
 
 /** An object, or a list of them, of which every property is on a list. */
 export function object(fields: Fields): Check {
   const checks = new Map(Object.entries(fields));
-  return each((value, path, found) => {
+  return each((value, found) => {
     if (!isObject(value)) return;
     for (const name in value) {
       const check = checks.get(name);
       if (check === null) continue;
       const inner = value[name];
       if (inner === null || inner === undefined) continue;
-      const place = path === '' ? name : `${path}.${name}`;
-      if (check === undefined) found.unknown.push({ path: place, object: value, name });
-      else check(inner, place, found);
+      if (check === undefined) found.unnamed(value, name);
+      else found.within(name, check, inner);
     }
   });
 }
@@ -78,48 +102,48 @@ const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
  */
 export function byType(checks: Fields, usual?: string): Check {
   const known = new Map(Object.entries(checks));
-  return each((value, path, found) => {
+  return each((value, found) => {
     if (!isObject(value)) return;
     const type = String(value['type'] ?? usual);
     let check = known.get(type);
     if (check === undefined) check = known.get(type.replace(VERSION, ''));
-    if (check === undefined) found.use('unknown', path);
-    else if (check !== null) check(value, path, found);
+    if (check === undefined) found.use('unknown');
+    else if (check !== null) check(value, found);
   });
 }
 
 /** Allowed where a model or a key allows the feature; harmless values are allowed everywhere. */
 export function feature(name: Feature, ...harmless: readonly unknown[]): Check {
-  return (value, path, found) => {
-    if (!harmless.includes(value)) found.use(name, path);
+  return (value, found) => {
+    if (!harmless.includes(value)) found.use(name);
   };
 }
 
 /** Identifiers of things that are stored at the provider: texts, or objects with an `id`. */
 export function reference(name: Feature): Check {
-  return each((value, path, found) => {
+  return each((value, found) => {
     const id = isObject(value) ? value['id'] : value;
-    found.use(name, path, typeof id === 'string' ? id : null);
+    found.use(name, typeof id === 'string' ? id : null);
   });
 }
 
 export function all(...checks: readonly Check[]): Check {
-  return (value, path, found) => {
-    for (const check of checks) check(value, path, found);
+  return (value, found) => {
+    for (const check of checks) check(value, found);
   };
 }
 
 /** Data or an address: what has no scheme is Base64. */
-export const media: Check = each((value, path, found) => {
+export const media: Check = each((value, found) => {
   if (typeof value !== 'string' || !/^[a-z][a-z\d+.-]*:/i.test(value.slice(0, 32))) return;
-  address(value, path, found);
+  address(value, found);
 });
 
 /** An address that the provider reads, data within a URL, or a file that it has. */
-export const address: Check = (value, path, found) => {
+export const address: Check = (value, found) => {
   if (typeof value !== 'string' || /^data:/i.test(value.slice(0, 5))) return;
-  if (value.startsWith(FILE)) found.use('file_id', path, value);
-  else found.addresses.push({ path, url: value });
+  if (value.startsWith(FILE)) found.use('file_id', value);
+  else found.address(value);
 };
 
 /** Properties of routers and proxies that choose the provider, its address or its key. */

@@ -429,3 +429,188 @@ describe('what nobody knows', () => {
     expect(mock.only().body).toMatchObject(NEW[dialect]);
   });
 });
+
+/** Requests as coding agents and official clients send them. */
+const AGENTS: readonly (readonly [DialectName, string, object])[] = [
+  [
+    'messages',
+    'Claude Code',
+    {
+      max_tokens: 32_000,
+      stream: false,
+      temperature: 1,
+      metadata: { user_id: 'user_1_account__session_2' },
+      thinking: { type: 'enabled', budget_tokens: 8000, display: 'summarized' },
+      output_config: { effort: 'high', task_budget: { type: 'tokens', total: 20_000 } },
+      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+      system: [
+        { type: 'text', text: 'You write code.', cache_control: { type: 'ephemeral', ttl: '1h' } },
+      ],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Fix it.' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Hm.', signature: 'sig' },
+            { type: 'text', text: 'I look.', citations: [] },
+            {
+              type: 'server_tool_use',
+              id: 'srvtoolu_1',
+              name: 'tool_search_tool_regex',
+              input: {},
+            },
+            {
+              type: 'tool_search_tool_result',
+              tool_use_id: 'srvtoolu_1',
+              content: {
+                type: 'tool_search_tool_search_result',
+                tool_references: [{ type: 'tool_reference', tool_name: 'Read' }],
+              },
+            },
+            { type: 'tool_use', id: 'toolu_1', name: 'Read', input: { path: 'a' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'toolu_1',
+              is_error: false,
+              content: [
+                { type: 'text', text: 'x' },
+                { type: 'tool_reference', tool_name: 'Edit' },
+                {
+                  type: 'search_result',
+                  source: 'a',
+                  title: 'b',
+                  content: [{ type: 'text', text: 'c' }],
+                },
+              ],
+              cache_control: { type: 'ephemeral' },
+            },
+          ],
+        },
+      ],
+      tools: [
+        {
+          name: 'Read',
+          description: 'Reads.',
+          input_schema: { type: 'object', properties: {} },
+          defer_loading: true,
+          input_examples: [{ path: 'a' }],
+          eager_input_streaming: true,
+        },
+        { type: 'bash_20250124', name: 'bash' },
+        { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 9 },
+        { type: 'memory_20250818', name: 'memory' },
+        { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' },
+      ],
+    },
+  ],
+  [
+    'responses',
+    'Codex',
+    {
+      instructions: 'You write code.',
+      stream: false,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      prompt_cache_key: 'k',
+      parallel_tool_calls: true,
+      tool_choice: 'auto',
+      reasoning: { effort: 'medium', summary: 'auto' },
+      text: { verbosity: 'low' },
+      service_tier: 'auto',
+      input: [
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Rules' }] },
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Fix it.' }] },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'enc' },
+        {
+          type: 'custom_tool_call',
+          id: 'ctc_1',
+          call_id: 'c1',
+          name: 'apply_patch',
+          input: '*** Begin Patch',
+          status: 'completed',
+        },
+        { type: 'custom_tool_call_output', call_id: 'c1', output: 'ok' },
+        { type: 'local_shell_call', call_id: 'c2', status: 'completed', action: { type: 'exec' } },
+        { type: 'local_shell_call_output', call_id: 'c2', id: 'c2', output: 'ok' },
+        {
+          type: 'message',
+          role: 'assistant',
+          id: 'msg_1',
+          phase: 'final_answer',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'Done', annotations: [], logprobs: [] }],
+        },
+        { type: 'compaction', encrypted_content: 'enc' },
+        { role: 'user', content: 'More.' },
+      ],
+      tools: [
+        { type: 'function', name: 'shell', strict: false, parameters: { type: 'object' } },
+        { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark' } },
+        { type: 'local_shell' },
+        { type: 'tool_search', execution: 'client' },
+      ],
+    },
+  ],
+  [
+    'chat',
+    'a chat client',
+    {
+      messages: [
+        {
+          role: 'system',
+          content: [{ type: 'text', text: 'Rules', cache_control: { type: 'x' } }],
+        },
+        { role: 'user', name: 'a', content: 'Hi' },
+        {
+          role: 'assistant',
+          content: null,
+          refusal: null,
+          annotations: [],
+          tool_calls: [
+            {
+              id: 'c1',
+              index: 0,
+              type: 'function',
+              function: { name: 'f', arguments: '{}' },
+              extra_content: { google: { thought_signature: 's' } },
+            },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'ok' },
+      ],
+      tools: [{ type: 'function', function: { name: 'f', parameters: {}, strict: false } }],
+      tool_choice: { type: 'function', function: { name: 'f' } },
+      response_format: { type: 'json_object' },
+      top_k: 5,
+      min_p: 0.1,
+      repetition_penalty: 1,
+      guided_json: {},
+      chat_template_kwargs: { enable_thinking: false },
+      prediction: { type: 'content', content: 'x' },
+      user: 'u',
+      store: true,
+      metadata: { a: 'b' },
+      service_tier: 'auto',
+      logprobs: true,
+      top_logprobs: 2,
+      seed: 1,
+      prompt_cache_key: 'k',
+    },
+  ],
+];
+
+it.each(AGENTS)('%s: what %s sends is passed on whole', async (dialect, _, body) => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play(DONE);
+  const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect), body));
+  expect(await response.json()).not.toHaveProperty('error.message');
+  expect(response.headers.get('x-oriel-ignored')).toBeNull();
+  expect(mock.only().body).toEqual({
+    ...plainBody(dialect, `upstream-${dialect}`, body),
+  });
+});

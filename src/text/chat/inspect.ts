@@ -114,17 +114,17 @@ const choices: Check = byType({
     type: null,
     allowed_tools: object({
       mode: null,
-      tools: (value, path, found) => choices(value, path, found),
+      tools: (value, found) => choices(value, found),
     }),
   }),
   ...HOSTED,
 });
 
 /** Kinds of answers that are not metered as text. */
-const modalities: Check = (value, path, found) => {
+const modalities: Check = (value, found) => {
   if (!Array.isArray(value)) return;
   for (const kind of value) {
-    if (kind !== 'text') found.use(kind === 'image' ? 'image_generation' : 'audio', path);
+    if (kind !== 'text') found.use(kind === 'image' ? 'image_generation' : 'audio');
   }
 };
 

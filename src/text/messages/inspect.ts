@@ -15,7 +15,7 @@ const source: Check = byType({
   text: object(any('type', 'media_type', 'data')),
   url: object({ type: null, url: address }),
   file: object({ type: null, file_id: reference('file_id') }),
-  content: object({ type: null, content: (value, path, found) => blocks(value, path, found) }),
+  content: object({ type: null, content: (value, found) => blocks(value, found) }),
 });
 
 const citedBlock = object({
@@ -80,7 +80,7 @@ const blocks: Check = byType({
   document: citedBlock,
   search_result: object({
     ...any('type', 'source', 'title', 'cache_control', 'citations'),
-    content: (value, path, found) => blocks(value, path, found),
+    content: (value, found) => blocks(value, found),
   }),
   thinking: object(any('type', 'thinking', 'signature', 'cache_control')),
   redacted_thinking: object(any('type', 'data', 'cache_control')),
@@ -88,7 +88,7 @@ const blocks: Check = byType({
   tool_result: object({
     ...NAMED,
     is_error: null,
-    content: (value, path, found) => blocks(value, path, found),
+    content: (value, found) => blocks(value, found),
   }),
   tool_reference: object(any('type', 'tool_name', 'cache_control')),
   // A call that a provider made in an earlier answer; only its result can hold more than text.
@@ -117,9 +117,9 @@ const contextEdits = byType({
   compact: feature('compaction'),
 });
 
-const container: Check = (value, path, found) => {
-  if (!isObject(value)) return reference('container')(value, path, found);
-  object({ id: reference('container'), skills: feature('skills') })(value, path, found);
+const container: Check = (value, found) => {
+  if (!isObject(value)) return reference('container')(value, found);
+  object({ id: reference('container'), skills: feature('skills') })(value, found);
 };
 
 /** What a request of the messages format may hold, and what of it must be allowed. */

@@ -90,7 +90,7 @@ const tools: Check = byType({
   ),
   namespace: object({
     ...any('type', 'name', 'description'),
-    tools: (value, path, found) => tools(value, path, found),
+    tools: (value, found) => tools(value, found),
   }),
   shell: object({ ...any('type', 'allowed_callers'), environment: environments }),
   file_search: all(
@@ -104,9 +104,9 @@ const tools: Check = byType({
     feature('code_interpreter'),
     object({
       ...any('type', 'allowed_callers'),
-      container: (value, path, found) => {
-        if (isObject(value)) object(CONTAINER)(value, path, found);
-        else reference('container')(value, path, found);
+      container: (value, found) => {
+        if (isObject(value)) object(CONTAINER)(value, found);
+        else reference('container')(value, found);
       },
     }),
   ),
@@ -139,7 +139,7 @@ const choices: Check = byType({
   shell: null,
   allowed_tools: object({
     ...any('type', 'mode'),
-    tools: (value, path, found) => choices(value, path, found),
+    tools: (value, found) => choices(value, found),
   }),
 });
 
@@ -151,13 +151,13 @@ const found = object({ ...ITEM, execution: null, tools });
 const call = object({ ...ITEM, ...any('arguments', 'input', 'action', 'execution') });
 
 /** Reasoning without its content is read from what the provider stored under its identifier. */
-const reasoning: Check = (value, path, inspection) => {
+const reasoning: Check = (value, inspection) => {
   const item = value as Readonly<Record<string, unknown>>;
-  object({ ...ITEM, ...any('summary', 'content', 'encrypted_content') })(item, path, inspection);
+  object({ ...ITEM, ...any('summary', 'content', 'encrypted_content') })(item, inspection);
   const { id, encrypted_content: content } = item;
   if (typeof content === 'string' && content !== '') return;
   if (typeof id !== 'string' || id.startsWith(OWN_REASONING)) return;
-  inspection.use('item_reference', `${path}.id`, id);
+  inspection.within('id', reference('item_reference'), id);
 };
 
 const storedItem = object({ type: null, id: reference('item_reference') });
@@ -201,12 +201,11 @@ const items = byType(
   'message',
 );
 
-const input: Check = (value, path, inspection) => {
+const input: Check = (value, inspection) => {
   if (!Array.isArray(value)) return;
   for (const [index, item] of value.entries()) {
-    const place = `${path}[${index}]`;
     const check = isObject(item) && isReference(item) ? storedItem : items;
-    check(item, place, inspection);
+    inspection.within(index, check, item);
   }
 };
 
