@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { FEATURES } from '../config/features.ts';
 import { field } from '../schema.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
+import { FEATURES } from '../store/features.ts';
 import { parseExpiry } from './expiry.ts';
 
 /** A text that stands for something else; `read` gives undefined, or throws, where it does not. */

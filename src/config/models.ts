@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { day, field, integer, number } from '../schema.ts';
-import { FEATURES } from './features.ts';
+import { FEATURES } from '../store/features.ts';
 import { identifier, text } from './text.ts';
 import { credits } from './units.ts';
 

@@ -1,5 +1,5 @@
-import { type Feature, REFERENCES } from '../config/features.ts';
 import type { Failure } from '../failure.ts';
+import { type Feature, REFERENCES } from '../store/features.ts';
 import { checkPublicUrl } from '../upstream/public-url.ts';
 import type { GivenIds } from './given-ids.ts';
 import type { Inspection, Use } from './inspection.ts';

@@ -65,8 +65,6 @@ export interface Observation {
   readonly failure?: Failure;
   /** Nothing more that matters comes: the answer is whole. */
   readonly terminal?: boolean;
-  /** The whole answer with its identifiers, where the provider stores answers. */
-  readonly answer?: Json;
   /** Says only what the client did not ask for. */
   readonly usageOnly?: boolean;
 }

@@ -1,5 +1,5 @@
-import type { Feature } from '../config/features.ts';
 import { isObject } from '../schema/untrusted.ts';
+import type { Feature } from '../store/features.ts';
 import { FILE } from './media-source.ts';
 
 /** Something in a request that its model or its key must allow. */

@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts';
 import { parse } from '../schema/json.ts';
+import { isObject } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { readUntil } from './answer.ts';
 import { ChunkRenamer, renameModel } from './answer-model.ts';
@@ -25,7 +26,7 @@ interface RelayOptions {
   readonly model: string | null;
   readonly outlet: Outlet;
   readonly tally: Tally;
-  /** Called with the whole answer that a stream ends with, in dialects whose streams do. */
+  /** Called with the whole answer where the stream's last event has it. */
   readonly answered: (answer: Json) => void;
   /** A failure without what no client may know. */
   readonly clean: (failure: Failure) => Failure;
@@ -172,11 +173,12 @@ export class Relay {
     this.#first ??= event as Json;
     const renamed = this.#model !== null && renameModel(event as Json, this.#model);
     const seen = this.#dialect.observe(event as Json, this.#usage);
+    const { response } = event as Json;
+    if (seen.terminal && isObject(response)) this.#answered(response);
     return this.#apply(renamed ? { rewritten: event as Json, ...seen } : seen, whole);
   }
 
   #apply(seen: Observation, whole: string): string | Failure {
-    if (seen.answer) this.#answered(seen.answer);
     if (seen.failure) return seen.failure;
     if (seen.usage) {
       this.#usage = seen.usage;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { readDoor } from '../../src/administration/door.ts';
-import { FEATURES } from '../../src/config/features.ts';
+import { FEATURES } from '../../src/store/features.ts';
 import { sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 

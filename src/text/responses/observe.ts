@@ -45,7 +45,6 @@ export function observe(event: Json): Observation {
   const { usage, body } = observeAnswer(response);
   return {
     terminal: true,
-    answer: response,
     ...(usage && { usage }),
     ...((usage || 'output_text' in body) && { rewritten: { ...event, response: body } }),
     ...(type === 'response.failed' && {
