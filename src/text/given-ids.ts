@@ -28,7 +28,7 @@ export class GivenIds {
       this.#size += 1;
       if (given.size > MOST_OF_ACCOUNT) this.#forget(given, 1);
     }
-    if (this.#size > MOST) this.#forgetOfLargest();
+    while (this.#size > MOST) this.#forgetOfLargest();
   }
 
   /** Half of them at once: finding the account takes longer than forgetting. */
