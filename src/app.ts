@@ -122,6 +122,11 @@ export async function startDaemon(
       observer: {
         tried,
         used: (model, usage) => metrics.observeTokens(model, usage),
+        exceeded: (excess) =>
+          log.warn(
+            excess,
+            'a provider reported more usage than the request allowed; the excess is not charged (billing.trustUpstream)',
+          ),
       },
     });
     const files = await AssetFiles.open(join(config.dataDir, 'assets'), {

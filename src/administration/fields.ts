@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { field } from '../schema.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
+import { FEATURES } from '../store/features.ts';
 import { parseExpiry } from './expiry.ts';
 
 /** A text that stands for something else; `read` gives undefined, or throws, where it does not. */
@@ -69,6 +70,18 @@ export const models = (description: string) =>
     }),
     description,
     { expects: 'names of models with commas between them' },
+  );
+
+/** Names of features between commas; gives each once. */
+export const features = (description: string) =>
+  field(
+    reading((text) => {
+      const names = [...new Set(text.split(',').map((name) => name.trim()))];
+      const isKnown = (name: string) => FEATURES.some((known) => known === name);
+      return names.every(isKnown) ? names : undefined;
+    }),
+    description,
+    { expects: `some of ${FEATURES.join(', ')}, with commas between them` },
   );
 
 /** A remark for people, on one line. */

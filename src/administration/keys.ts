@@ -1,6 +1,14 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
-import { accountReference, credits, expiry, keyReference, models, newName } from './fields.ts';
+import {
+  accountReference,
+  credits,
+  expiry,
+  features,
+  keyReference,
+  models,
+  newName,
+} from './fields.ts';
 import { accountNamed, keyNamed } from './find.ts';
 import { type KeyRecord, keyRecord } from './records.ts';
 import { keyTable } from './tables.ts';
@@ -18,6 +26,7 @@ const createKey = defineVerb({
     name: v.optional(newName('what it is called'), 'unnamed'),
     expires: v.optional(expiry('when it ends')),
     models: v.optional(models('the only models that it may name')),
+    allow: v.optional(features('what its requests may ask of providers beyond metered text')),
     rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
     budget: v.optional(credits('what it may spend in all', '0.000001')),
   }),
@@ -34,6 +43,7 @@ const createKey = defineVerb({
       hint: hintOf(key),
       expiresAt: options.expires ?? null,
       models: options.models ?? null,
+      ...(options.allow && { allow: options.allow }),
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
     });

@@ -22,6 +22,8 @@ export interface KeyRecord {
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
   readonly models: readonly string[] | null;
+  /** What its requests may ask of providers; absent where only its models say so. */
+  readonly allow?: readonly string[];
   readonly rpm: number | null;
   /** Null where it may spend whatever its account has. */
   readonly budget: CreditsRecord | null;
@@ -48,6 +50,7 @@ export function keyRecord(key: ApiKey, account: Account | undefined): KeyRecord 
     expiresAt: timeOrNull(key.expiresAt),
     revokedAt: timeOrNull(key.revokedAt),
     models: key.models,
+    ...(key.allow && { allow: key.allow }),
     rpm: key.rpm,
     budget: budget === null ? null : creditsOf({ granted: budget, reserved, spent }),
   };

@@ -52,6 +52,8 @@ const FIXED_REASONING: Reasoning = {
   can_disable: false,
 };
 const FIXED_OUTPUT_TOKENS = 1_048_576;
+/** What those write at most where the client sets no limit. */
+const FIXED_DEFAULT_OUTPUT_TOKENS = 131_072;
 
 /** Images of one request (interface part 4.4); `n` exists for models of native sizes only. */
 const MAX_IMAGES = { native: 10, other: 1 } as const;
@@ -67,12 +69,28 @@ export function maxOutputTokensOf({ maxOutputTokens, rules }: TextModel): number
   return maxOutputTokens ?? (rules === 'fixed-reasoning' ? FIXED_OUTPUT_TOKENS : null);
 }
 
+/** The most that a model writes where the client sets no limit; null where only the provider knows. */
+export function defaultOutputTokensOf(model: TextModel): number | null {
+  const most = maxOutputTokensOf(model);
+  if (most === null || model.rules !== 'fixed-reasoning') return most;
+  return Math.min(most, FIXED_DEFAULT_OUTPUT_TOKENS);
+}
+
+/** Whether a request for a model can cost anything. */
+export function isPriced({ price }: TextModel): boolean {
+  const { input, output, cachedInput = 0, cacheWrite = 0 } = price;
+  return input > 0 || output > 0 || cachedInput > 0 || cacheWrite > 0;
+}
+
 function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
   switch (type) {
     case 'text':
       return {
         input_per_million_tokens: toCredits(price.input),
         cached_input_per_million_tokens: toCredits(price.cachedInput ?? price.input),
+        ...(price.cacheWrite !== undefined && {
+          cache_write_per_million_tokens: toCredits(price.cacheWrite),
+        }),
         output_per_million_tokens: toCredits(price.output),
       };
     case 'image':

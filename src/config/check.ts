@@ -1,5 +1,6 @@
 import type { Fault, Show } from '../schema/faults.ts';
 import { type Path, valueAt } from '../schema/places.ts';
+import { isPriced, maxOutputTokensOf } from './catalog.ts';
 import { DIALECTS, EFFORTS } from './models.ts';
 import type { Config, Model, Provider } from './schema.ts';
 
@@ -101,7 +102,7 @@ export function crossFaults(value: unknown, show: Show): readonly Fault[] {
 const VERSION = /\/v\d/;
 
 /** What is legal and yet hardly meant. */
-export function warningsOf({ providers, models, server }: Config): readonly string[] {
+export function warningsOf({ providers, models, server, billing }: Config): readonly string[] {
   const routes = Object.values(models).flatMap((model) => [...model.routes]);
   const warnings = Object.keys(providers)
     .filter((name) => !routes.some(({ provider }) => provider === name))
@@ -109,6 +110,13 @@ export function warningsOf({ providers, models, server }: Config): readonly stri
   for (const [name, provider] of Object.entries(providers)) {
     if (provider.kind === 'sandbox' || VERSION.test(new URL(provider.baseUrl).pathname)) continue;
     warnings.push(`providers.${name}.baseUrl: its path names no version, as /v1 does`);
+  }
+  for (const [id, model] of Object.entries(models)) {
+    if (model.type !== 'text' || !isPriced(model) || maxOutputTokensOf(model) !== null) continue;
+    if (model.routes.every(({ provider }) => providers[provider]?.kind === 'sandbox')) continue;
+    warnings.push(
+      `models.${id}.maxOutputTokens: not set; answers end at ${billing.maxOutputTokens} tokens (billing.maxOutputTokens) unless the client sets a limit`,
+    );
   }
   if (server.publicUrl === undefined && /^(0\.0\.0\.0|::)$/.test(server.host)) {
     warnings.push(

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { day, field, integer, number } from '../schema.ts';
+import { FEATURES } from '../store/features.ts';
 import { identifier, text } from './text.ts';
 import { credits } from './units.ts';
 
@@ -50,6 +51,13 @@ const reasoning = v.strictObject({
 const textModel = v.strictObject({
   type: v.literal('text'),
   ...about,
+  allow: v.optional(
+    field(
+      v.array(v.picklist(FEATURES)),
+      'What requests may ask of its provider beyond what is metered by tokens and stateless.',
+      { expects: `a list of ${FEATURES.join(', ')}` },
+    ),
+  ),
   rules: v.optional(field(v.picklist(['fixed-reasoning']), 'Special rules that it follows.')),
   routes: routes(
     v.strictObject({
@@ -66,6 +74,12 @@ const textModel = v.strictObject({
         input: price('per million tokens of input'),
         cachedInput: v.optional(
           field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
+        ),
+        cacheWrite: v.optional(
+          field(
+            credits(),
+            'Credits per million tokens of input written to a cache; unset: as input.',
+          ),
         ),
         output: price('per million tokens of output'),
       }),

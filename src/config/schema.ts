@@ -129,6 +129,23 @@ const answers = v.strictObject({
   ),
 });
 
+const billing = v.strictObject({
+  trustUpstream: v.optional(
+    field(
+      v.boolean(),
+      'Whether usage that a provider reports is charged even where it exceeds what the request allowed.',
+    ),
+    false,
+  ),
+  maxOutputTokens: v.optional(
+    field(
+      integer(1),
+      'Limit sent to the provider where neither the client nor a priced text model sets one.',
+    ),
+    16_384,
+  ),
+});
+
 const network = v.strictObject({
   allowPrivateAddresses: v.optional(
     field(
@@ -285,6 +302,12 @@ const concurrency = v.optional(
 
 const remote = {
   baseUrl,
+  shared: v.optional(
+    field(
+      v.boolean(),
+      'Whether its account serves several clients, which may then not name what is stored there; unset: true.',
+    ),
+  ),
   concurrency,
   apiKey: v.optional(
     field(
@@ -315,6 +338,7 @@ export const configSchema = v.strictObject({
   pool: v.nullish(field(pool, 'The threads that work on images.'), {}),
   routing: v.nullish(field(routing, 'How providers are tried.'), {}),
   answers: v.nullish(field(answers, 'What text answers tell of their origin.'), {}),
+  billing: v.nullish(field(billing, 'What requests for text are charged.'), {}),
   network: v.nullish(field(network, 'Where the server may connect to.'), {}),
   limits: v.nullish(field(limits, 'What accounts may do, and how long things take.'), {}),
   batch: v.nullish(field(batch, 'Batch image work.'), {}),

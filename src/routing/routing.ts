@@ -151,7 +151,7 @@ function healthOf(failure: Failure | null, signal: Cancelled): boolean | null {
   return isRoutable(failure) && !signal.aborted ? false : null;
 }
 
-/** Whether a route was not asked at all, because it could not have understood. */
+/** Whether a route was not asked at all: it could not have understood, or may not be asked this. */
 function isUntold({ code }: Failure): boolean {
-  return code === 'not_supported_by_model';
+  return code === 'not_supported_by_model' || code === 'not_allowed';
 }

@@ -28,6 +28,8 @@ export interface ApiKey {
   readonly revokedAt: number | null;
   /** The models it may name; null for all. */
   readonly models: readonly string[] | null;
+  /** What its requests may ask of providers beyond what their models allow; absent in old records. */
+  readonly allow?: readonly string[];
   /** Requests in a minute; null for what the plan gives. */
   readonly rpm: number | null;
   /** Micro-credits that it may spend in all; null for whatever its account has. */

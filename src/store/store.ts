@@ -19,7 +19,7 @@ export interface NewAccount {
 
 export type NewKey = Pick<
   ApiKey,
-  'accountId' | 'name' | 'hash' | 'hint' | 'expiresAt' | 'models' | 'rpm' | 'budget'
+  'accountId' | 'name' | 'hash' | 'hint' | 'expiresAt' | 'models' | 'allow' | 'rpm' | 'budget'
 >;
 
 export interface NewTask

@@ -9,18 +9,28 @@ import { Failure } from '../failure.ts';
 import { complaintWithout, told } from '../routing/redaction.ts';
 import { upstreamFailure, withoutKey } from '../routing/upstream-failure.ts';
 import { parse } from '../schema/json.ts';
+import { objectsOf } from '../schema/untrusted.ts';
 import { type Cancelled, follow } from '../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
+import type { Allowance } from './allowance.ts';
 import { isEventStream, observed, readEvents, readJson } from './answer.ts';
 import { renameModel } from './answer-model.ts';
 import type { TextCall } from './call.ts';
-import type { Json, TextEvent } from './canonical.ts';
+import type { Json, TextEvent, TextRequest } from './canonical.ts';
 import { passOn } from './client-events.ts';
 import type { EncodeContext, Target } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
-import { dialectOf, headersOf, type RemoteProvider, urlOf } from './endpoints.ts';
+import {
+  type Betas,
+  betasOf,
+  dialectOf,
+  headersOf,
+  type RemoteProvider,
+  urlOf,
+} from './endpoints.ts';
 import { GuardedOutlet } from './guarded-outlet.ts';
+import type { Inspection } from './inspection.ts';
 import type { Outlet } from './outlet.ts';
 import { canPass, passBody } from './pass-through.ts';
 import { type Delivery, StreamReceiver, WholeReceiver } from './receivers.ts';
@@ -42,6 +52,13 @@ export interface Outcome {
 
 interface AttemptOptions {
   readonly call: TextCall;
+  /** What the request asks for beyond what is metered and stateless. */
+  readonly inspection: Inspection;
+  readonly allowance: Allowance;
+  /** Paths of what was removed from the body. */
+  readonly dropped: readonly string[];
+  /** Called with identifiers of what the provider stored for the client. */
+  readonly given: (ids: readonly string[]) => void;
   readonly ruled: Ruled;
   readonly model: TextModel;
   readonly config: Config;
@@ -70,6 +87,7 @@ export class Attempt {
   readonly #upstream: Upstream;
   /** The model that answers name; null for the upstream's own name. */
   readonly #model: string | null;
+  readonly #betas: Betas;
   /** What is answered, and when. */
   readonly context: EncodeContext;
 
@@ -78,6 +96,7 @@ export class Attempt {
     this.#upstream = upstream;
     const { request } = options.ruled;
     this.#model = options.config.answers.model === 'public' ? request.model : null;
+    this.#betas = betasOf(options.call.headers, options.allowance.allows('betas'));
     this.context = { request, created: Math.floor(Date.now() / 1000) };
   }
 
@@ -122,7 +141,7 @@ export class Attempt {
     const { call } = this.#options;
     const exchange = await this.#upstream.open(urlOf(provider, dialect), {
       name: `The provider ${name}`,
-      headers: headersOf(provider, dialect, call),
+      headers: headersOf(provider, dialect, call, this.#betas),
       body: JSON.stringify(body),
       timeouts,
       signal,
@@ -139,9 +158,11 @@ export class Attempt {
 
   /** The client's own body there, the upstream's own bytes back. */
   async #pass(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
-    const { ruled, tally, signal } = this.#options;
+    const { ruled, tally, signal, allowance, inspection } = this.#options;
     const { request, turned } = ruled;
+    allowance.check(inspection, provider.shared !== false);
     const body = passBody(request, target, turned);
+    this.#announce([]);
     tally.begin(1);
     const exchange = await this.#open(provider, target, body, { timeouts, signal });
     if (isEventStream(exchange) !== request.stream) {
@@ -156,6 +177,7 @@ export class Attempt {
       if (usage) tally.usage(usage);
       tally.finish();
       if (this.#model !== null) renameModel(answer, this.#model);
+      this.#remember(answer, target);
       const { error } = answer;
       // A response that failed says why in its own words.
       const clear = error ? { ...answer, error: complaintWithout(error, provider.apiKey) } : answer;
@@ -164,7 +186,16 @@ export class Attempt {
     const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
     const outlet = this.#outlet(provider.apiKey);
     const { context } = this;
-    const relay = new Relay({ dialect, context, model: this.#model, outlet, tally, clean });
+    const answered = (answer: Json) => this.#remember(answer, target);
+    const relay = new Relay({
+      dialect,
+      context,
+      model: this.#model,
+      outlet,
+      tally,
+      answered,
+      clean,
+    });
     try {
       await relay.run(exchange);
     } catch (error) {
@@ -179,12 +210,13 @@ export class Attempt {
 
   /** The request in the upstream's dialect there, its events in the client's back. */
   async #translate(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
-    const { ruled } = this.#options;
+    const { ruled, allowance, inspection } = this.#options;
     // Only a route of the client's own dialect is asked for several answers in one request.
     const choices = ruled.request.n ?? 1;
     const request = { ...ruled.request, n: null };
     const body = DIALECTS[target.dialect].encodeRequest(request, target);
-    this.#announce(body, target);
+    allowance.check(inspection, provider.shared !== false);
+    this.#announce(ignoredAdvice(ruled.request, body, target));
     return this.#receive(choices, provider.apiKey, async (receiver, choice, signal) => {
       const exchange = await this.#open(provider, target, body, { timeouts, signal });
       await this.#read(exchange, { target, receiver, choice, secret: provider.apiKey });
@@ -288,16 +320,32 @@ export class Attempt {
     return new GuardedOutlet(this.#options.call.outlet, secret);
   }
 
-  /** Tells the client what advice of its own was left out. */
-  #announce(body: Json, { dialect }: Target): void {
-    const { call, ruled } = this.#options;
-    const ignored = ruled.request.advice.filter((path) => {
-      return body[path] === undefined && !(dialect !== 'messages' && path.endsWith('.detail'));
-    });
+  /** Remembers what a provider of responses stored for the client, which may name it later. */
+  #remember(answer: Json, { dialect }: Target): void {
+    if (dialect !== 'responses' || this.#options.ruled.request.body['store'] === false) return;
+    const ids = [answer['id'], ...objectsOf(answer['output']).map(({ id }) => id)];
+    this.#options.given(ids.filter((id) => typeof id === 'string'));
+  }
+
+  /** Tells the client what of its request was left out. @param advice paths */
+  #announce(advice: readonly string[]): void {
+    const { call, dropped } = this.#options;
+    const ignored = [...dropped, ...advice, ...this.#betas.ignored];
     if (ignored.length === 0) return;
     const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
     call.outlet.announce(IGNORED, shown.join(', ').slice(0, 1000));
   }
+}
+
+/** Paths of advice that a translated request has no word for. */
+function ignoredAdvice(
+  { advice }: TextRequest,
+  body: Json,
+  { dialect }: Target,
+): readonly string[] {
+  return advice.filter((path) => {
+    return body[path] === undefined && !(dialect !== 'messages' && path.endsWith('.detail'));
+  });
 }
 
 function sandboxIsLate(): Failure {

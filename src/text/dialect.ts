@@ -1,5 +1,6 @@
 import type { Failure } from '../failure.ts';
 import type { DialectName, Json, TextEvent, TextRequest, Usage } from './canonical.ts';
+import type { Check } from './inspection.ts';
 
 /** Where a request goes. */
 export interface Target {
@@ -83,6 +84,8 @@ export interface Dialect {
 
   /** @throws Failure invalid_request, `param` naming the field by its path */
   decodeRequest(body: unknown): TextRequest;
+  /** Finds what of a body is not on the allow-list of this dialect, and what must be allowed by name. */
+  readonly inspect: Check;
   /**
    * A request for an upstream of this dialect, whatever the client's own is.
    *
@@ -96,6 +99,8 @@ export interface Dialect {
 
   /** Texts without one of which an event has nothing to observe: most need not be parsed. */
   readonly markers: readonly string[];
+  /** How many events in whole frames hold output: not comments, pings nor empty events. */
+  countOutput(frames: string): number;
   /** @param before the usage that earlier events of the stream told: some tell it in parts */
   observe(event: Json, before?: Usage | null): Observation;
   /** The frames that end a stream which was passed on so far, and went wrong. */

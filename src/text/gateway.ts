@@ -1,14 +1,18 @@
-import { findModel } from '../config/catalog.ts';
+import { findModel, type TextModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { Routing, type Tried, waysOf } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
 import type { Upstream } from '../upstream.ts';
+import { Allowance, checkAddresses, dropUnknown } from './allowance.ts';
 import { Attempt, type Outcome } from './attempt.ts';
 import type { TextCall } from './call.ts';
-import type { Usage } from './canonical.ts';
+import type { TextRequest, Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
+import { dialectOf } from './endpoints.ts';
+import { GivenIds } from './given-ids.ts';
+import { Inspection } from './inspection.ts';
 import { Meter } from './metering.ts';
 import { invalid } from './refusals.ts';
 import { applyRules } from './rules.ts';
@@ -22,6 +26,15 @@ export interface TextObserver {
   readonly tried: Tried;
   /** A request was charged. */
   used(model: string, usage: Usage): void;
+  /** A provider reported more usage than the request allowed; the excess was not charged. */
+  exceeded(excess: ExceededUsage): void;
+}
+
+export interface ExceededUsage {
+  readonly requestId: string;
+  readonly model: string;
+  readonly reported: Usage;
+  readonly charged: Usage;
 }
 
 export interface TextGatewayOptions {
@@ -37,6 +50,7 @@ export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
   readonly #open = new Set<Cancellation>();
+  readonly #given = new GivenIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
@@ -65,16 +79,36 @@ export class TextGateway {
         'wrong_model_type',
       );
     }
-    const ruled = applyRules(asked, id, model);
+    const inspection = new Inspection();
+    const allowed = [model.allow ?? [], holder.key.allow ?? []];
+    const allowance = new Allowance(id, holder.account.id, this.#given, ...allowed);
+    let dropped: readonly string[] = [];
+    if (isRemote(model, config)) {
+      DIALECTS[call.dialect].inspect(asked.body, inspection);
+      checkAddresses(inspection, config.network.allowPrivateAddresses);
+      if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
+    }
+    const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
+    const ruled = applyRules(asked, id, model, defaultLimit);
     const { store } = this.#options;
     const { request } = ruled;
     const bytes = call.bytes ?? Buffer.byteLength(JSON.stringify(call.body));
-    const meter = await Meter.open(store, holder, { id, model, request, bytes });
+    const meter = await Meter.open(store, holder, {
+      id,
+      model,
+      request,
+      bytes,
+      unseen: allowance.addsInput(inspection, isShared(model, config)),
+      requests: requestsFor(request, model, config),
+      defaultLimit,
+      trustUpstream,
+    });
     const tally = new Tally();
     this.#open.add(call.departure);
     const signal: Cancelled = call.departure;
+    const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
     const attempt = new Attempt(
-      { call, ruled, model, config, tally, signal },
+      { call, inspection, allowance, dropped, given, ruled, model, config, tally, signal },
       this.#options.upstream,
     );
     const deadline = performance.now() + config.routing.timeouts.total;
@@ -88,14 +122,14 @@ export class TextGateway {
         failureOf: ({ failure }: Outcome) => failure,
         forget: () => tally.forget(),
       });
-      await this.#settle(meter, tally, id);
+      await this.#settle(meter, tally, call.id, id);
       if (outcome.end !== '') call.outlet.write(outcome.end);
       return outcome.body;
     } catch (error) {
       // What a client did not wait for, or cannot be told, has been worked on all the same.
       const worked =
         signal.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (worked) await this.#settle(meter, tally, id);
+      if (worked) await this.#settle(meter, tally, call.id, id);
       else await meter.release();
       if (!call.outlet.begun || !(error instanceof Failure)) throw error;
       // The client has been kept waiting by comments: it can only be told inside the stream.
@@ -121,8 +155,33 @@ export class TextGateway {
     });
   }
 
-  async #settle(meter: Meter, tally: Tally, id: string): Promise<void> {
-    const used = await meter.settle(tally.total(), tally.seen());
-    this.#options.observer.used(id, used);
+  async #settle(meter: Meter, tally: Tally, requestId: string, model: string): Promise<void> {
+    const { observer } = this.#options;
+    const { used, excess } = await meter.settle(tally.total(), tally.seen());
+    observer.used(model, used);
+    if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
+}
+
+/** Whether a request may leave this server. */
+function isRemote({ routes }: TextModel, { providers }: Config): boolean {
+  return routes.some(({ provider }) => providers[provider]!.kind !== 'sandbox');
+}
+
+/** Whether every provider of a model serves several clients from one account. */
+function isShared({ routes }: TextModel, { providers }: Config): boolean {
+  return routes.every(({ provider: name }) => {
+    const provider = providers[name]!;
+    return provider.kind === 'sandbox' || provider.shared !== false;
+  });
+}
+
+/** Requests to a provider that answer one: each of the `n` answers is its own to another dialect. */
+function requestsFor({ n, dialect }: TextRequest, model: TextModel, { providers }: Config): number {
+  if (n === null || n === 1) return 1;
+  const isPassed = model.routes.every((route) => {
+    const provider = providers[route.provider]!;
+    return provider.kind !== 'sandbox' && dialectOf(route, provider, dialect) === dialect;
+  });
+  return isPassed ? 1 : n;
 }

@@ -29,6 +29,12 @@ export function passBody(request: TextRequest, target: Target, turned: readonly 
       else body[property] = encoded[property];
     }
   }
+  const { maxOutputTokens } = request;
+  if (maxOutputTokens !== null) {
+    const names = propertiesOf(target.dialect, 'maxOutputTokens');
+    const isGiven = names.some((name) => body[name] !== undefined && body[name] !== null);
+    if (!isGiven) body[names[0]!] = maxOutputTokens;
+  }
   // The usage is asked for whether the client wants it or not: it is what the request is charged by.
   if (request.dialect === 'chat' && request.stream && !request.includeUsage) {
     body['stream_options'] = {

@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts';
 import { parse } from '../schema/json.ts';
+import { isObject } from '../schema/untrusted.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { readUntil } from './answer.ts';
 import { ChunkRenamer, renameModel } from './answer-model.ts';
@@ -25,6 +26,8 @@ interface RelayOptions {
   readonly model: string | null;
   readonly outlet: Outlet;
   readonly tally: Tally;
+  /** Called with the whole answer where the stream's last event has it. */
+  readonly answered: (answer: Json) => void;
   /** A failure without what no client may know. */
   readonly clean: (failure: Failure) => Failure;
 }
@@ -45,6 +48,7 @@ export class Relay {
   readonly #chunks: ChunkRenamer | null;
   readonly #outlet: Outlet;
   readonly #tally: Tally;
+  readonly #answered: (answer: Json) => void;
   readonly #clean: (failure: Failure) => Failure;
   /** Answers of which the end has not been seen. */
   #open: number;
@@ -61,13 +65,14 @@ export class Relay {
   /** What the stream told of it so far. */
   #usage: Usage | null = null;
 
-  constructor({ dialect, context, model, outlet, tally, clean }: RelayOptions) {
+  constructor({ dialect, context, model, outlet, tally, answered, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
     this.#model = model;
     this.#chunks = model !== null && dialect.name === 'chat' ? new ChunkRenamer(model) : null;
     this.#outlet = outlet;
     this.#tally = tally;
+    this.#answered = answered;
     this.#clean = clean;
     this.#open = context.request.n ?? 1;
   }
@@ -118,7 +123,7 @@ export class Relay {
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
-    this.#tally.frames(countOf(received));
+    this.#tally.frames(this.#dialect.countOutput(received));
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#tells(bytes)) return this.#write(named);
@@ -168,6 +173,8 @@ export class Relay {
     this.#first ??= event as Json;
     const renamed = this.#model !== null && renameModel(event as Json, this.#model);
     const seen = this.#dialect.observe(event as Json, this.#usage);
+    const { response } = event as Json;
+    if (seen.terminal && isObject(response)) this.#answered(response);
     return this.#apply(renamed ? { rewritten: event as Json, ...seen } : seen, whole);
   }
 
@@ -200,11 +207,4 @@ function dataIn(frame: string): string {
     data = found;
   });
   return data;
-}
-
-/** How many frames there are in a run of whole ones, about. */
-function countOf(frames: string): number {
-  let count = 0;
-  for (let at = frames.indexOf('\n\n'); at !== -1; at = frames.indexOf('\n\n', at + 2)) count += 1;
-  return count;
 }

@@ -1,4 +1,4 @@
-import { maxOutputTokensOf, reasoningOf, type TextModel } from '../config/catalog.ts';
+import { isPriced, maxOutputTokensOf, reasoningOf, type TextModel } from '../config/catalog.ts';
 import { EFFORTS, type Effort } from '../config/models.ts';
 import { received } from '../schema.ts';
 import { budgetOf } from './budgets.ts';
@@ -6,6 +6,9 @@ import type { Knob, Knobs, ReasoningRequest, TextRequest } from './canonical.ts'
 import { checkFixedReasoning, FIXED_KNOBS } from './fixed-reasoning.ts';
 import { pathOf } from './knobs.ts';
 import { invalid } from './refusals.ts';
+
+/** Tokens that a default output limit leaves for the answer beside the budget for reasoning. */
+const ANSWER_ROOM = 4096;
 
 /** Answers that one request may ask for, as at OpenAI. */
 const MOST_CHOICES = 128;
@@ -20,9 +23,15 @@ export interface Ruled {
  * Holds a request against its model's entry in the catalog (interface part 4.1).
  *
  * @param id the model's public identifier
+ * @param defaultLimit tokens of output where neither the client nor a model with a price sets a limit
  * @throws Failure invalid_request that names the field, and what the model supports
  */
-export function applyRules(request: TextRequest, id: string, model: TextModel): Ruled {
+export function applyRules(
+  request: TextRequest,
+  id: string,
+  model: TextModel,
+  defaultLimit: number,
+): Ruled {
   const limit = maxOutputTokensOf(model);
   const { maxOutputTokens, n } = request;
   if (maxOutputTokens !== null && limit !== null && maxOutputTokens > limit) {
@@ -44,7 +53,14 @@ export function applyRules(request: TextRequest, id: string, model: TextModel): 
     if (maxOutputTokens !== null) changes.maxOutputTokens = maxOutputTokens;
   }
   const turned = Object.keys(changes) as Knob[];
-  if (turned.length === 0) return { request, turned };
+  // A request that costs is sent with a limit, so that what is held for it covers its answer.
+  if (maxOutputTokens === null && limit === null && isPriced(model)) {
+    const { effort = null, budget = null } = reasoning ?? {};
+    const thinking = budget ?? budgetOf(effort ?? 'none');
+    changes.maxOutputTokens = Math.max(defaultLimit, thinking > 0 ? thinking + ANSWER_ROOM : 0);
+  } else if (turned.length === 0) {
+    return { request, turned };
+  }
   return {
     request: { ...request, ...(changes as Partial<Knobs>) },
     // Where a budget is native it stays as it came: the effort only says the same to others.

@@ -127,7 +127,8 @@ describe('a full disk', () => {
     const data = smallDisk();
     if (data === null) return test.skip();
     const daemon = await startDaemon({ data, config: await upstreamConfig() });
-    const key = await newKey(daemon, 'poor', { credits: String((PAID + 0.5) * COST) });
+    // A request holds 0.7 credits: 11 tokens of output, and its bytes and 500 tokens of input.
+    const key = await newKey(daemon, 'poor', { credits: (PAID * COST + 0.6).toFixed(6) });
     const ballast = join(data, 'ballast');
     // To the last block: what is left of the journal's own takes a few charges all the same.
     const { bavail, bsize } = statfsSync(data);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { readDoor } from '../../src/administration/door.ts';
+import { FEATURES } from '../../src/store/features.ts';
 import { sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
@@ -59,6 +60,9 @@ export function gatewayConfig(url: string, changes: object = {}): object {
       'to-responses': text('openai', 'responses'),
       'to-messages': text('anthropic', 'messages'),
       'always-reasons': fixed,
+      'allows-chat': text('openai', 'chat', { allow: FEATURES }),
+      'allows-responses': text('openai', 'responses', { allow: FEATURES }),
+      'allows-messages': text('anthropic', 'messages', { allow: FEATURES }),
     },
     ...changes,
   };
@@ -95,7 +99,10 @@ export function gatewayDaemon(changes: (url: string) => object = () => ({})): ()
 export async function newKey(
   { data }: TestDaemon,
   account: string,
-  { credits = '1000', ...options }: { credits?: string; budget?: string; models?: string } = {},
+  {
+    credits = '1000',
+    ...options
+  }: { credits?: string; budget?: string; models?: string; allow?: string } = {},
 ): Promise<string> {
   const { url, token } = readDoor(data)!;
   const run = async (verb: string, body: object) => {

@@ -395,7 +395,7 @@ describe('previous_response_id', () => {
       mock.play(DONE);
       return client.responses.create({ model, input: 'And?', previous_response_id: 'resp_7' });
     };
-    expect((await ask('to-responses')).output_text).toBe('Done.');
+    expect((await ask('allows-responses')).output_text).toBe('Done.');
     expect(mock.only().body.previous_response_id).toBe('resp_7');
     for (const model of ['to-chat', 'to-messages']) {
       await expect(ask(model)).rejects.toMatchObject({
@@ -554,7 +554,7 @@ describe('what only one format can say', () => {
     const response = await send(
       daemon,
       dialect,
-      plainBody(dialect, modelTo(dialect), web[dialect]),
+      plainBody(dialect, `allows-${dialect}`, web[dialect]),
     );
     expect(response.status).toBe(200);
     expect(mock.only().body.tools).toEqual(web[dialect].tools);
@@ -627,14 +627,20 @@ describe('a stream that never ends', () => {
 });
 
 describe('the beta of Anthropic', () => {
-  it('reaches an upstream of messages', async () => {
+  it('reaches an upstream of messages, where it costs nothing or is allowed', async () => {
     const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
     const client = new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon.url, maxRetries: 0 });
-    await client.messages.create(
-      { model: 'to-messages', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
-      { headers: { 'anthropic-beta': 'some-beta-2026-01-01' } },
-    );
-    expect(mock.only().headers['anthropic-beta']).toBe('some-beta-2026-01-01');
+    const ask = async (model: string) => {
+      mock.play(DONE);
+      const { response } = await client.messages
+        .create(
+          { model, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+          { headers: { 'anthropic-beta': 'context-1m-2025-08-07, effort-2025-11-24,' } },
+        )
+        .withResponse();
+      return [mock.only().headers['anthropic-beta'], response.headers.get('x-oriel-ignored')];
+    };
+    expect(await ask('to-messages')).toEqual(['effort-2025-11-24', 'context-1m-2025-08-07']);
+    expect(await ask('allows-messages')).toEqual(['context-1m-2025-08-07,effort-2025-11-24', null]);
   });
 });

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { TestDaemon } from '../daemon.ts';
-import { gatewayDaemon, modelTo, newKey, PAIRS } from './gateway-daemon.ts';
+import { DIALECTS, gatewayDaemon, modelTo, newKey, PAIRS } from './gateway-daemon.ts';
 import { plainBody, send } from './raw.ts';
 import { type Script, USAGE } from './script.ts';
 
@@ -167,4 +167,66 @@ describe('an account without credits', () => {
     }
     expect(mock.requests).toHaveLength(0);
   });
+});
+
+describe('an upstream that reports more than was asked for', () => {
+  it.each(DIALECTS)('of %s: is paid what was asked for, and logged', async (dialect) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const stream of [false, true]) {
+      const key = await fresh(daemon);
+      mock.play({ ...GOOD, usage: { input: 900_000, output: 800_000 } });
+      const limit =
+        dialect === 'chat'
+          ? { max_tokens: 20 }
+          : dialect === 'messages'
+            ? { max_tokens: 20 }
+            : { max_output_tokens: 20 };
+      const body = plainBody(dialect, modelTo(dialect), { stream, ...limit });
+      const response = await send(daemon, dialect, body, { key });
+      await response.text();
+      const { credits } = await settled(daemon, key);
+      // 20 tokens of output, and its own bytes and 500 tokens of input at most.
+      const input = JSON.stringify(body).length + 500;
+      expect(credits.spent).toBeCloseTo((20 * 10_000 + input * 1000) / 1_000_000, 6);
+      const requestId = response.headers.get('x-request-id');
+      await vi.waitFor(() => {
+        const line = daemon.log.find((one) => one['requestId'] === requestId && 'reported' in one);
+        expect(line).toMatchObject({
+          level: 'warn',
+          model: modelTo(dialect),
+          reported: { output: 800_000 },
+          charged: { output: 20 },
+        });
+      });
+    }
+  });
+});
+
+describe('a stream of comments that breaks off', () => {
+  it.each(DIALECTS)('of %s: costs no output', async (dialect) => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    const noise = ': waiting\n\ndata:\n\nevent: ping\ndata: {"type":"ping"}\n\n';
+    mock.play({ raw: { type: 'text/event-stream', body: noise.repeat(5000) } });
+    const body = plainBody(dialect, modelTo(dialect), { stream: true });
+    await (await send(daemon, dialect, body, { key })).text();
+    const { credits } = await account(daemon, key);
+    // Nothing, or the input alone: the stream told the client nothing.
+    expect(credits.spent).toBeLessThanOrEqual(0.1);
+  });
+});
+
+describe('a request without a limit', () => {
+  it.each(DIALECTS.filter((one) => one !== 'messages'))(
+    'of %s: is refused where its account cannot pay the longest answer',
+    async (dialect) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(GOOD);
+      // The model writes 64,000 tokens at most, which cost 640 credits.
+      const key = await fresh(daemon, { credits: '600' });
+      const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect)), { key });
+      expect(response.status).toBe(402);
+      expect(mock.requests).toHaveLength(0);
+    },
+  );
 });

@@ -31,7 +31,7 @@ const reasoning = (request: Partial<ReasoningRequest>): ReasoningRequest => ({
 
 function refusal(request: Partial<TextRequest>, model: TextModel): Failure {
   try {
-    applyRules(textRequest(request), 'some-model', model);
+    applyRules(textRequest(request), 'some-model', model, 16_384);
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
@@ -40,7 +40,7 @@ function refusal(request: Partial<TextRequest>, model: TextModel): Failure {
 }
 
 const ruled = (request: Partial<TextRequest>, model: TextModel) =>
-  applyRules(textRequest(request), 'some-model', model);
+  applyRules(textRequest(request), 'some-model', model, 16_384);
 
 describe('the effort of reasoning', () => {
   const ask = (effort: Effort): Partial<TextRequest> => ({

@@ -102,6 +102,7 @@ export class Driver extends Reader implements Store {
       expiresAt: key.expiresAt,
       revokedAt: null,
       models: key.models && [...key.models],
+      ...(key.allow && { allow: [...key.allow] }),
       rpm: key.rpm,
       budget: key.budget,
       reserved: 0,

@@ -1,6 +1,7 @@
 import type { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import type { Json, Usage } from '../canonical.ts';
+import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
 import { usageOf } from './usage.ts';
@@ -16,6 +17,9 @@ export const markers: readonly string[] = [
   '"finish_reason": "',
   '"error"',
 ];
+
+/** Counts deltas that are not empty, however their JSON is spaced. */
+export const countOutput = outputCounter(/"delta": ?\{ ?"/g);
 
 /** Whether a chunk tells of a failure: in its own words, or as one of its choices. */
 export function isFailed(chunk: Json): boolean {

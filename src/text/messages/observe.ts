@@ -1,10 +1,13 @@
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
+import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { counted, countsOf, NOTHING_COUNTED, usageOf } from './usage.ts';
 
 export const markers = ['"message_start"', '"message_delta"', '"message_stop"', '"error"'] as const;
+
+export const countOutput = outputCounter(/"content_block_delta"/g);
 
 /** @param before what earlier events told: the input is counted at the start, the output at the end */
 export function observe(event: Json, before: Usage | null = null): Observation {

@@ -1,6 +1,7 @@
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { isObject, objectOf, objectsOf } from '../../schema/untrusted.ts';
 import type { Json, Usage } from '../canonical.ts';
+import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
 import { outputText } from './answer.ts';
@@ -17,6 +18,9 @@ export const markers = [
   'response.failed',
   '"error"',
 ] as const;
+
+/** Counts events whose type ends so, as `response.output_text.delta` does. */
+export const countOutput = outputCounter(/\.delta"/g);
 
 /** What went wrong, by an event `error`: its details stand in it, or under a property of it. */
 export function failureIn(event: Json) {
