@@ -125,8 +125,8 @@ export function limitData(bytes: number): boolean {
   const limits: Partial<ResourceLimits> = {};
   if (linux.getrlimit(RLIMIT_DATA, limits) !== 0) return false;
   const hard = limits.hard!;
-  const soft = hard < bytes ? hard : bytes;
-  return linux.setrlimit(RLIMIT_DATA, { soft, hard }) === 0;
+  const soft = Math.ceil(bytes);
+  return hard >= soft && linux.setrlimit(RLIMIT_DATA, { soft, hard }) === 0;
 }
 
 /** prctl(2) of Linux: the signal that the process gets when its parent ends. */

@@ -81,20 +81,16 @@ export class Processes {
     return this.#startFault;
   }
 
-  /** Process identifiers. */
-  get pids(): number[] {
-    return [...this.#all].flatMap(({ pid }) => pid ?? []);
-  }
-
   /**
-   * Has a process perform a job. The deadline begins when the process is up.
+   * Has a process perform a job.
    *
+   * @param deadline milliseconds from when the process is up
    * @throws ProcessLost; the signal's reason
    */
-  async run(order: ProcessOrder, signal?: Cancelled): Promise<ProcessOutcome> {
+  async run(order: ProcessOrder, deadline: number, signal?: Cancelled): Promise<ProcessOutcome> {
     const worker = this.#idle.pop() ?? this.#start();
     try {
-      const { memory = 0, ...outcome } = await worker.run(order, signal);
+      const { memory = 0, ...outcome } = await worker.run(order, deadline, signal);
       if (memory > LARGEST_IDLE) worker.kill();
       else this.#rest(worker);
       return outcome;
@@ -180,16 +176,12 @@ class WorkerProcess {
     this.#ready.catch(() => {});
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   /** @throws ProcessLost; the signal's reason */
-  async run(order: ProcessOrder, signal?: Cancelled): Promise<ProcessAnswer> {
+  async run(order: ProcessOrder, deadline: number, signal?: Cancelled): Promise<ProcessAnswer> {
     clearTimeout(this.#idleTimer);
     await this.#ready;
     const child = this.#child;
-    const answer = this.#answer<ProcessAnswer>(order.job.limits.deadline, signal);
+    const answer = this.#answer<ProcessAnswer>(deadline, signal);
     if (child.connected) child.send(order, () => {});
     return answer;
   }

@@ -22,6 +22,8 @@ export interface SharedPoolOptions {
   readonly memory?: number | undefined;
   /** The built file that a process runs, for tests that need one which misbehaves. */
   readonly worker?: string;
+  /** Milliseconds after which a job that was estimated to be small counts as large. */
+  readonly patience?: number;
 }
 
 /** What a job may take without waiting for a place among the large ones. */
@@ -44,15 +46,20 @@ export function defaultMemory(): number {
  *
  * A process begins each job as a small one and gives it back if, by the image's header, it will take
  * more. Large jobs have processes of their own and wait for memory; small ones never wait for them.
+ * Estimates can be wrong: a small job that takes too long is killed, and begun again as a large one.
  */
 export async function startSharedPool({
   threads = availableParallelism(),
   memory = defaultMemory(),
   worker = workerFile('process'),
+  patience = 5000,
 }: SharedPoolOptions = {}): Promise<SharedPool> {
   const inThreads = await startPool({ threads });
-  const small = { places: new Places(threads), processes: new Processes({ worker, nice: 0 }) };
-  // One more than a single client may have: another client's first large job need not wait for those.
+  // One place more than a single client may have, so that its jobs never fill all of them.
+  const small = {
+    places: new Places(threads + 1, { places: threads }),
+    processes: new Processes({ worker, nice: 0 }),
+  };
   const shares = { places: threads, bytes: memory, bytesOfOne: (memory * 3) / 4 };
   const large = {
     places: new Places(threads + 1, shares),
@@ -78,15 +85,19 @@ export async function startSharedPool({
     const isLarge = grant !== SMALL;
     const leave = await places.take(client, signal, isLarge ? grant.bytes : 0);
     const started = performance.now();
+    const deadline = isLarge ? job.limits.deadline : Math.min(job.limits.deadline, patience);
     try {
       // A small job is finished: to start a process again would cost more than the rest of it.
-      const outcome = await processes.run({ job, grant }, isLarge ? signal : undefined);
+      const outcome = await processes.run({ job, grant }, deadline, isLarge ? signal : undefined);
       const done = outcome.result !== undefined;
       count(job.operation, performance.now() - started, done ? 1 : 0);
       return done ? outcome.result : outcome.estimate;
     } catch (error) {
-      count(job.operation, performance.now() - started);
+      const isOver =
+        !(error instanceof ProcessLost && error.late) || deadline === job.limits.deadline;
+      count(job.operation, performance.now() - started, isOver ? 1 : 0);
       if (!(error instanceof ProcessLost)) throw error;
+      if (!isOver) return grant;
       const size = sizeOf(job.source);
       return error.late ? overdue(size, job) : failed(size, 'worker_crashed', error.message);
     } finally {
