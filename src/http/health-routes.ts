@@ -98,7 +98,7 @@ function sharedProbe({ pool, config }: Gateway): () => Promise<Failure | null> {
   };
   const ask = async () => {
     const [diskFault, poolFault] = await Promise.all([askDisk(), pool.probe(PROBE_PATIENCE)]);
-    if (diskFault !== null) return unavailable('disk_unavailable', `data folder: ${diskFault}`);
+    if (diskFault !== null) return unavailable('disk_unavailable', `the data folder: ${diskFault}`);
     if (poolFault !== null) return unavailable('pool_unavailable', poolFault);
     return null;
   };

@@ -31,6 +31,18 @@ export interface ImagePool {
   close(): Promise<void>;
 }
 
+/** A pool all of whose jobs are one client's. */
+export function clientPool(pool: ImagePool, turn: Turn & { readonly client: string }): ImagePool {
+  return {
+    size: pool.size,
+    run: (job, own) => pool.run(job, { ...turn, ...own }),
+    close: () => pool.close(),
+  };
+}
+
+/** Jobs of one account that may wait where further requests of it can be refused. */
+export const MOST_WAITING = 256;
+
 /** A pool that is made for one batch. */
 export interface BatchPool extends ImagePool {
   /** Whether a job was reported as overdue: its native code may still run, which `close` waits for. */

@@ -136,3 +136,48 @@ test('that cannot be done within its deadline or memory is refused at once', asy
   expect(time!.error).toMatchObject({ code: 'work_exceeds_deadline' });
   expect(time!.error!.message).toContain('batch.deadline');
 });
+
+// An account's own jobs wait for each other; another's waits for one of them at most.
+test('of one account lets the upload of another take its turn', { timeout: 60_000 }, async () => {
+  const daemon = await startDaemon({ config: { pool: { threads: 1 } } });
+  const [attacker, victim] = [await newKey(daemon, 'attacker'), await newKey(daemon, 'victim')];
+  const large = await sharp({
+    create: { width: 4000, height: 3000, channels: 3, background: 'grey' },
+  })
+    .webp({ effort: 0 })
+    .toBuffer();
+  const small = await quadrants({ width: 64, height: 64 }).png().toBuffer();
+  const upload = (key: string) => daemon.request('/v1/images/upload', as(key, fileForm(small)));
+  // Processes are up before anything is counted.
+  await Promise.all([upload(attacker), upload(victim)]);
+  const leave = new AbortController();
+  const edits = Array.from({ length: 8 }, async () => {
+    const form = new FormData();
+    form.append('model', 'sandbox-image-any');
+    form.append('prompt', 'warmer');
+    for (let number = 1; number <= 4; number += 1) {
+      form.append('image[]', new Blob([new Uint8Array(large)]), `${number}.png`);
+    }
+    const request = { ...as(attacker, form), signal: leave.signal };
+    await daemon.request('/v1/images/edits', request).catch(() => {});
+  });
+  const figures = async () => {
+    const text = await (await daemon.request('/metrics')).text();
+    const value = (name: string) => Number(text.split(`\n${name} `)[1]?.split('\n')[0] ?? 0);
+    return {
+      waiting: value('oriel_pool_jobs_waiting'),
+      proven: value('oriel_pool_jobs_total{operation="verify"}'),
+    };
+  };
+  while ((await figures()).waiting < 5) await new Promise(setImmediate);
+
+  const before = await figures();
+  const { status } = await upload(victim);
+  const after = await figures();
+  expect(status).toBe(200);
+  // The upload itself, and what ended while it was on its way.
+  expect(after.proven - before.proven).toBeLessThan(before.waiting);
+  expect(after.waiting).toBeGreaterThan(0);
+  leave.abort();
+  await Promise.all(edits);
+});
