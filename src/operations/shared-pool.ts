@@ -32,7 +32,7 @@ const SMALL: Estimate = { milliseconds: 1000, bytes: 64 * 2 ** 20 };
 const MB = 2 ** 20;
 
 /** Half of what the container or machine has beyond what the daemon and small jobs need. */
-export function defaultMemory(): number {
+function defaultMemory(): number {
   // 0 or far more than there is, depending on the version, where nothing constrains the process.
   const constrained = process.constrainedMemory?.() ?? 0;
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

@@ -11,8 +11,9 @@ import { parseFields } from '../../src/schema.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { ROOT, startProgram, temporaryFolder } from '../oriel.ts';
 
-const fixture = (name: string) =>
-  fileURLToPath(new URL(`../fixtures/workers/${name}.mjs`, import.meta.url));
+/** Entries of processes that do as they are told, and that cannot be loaded. */
+const OBEDIENT = fileURLToPath(new URL('../fixtures/workers/process.mjs', import.meta.url));
+const BROKEN = fileURLToPath(new URL('../fixtures/workers/broken.mjs', import.meta.url));
 
 const MB = 2 ** 20;
 
@@ -33,7 +34,7 @@ const large = (
 };
 
 async function poolOf(options: SharedPoolOptions = {}) {
-  const pool = await startSharedPool({ threads: 2, worker: fixture('process'), ...options });
+  const pool = await startSharedPool({ threads: 2, worker: OBEDIENT, ...options });
   onTestFinished(() => pool.close());
   return pool;
 }
@@ -151,7 +152,7 @@ describe('a process', () => {
     const wait = gated(folder, 'one');
     const script = `
       import { startSharedPool } from ${JSON.stringify(join(ROOT, 'dist/src/operations/shared-pool.js'))};
-      const pool = await startSharedPool({ threads: 1, worker: ${JSON.stringify(fixture('process'))} });
+      const pool = await startSharedPool({ threads: 1, worker: ${JSON.stringify(OBEDIENT)} });
       pool.run(${JSON.stringify({ ...large('wait', wait.options), source: { path: '/dev/null' } })});`;
     const { child, ended } = startProgram(process.execPath, ['--input-type=module', '-e', script]);
     const pid = await wait.begun();
@@ -276,7 +277,7 @@ describe('a probe', () => {
   });
 
   test('tells that processes do not start', async () => {
-    const pool = await poolOf({ worker: fixture('broken') });
+    const pool = await poolOf({ worker: BROKEN });
     expect(await pool.probe(10_000)).toBeNull();
     expect(code(await echo(pool, 'a'))).toBe('worker_crashed');
     expect(await pool.probe(10_000)).toMatch(/exit code 1/);
