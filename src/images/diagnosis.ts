@@ -40,7 +40,7 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
     );
   }
   // A process of the daemon may take little more than what its job was estimated to need.
-  if (/out of memory|memory allocation/i.test(text)) {
+  if (/out of memory/i.test(text)) {
     return fileFailure(
       'work_exceeds_memory',
       'this image takes more memory than it may have',

@@ -4,22 +4,10 @@ import sharp from 'sharp';
 import { expect, onTestFinished, test } from 'vitest';
 import { readArchive } from '../cli/archive.ts';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
-import { quadrants } from '../fixtures/images.ts';
+import { quadrants, slowerThanEstimated, UNDERESTIMATED } from '../fixtures/images.ts';
 import { newKey } from '../text/gateway-daemon.ts';
 
 const CONVERT = '/api/free/batch-convert-images';
-
-/** Detail at every scale, which the GIF encoder's palettes take minutes for at effort 10. */
-async function slowGif(): Promise<Buffer> {
-  const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const;
-  const grain = sharp({
-    create: { width: 175, height: 175, channels: 3, background: 'grey', noise },
-  });
-  return sharp(await grain.png().toBuffer())
-    .resize(700, 700)
-    .png()
-    .toBuffer();
-}
 
 function formOf(files: readonly Buffer[], fields: Readonly<Record<string, string>>): FormData {
   const form = new FormData();
@@ -77,10 +65,10 @@ test.runIf(process.platform === 'linux')(
     onTestFinished(() => void daemon.child.kill('SIGKILL'));
     const attacker = await newKey(daemon, 'attacker');
     const victim = await newKey(daemon, 'victim');
-    const slow = await slowGif();
+    const slow = await slowerThanEstimated();
     const small = await quadrants({ width: 64, height: 64 }).png().toBuffer();
     let isAttackOver = false;
-    const body = formOf([slow, slow, slow, slow], { format: 'gif', effort: '10' });
+    const body = formOf([slow, slow, slow, slow], UNDERESTIMATED);
     const attack = daemon.request(CONVERT, as(attacker, body)).then(async (response) => {
       const results = await manifestOf(response);
       isAttackOver = true;
