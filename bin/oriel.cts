@@ -4,8 +4,8 @@
 // machine of more cores the fifth image would wait for the first. This is the last moment to say so.
 if (process.env['UV_THREADPOOL_SIZE'] === undefined) {
   const { availableParallelism } = require('node:os') as typeof import('node:os');
-  // Two to spare for files and for a decoder that has overstayed its deadline.
-  process.env['UV_THREADPOOL_SIZE'] = String(Math.max(4, availableParallelism() + 2));
+  // Four to spare for files: the daemon itself runs no decoder, but other work comes in floods, too.
+  process.env['UV_THREADPOOL_SIZE'] = String(Math.max(8, availableParallelism() + 4));
 }
 
 const [, , first, ...rest] = process.argv;

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type FirstKey, readFirstKey, writeFirstKey } from './administration/first-key.ts';
@@ -16,7 +15,7 @@ import { Upkeep } from './media/files/upkeep.ts';
 import { MediaGateway } from './media/gateway.ts';
 import { preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
-import { startPool } from './operations/pool.ts';
+import { startSharedPool } from './operations/shared-pool.ts';
 import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
 import { AssetFiles } from './store/assets.ts';
@@ -98,9 +97,8 @@ export async function startDaemon(
     const models = () => Object.keys(config.models);
     const admin = await startAdmin({ store, log, directory: config.dataDir, models });
     closers.push(() => admin.close());
-    const pool = await startPool({ threads: config.pool.threads ?? availableParallelism() });
-    // Not awaited: its results have no reader left, and an encoder may take minutes.
-    closers.push(async () => void pool.close());
+    const pool = await startSharedPool(config.pool);
+    closers.push(() => pool.close());
     metrics.watch(pool, store);
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool, (error) =>
       log.error({ err: error }, 'an upload could not be removed from the spool'),

@@ -3,6 +3,19 @@ import { constants } from 'node:os';
 
 type NativeFunction = (...values: readonly number[]) => number;
 
+/** Numbers up to 2^53 come as numbers. */
+interface ResourceLimits {
+  soft: number | bigint;
+  hard: number | bigint;
+}
+
+/** Functions of Linux. */
+interface Linux {
+  readonly getrlimit: (resource: number, limits: Partial<ResourceLimits>) => number;
+  readonly setrlimit: (resource: number, limits: ResourceLimits) => number;
+  readonly prctl: NativeFunction;
+}
+
 /** The functions of the C library that Node does not offer. */
 interface Libc {
   /** flock(2): 0, or -1 where another open descriptor holds the lock. */
@@ -11,6 +24,8 @@ interface Libc {
   readonly exit: NativeFunction;
   /** mallopt(3) of glibc: 1 on success; null where the C library has none (musl). */
   readonly mallopt: NativeFunction | null;
+  /** Null on other systems. */
+  readonly linux: Linux | null;
   /** errno of the last call. */
   readonly errno: () => number;
 }
@@ -29,17 +44,31 @@ function libc(): Libc | null {
   try {
     const koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');
     // The symbols of the running process: the C library's file has another name on each system.
-    const process = koffi.load(null);
+    const symbols = koffi.load(null);
     loaded = {
-      flock: process.func('int flock(int descriptor, int operation)'),
-      exit: process.func('void _exit(int status)'),
-      mallopt: optional(() => process.func('int mallopt(int parameter, int value)')),
+      flock: symbols.func('int flock(int descriptor, int operation)'),
+      exit: symbols.func('void _exit(int status)'),
+      mallopt: optional(() => symbols.func('int mallopt(int parameter, int value)')),
+      linux: process.platform === 'linux' ? linuxFunctions(koffi, symbols) : null,
       errno: () => koffi.errno(),
     };
   } catch {
     loaded = null;
   }
   return loaded;
+}
+
+function linuxFunctions(
+  koffi: typeof import('koffi'),
+  symbols: ReturnType<typeof koffi.load>,
+): Linux {
+  // rlim_t has 64 bits in glibc for 64-bit systems and in musl, which are those that koffi is loaded on.
+  koffi.struct('rlimit', { soft: 'uint64_t', hard: 'uint64_t' });
+  return {
+    getrlimit: symbols.func('int getrlimit(int resource, _Out_ rlimit *limits)'),
+    setrlimit: symbols.func('int setrlimit(int resource, const rlimit *limits)'),
+    prctl: symbols.func('int prctl(int option, unsigned long value)'),
+  };
 }
 
 function optional(find: () => NativeFunction): NativeFunction | null {
@@ -80,4 +109,30 @@ export function exitImmediately(code: number): never {
  */
 export function limitArenas(count: number): boolean {
   return libc()?.mallopt?.(M_ARENA_MAX, count) === 1;
+}
+
+/** setrlimit(2) of Linux: private writable memory, which reservations without access are not. */
+const RLIMIT_DATA = 2;
+
+/**
+ * Limits the private writable memory of this process: further allocations fail.
+ *
+ * @returns whether the system took it; only Linux does
+ */
+export function limitData(bytes: number): boolean {
+  const linux = libc()?.linux;
+  if (!linux) return false;
+  const limits: Partial<ResourceLimits> = {};
+  if (linux.getrlimit(RLIMIT_DATA, limits) !== 0) return false;
+  const hard = limits.hard!;
+  const soft = Math.ceil(bytes);
+  return hard >= soft && linux.setrlimit(RLIMIT_DATA, { soft, hard }) === 0;
+}
+
+/** prctl(2) of Linux: the signal that the process gets when its parent ends. */
+const PR_SET_PDEATHSIG = 1;
+
+/** Has the system kill this process when its parent ends. Only Linux does. */
+export function endWithParent(): void {
+  libc()?.linux?.prctl(PR_SET_PDEATHSIG, constants.signals.SIGKILL);
 }

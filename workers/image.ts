@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnosis.ts';
 import type { FileErrorCode } from '../src/images/file-error.ts';
+import type { Estimate } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import { completePng } from '../src/images/png.ts';
 import type { Job, JobResult } from '../src/operations/job.ts';
@@ -24,13 +25,31 @@ async function findInternal(name: string): Promise<ThreadOperation<never> | unde
   return INTERNAL_OPERATIONS.find((operation) => operation.name === name);
 }
 
-/** Runs one job in this thread, whichever thread that is. Never rejects. */
-export async function perform(job: Job): Promise<JobResult> {
+/** Thrown out of an operation that would need more than it may take here. */
+export class ExceedsGrant extends Error {
+  readonly estimate: Estimate;
+
+  constructor(estimate: Estimate) {
+    super('the job needs more than it was granted');
+    this.estimate = estimate;
+  }
+}
+
+/**
+ * Runs one job in this thread, whichever thread that is.
+ *
+ * @param admit may throw ExceedsGrant, with which alone the promise is rejected
+ */
+export async function perform(
+  job: Job,
+  admit: (estimate: Estimate) => void = () => {},
+): Promise<JobResult> {
   const { limits } = job;
   const input = {
     file: new Uint8Array() as Uint8Array,
     bytes: new Uint8Array() as Uint8Array,
     limits,
+    admit,
     get sharp() {
       return loadDecoder(limits);
     },
@@ -53,6 +72,7 @@ export async function perform(job: Job): Promise<JobResult> {
       ...(data && { data }),
     };
   } catch (error) {
+    if (error instanceof ExceedsGrant) throw error;
     const { code, message } = await diagnose(error, input);
     const known = (code ?? 'processing_failed') as FileErrorCode;
     return { ok: false, originalSize: source?.size ?? 0, error: { code: known, message } };

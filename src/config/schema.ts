@@ -73,7 +73,14 @@ const server = v.strictObject({
 
 const pool = v.strictObject({
   threads: v.optional(
-    field(integer(1, 256), 'Threads for image work; by default as many as cores.', ONCE),
+    field(integer(1, 256), 'Images worked on at once; by default as many as cores.', ONCE),
+  ),
+  memory: v.optional(
+    field(
+      size('64MB', '1000TB'),
+      'What large images under way may need together; unset: half of what the machine can spare.',
+      ONCE,
+    ),
   ),
 });
 
@@ -335,7 +342,7 @@ export const configSchema = v.strictObject({
     field(text(), 'Where everything is kept; relative to the file that says so.', ONCE),
     './data',
   ),
-  pool: v.nullish(field(pool, 'The threads that work on images.'), {}),
+  pool: v.nullish(field(pool, 'The processes and threads that work on images.'), {}),
   routing: v.nullish(field(routing, 'How providers are tried.'), {}),
   answers: v.nullish(field(answers, 'What text answers tell of their origin.'), {}),
   billing: v.nullish(field(billing, 'What requests for text are charged.'), {}),

@@ -39,6 +39,14 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
       error,
     );
   }
+  // A process of the daemon may take little more than what its job was estimated to need.
+  if (/out of memory/i.test(text)) {
+    return fileFailure(
+      'work_exceeds_memory',
+      'this image takes more memory than it may have',
+      error,
+    );
+  }
   if (await decodes(input, format)) {
     return fileFailure('processing_failed', firstLine(text), error);
   }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
 import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
+import { estimateEncoding } from './estimate.ts';
 import { tiffWithExif } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
@@ -191,22 +192,37 @@ export function checkOutputSize(
   }
 }
 
+/** What an operation asks of the encoder beyond the user's options. */
+export interface EncodingOrder {
+  readonly to: OutputFormat;
+  /** Of one frame of the output. */
+  readonly size: { readonly width: number; readonly height: number };
+  /** Whether the pipeline leaves the picture as it is. */
+  readonly unchanged?: boolean;
+  /** Bytes a pixel of the input that the pipeline holds whole; 0 where it goes row by row. */
+  readonly held?: number;
+}
+
 /**
  * Encodes what an operation made of a picture: colours to sRGB, transparency laid on the
  * background where the format has none, sixteen bits and greyscale kept where it can.
  *
  * @param image the operation's pipeline over `picture.image`
- * @param unchanged whether the pipeline leaves the picture as it is
  */
 export async function encode(
   input: ImageInput,
   picture: Picture,
   image: Sharp,
-  to: OutputFormat,
+  { to, size, unchanged = false, held = 0 }: EncodingOrder,
   options: EncodingOptions,
-  unchanged = false,
 ): Promise<Encoded> {
-  const { header } = picture;
+  const { header, frames } = picture;
+  const effort = effortFor(to, options);
+  const { lossless, progressive } = options;
+  const fileBytes = input.file.byteLength;
+  input.admit(
+    estimateEncoding(header, { to, effort, lossless, progressive, size, frames, held, fileBytes }),
+  );
   const traits = FORMATS[to];
   const background = parseColour(options.background);
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
@@ -246,9 +262,9 @@ export async function encode(
     // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
     resolveWithObject: true,
   });
-  const level = effortFor(to, options);
-  const bytes = to === 'png' ? await smallestPng(data, picture, { level, unchanged, input }) : data;
-  const pages = picture.frames > 1 ? await countPages(input, data) : 1;
+  const bytes =
+    to === 'png' ? await smallestPng(data, picture, { level: effort, unchanged, input }) : data;
+  const pages = frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {
       bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : bytes,

@@ -12,6 +12,8 @@ export type FileErrorCode =
   | 'output_too_large'
   | 'animation_unsupported'
   | 'timeout'
+  | 'work_exceeds_deadline'
+  | 'work_exceeds_memory'
   | 'worker_crashed'
   | 'not_found'
   | 'is_directory'

@@ -29,6 +29,8 @@ export interface Header {
   readonly profiled: boolean;
   /** How the decoder's samples have to be converted; null where they are right. */
   readonly raw: RawSamples | null;
+  /** Elements of an SVG image that need a surface of their own, such as filters; at most 8. */
+  readonly layers: number;
   /** Warnings for every output that is made from this image. */
   readonly warnings: readonly Warning[];
   /** The EXIF block; of a TIFF file, whose decoder gives none, the tags that describe the picture. */
@@ -77,11 +79,26 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
     grey: metadata.space === 'b-w' || metadata.space === 'grey16',
     exif: metadata.exif ?? (sniffed.format === 'tiff' ? exifOfTiff(bytes) : null),
     raw,
+    layers: format === 'svg' ? countLayers(bytes) : 0,
     profiled: metadata.hasProfile || raw?.kind === 'coded',
     warnings: colourWarnings(codedColours(sniffed.format, bytes), metadata.hasProfile),
     oriented: (metadata.orientation ?? 1) > 1,
     metadata,
   };
+}
+
+const LAYER = /\b(?:filter|mask|opacity|clip-path|mix-blend-mode)\s*[=:]|<fe[A-Z]|<(?:\w+:)?use\b/g;
+/** Only nested ones are held at once, which a count cannot tell. */
+const MOST_LAYERS = 8;
+
+function countLayers(svg: Uint8Array): number {
+  const text = Buffer.from(svg.buffer, svg.byteOffset, svg.byteLength).toString('latin1');
+  let layers = 0;
+  for (const _ of text.matchAll(LAYER)) {
+    layers += 1;
+    if (layers === MOST_LAYERS) break;
+  }
+  return layers;
 }
 
 /**

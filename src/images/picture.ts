@@ -1,3 +1,4 @@
+import { estimateDecoding } from './estimate.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, type OutputFormat } from './formats.ts';
 import { isTruncatedGif } from './gif.ts';
@@ -46,6 +47,7 @@ export async function openPicture(
   format: OutputFormat,
   { animated, metadata }: { readonly animated: Animated; readonly metadata: MetadataPolicy },
 ): Promise<Picture> {
+  file.admit(estimateDecoding(header, 1));
   const input = await withTrueColours(file, header);
   const one = (warnings: readonly Warning[] = []): Picture => {
     const image = load(input).autoOrient();
@@ -66,6 +68,7 @@ export async function openPicture(
       (await pagesOfOneSize(input));
   if (holds) {
     checkFrames(header, input.limits);
+    input.admit(estimateDecoding(header, header.pages));
     if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
       throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
     }

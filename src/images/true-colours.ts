@@ -1,3 +1,4 @@
+import { estimateDecoding } from './estimate.ts';
 import { fileFailure } from './file-error.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
@@ -21,7 +22,7 @@ export async function withTrueColours(input: ImageInput, header: Header): Promis
   const converted = convert(stored, raw, header);
   const png = await converted.keepMetadata().png({ compressionLevel: 0 }).toBuffer();
   const profiled = raw.kind === 'coded' ? pngWithProfile(png, raw.profile) : png;
-  return { file: input.file, bytes: profiled, limits, sharp };
+  return { ...input, bytes: profiled, limits, sharp };
 }
 
 /**
@@ -31,6 +32,7 @@ export async function withTrueColours(input: ImageInput, header: Header): Promis
  * @throws Failure unsupported_format for samples that cannot be converted
  */
 export async function openInEightBits(input: ImageInput, header: Header): Promise<Sharp> {
+  input.admit(estimateDecoding(header, 1));
   const { bytes, limits, sharp } = await withTrueColours(input, header);
   const image = sharp(bytes, { limitInputPixels: limits.pixels });
   return header.deep ? image.pipelineColourspace(header.grey ? 'b-w' : 'srgb') : image;

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { ImagePool } from '../operations/pool.ts';
+import { clientPool, type ImagePool, MOST_WAITING } from '../operations/pool.ts';
 import { Routing, type Tried } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/assets.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
@@ -70,8 +70,10 @@ export class MediaGateway {
    * @throws Failure where it is no image that is taken, named by the param `file`
    */
   async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
-    const { config, files, pool, store } = this.#options;
+    const { config, files, store } = this.#options;
     const { batch, limits } = config();
+    const turn = { client: account.id, mostWaiting: MOST_WAITING };
+    const pool = clientPool(this.#options.pool, turn);
     const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
     const { asset } = await keepImage(file, 'file', keeping);
     try {

@@ -30,6 +30,7 @@ export const convert = defineOperation({
     const header = await readHeader(input);
     checkOutputSize(input, header);
     const picture = await openPicture(input, header, options.format, options);
-    return encode(input, picture, picture.image, options.format, options, true);
+    const order = { to: options.format, size: header, unchanged: true };
+    return encode(input, picture, picture.image, order, options);
   },
 });

@@ -45,6 +45,7 @@ export const crop = defineOperation({
     const own = sameFormat(header);
     const to = options.format ?? CROP_FORMATS.find((candidate) => candidate === own) ?? 'png';
     const picture = await openPicture(input, header, to, options);
-    return encode(input, picture, picture.image.extract({ left, top, width, height }), to, options);
+    const cut = picture.image.extract({ left, top, width, height });
+    return encode(input, picture, cut, { to, size: { width, height } }, options);
   },
 });

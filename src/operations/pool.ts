@@ -12,6 +12,8 @@ export interface Turn {
   /** Clients that wait are served fairly, whatever the number of their jobs. */
   readonly client?: string | undefined;
   readonly signal?: Cancelled | undefined;
+  /** Jobs of the client that may wait already; with more, a Failure is thrown. */
+  readonly mostWaiting?: number;
 }
 
 /** Something that performs image jobs. */
@@ -19,14 +21,27 @@ export interface ImagePool {
   /** How many jobs it performs at once. */
   readonly size: number;
   /**
-   * Performs one job. Whatever goes wrong with it, its deadline and the death of its thread
-   * included, is its result. There is no way to call a job back: libvips cannot be stopped midway.
-   * One that still waits when its turn's signal is aborted never starts: the reason is thrown.
+   * Performs one job. Whatever goes wrong with it, its deadline and the death of its thread or
+   * process included, is its result. One that still waits when its turn's signal is aborted never
+   * starts: the reason is thrown. A thread finishes what it began, since libvips cannot be stopped
+   * midway; a process may be killed.
    */
   run(job: Job, turn?: Turn): Promise<JobResult>;
   /** Gives up jobs under way, and resolves when no native code is left running in them. */
   close(): Promise<void>;
 }
+
+/** A pool all of whose jobs are one client's. */
+export function clientPool(pool: ImagePool, turn: Turn & { readonly client: string }): ImagePool {
+  return {
+    size: pool.size,
+    run: (job, own) => pool.run(job, { ...turn, ...own }),
+    close: () => pool.close(),
+  };
+}
+
+/** Jobs of one account that may wait where further requests of it can be refused. */
+export const MOST_WAITING = 256;
 
 /** A pool that is made for one batch. */
 export interface BatchPool extends ImagePool {
@@ -45,6 +60,13 @@ export interface PoolStatistics {
 /** A pool that many clients share for long. */
 export interface SharedPool extends ImagePool {
   statistics(): PoolStatistics;
+  /**
+   * Looks whether a newcomer's job would be begun.
+   *
+   * @param patience milliseconds to wait for it
+   * @returns null where it would, else why not
+   */
+  probe(patience: number): Promise<string | null>;
 }
 
 export interface PoolOptions {
@@ -53,6 +75,9 @@ export interface PoolOptions {
   /** The built file that a thread runs, for tests that need one which misbehaves. */
   readonly worker?: string;
 }
+
+/** A pool of threads, for one batch or for jobs without native code. */
+export type ThreadPool = BatchPool & Pick<SharedPool, 'statistics'>;
 
 /** Bytes; 0 where the file cannot be asked, for which reading it will give the reason. */
 export function sizeOf(source: Source): number {
@@ -64,17 +89,17 @@ export function sizeOf(source: Source): number {
   }
 }
 
-function failed(originalSize: number, code: FileErrorCode, message: string): JobFailure {
+export function failed(originalSize: number, code: FileErrorCode, message: string): JobFailure {
   return { ok: false, originalSize, error: { code, message } };
 }
 
-function overdue(originalSize: number, { limits }: Job): JobFailure {
+export function overdue(originalSize: number, { limits }: Job): JobFailure {
   const seconds = Number((limits.deadline / 1000).toFixed(3));
   return failed(originalSize, 'timeout', `not done within ${seconds} s`);
 }
 
-function workerFile(): string {
-  return createRequire(import.meta.url).resolve('#workers/image.js');
+export function workerFile(name: 'image' | 'process'): string {
+  return createRequire(import.meta.url).resolve(`#workers/${name}.js`);
 }
 
 /** Memory in which the threads of all pools agree on which of them does what is done once. */
@@ -83,8 +108,8 @@ const workerData = { fence: new SharedArrayBuffer(4) };
 /** Starts a thread for each core; they stay until the pool is closed. */
 export async function startPool({
   threads = availableParallelism(),
-  worker = workerFile(),
-}: PoolOptions = {}): Promise<SharedPool & BatchPool> {
+  worker = workerFile('image'),
+}: PoolOptions = {}): Promise<ThreadPool> {
   const { Piscina } = await import('piscina');
   const piscina = new Piscina({
     filename: worker,
@@ -162,7 +187,7 @@ export async function startPool({
  * @param size jobs at once
  */
 export async function inlinePool(size: number): Promise<BatchPool> {
-  const file = pathToFileURL(workerFile()).href;
+  const file = pathToFileURL(workerFile('image')).href;
   const { perform } = (await import(file)) as typeof import('#workers/image.js');
   const underWay = new Set<Promise<JobResult>>();
   let abandoned = false;

@@ -1,3 +1,4 @@
+import { forPixels } from '../images/estimate.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { fromHex } from '../images/scene/colour.ts';
 import { paint } from '../images/scene/paint.ts';
@@ -23,9 +24,11 @@ export interface RenderOptions {
 export const render: ThreadOperation<RenderOptions> = {
   name: 'render',
   run(input, options) {
-    const { prompt, seed, number, colours } = options;
+    const { prompt, seed, number, colours, width, height, film } = options;
+    // Painted samples, the same as a PNG and, for an edit, the input and the mask.
+    input.admit(forPixels(width * height * (film?.frames ?? 1), options.edit ? 30 : 16, 0.3));
     const scene = sceneOf(prompt, seed, number, colours.map(fromHex));
-    if (options.film) return renderFilm(input, scene, options, options.film);
+    if (film) return renderFilm(input, scene, options, film);
     return renderStill(input, scene, options);
   },
 };

@@ -194,6 +194,6 @@ export const resize = defineOperation({
     // All at once, the resampling would mix the edges of neighbouring frames.
     const result = frames > 1 ? await mapFrames(input, image, header, resized) : resized(image);
     const unchanged = isSize(scaled, header) && isSize(final, header);
-    return encode(input, picture, result, to, given, unchanged);
+    return encode(input, picture, result, { to, size: final, unchanged }, given);
   },
 });

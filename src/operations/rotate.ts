@@ -60,7 +60,8 @@ export const rotate = defineOperation({
     const background = given.background ?? (alpha ? 'transparent' : 'white');
     const fill = alpha ? parseColour(background) : onWhite(parseColour(background));
     const picture = await openPicture(input, header, to, given);
-    checkOutputSize(input, turnedSize(header, angle), picture.frames);
+    const size = turnedSize(header, angle);
+    checkOutputSize(input, size, picture.frames);
 
     // sharp mirrors before it turns. Turning and then mirroring once is the same as mirroring and
     // then turning the other way.
@@ -78,6 +79,8 @@ export const rotate = defineOperation({
       picture.frames > 1
         ? await mapFrames(input, picture.image, header, turn)
         : turn(picture.image);
-    return encode(input, picture, turned, to, { ...given, background });
+    // libvips holds the picture whole to turn it, and its transform works on floating point.
+    const held = degrees === 0 ? 0 : degrees % 90 === 0 ? 8 : 16;
+    return encode(input, picture, turned, { to, size, held }, { ...given, background });
   },
 });

@@ -1,3 +1,4 @@
+import { estimateDecoding } from '../images/estimate.ts';
 import { fileFailure } from '../images/file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
 import { isTruncatedGif } from '../images/gif.ts';
@@ -31,6 +32,8 @@ export const verify: ThreadOperation<unknown> = {
     if (format === 'gif' && isTruncatedGif(input.bytes)) {
       throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
     }
+    // Pages of a document are decoded one after the other.
+    input.admit(estimateDecoding(header, header.animated ? header.pages : 1));
     // What the header tells of is held against the limits already, but for further pages.
     if (header.pages === 1) await decode(input, {});
     else if (header.animated) await decode(input, { animated: true });

@@ -3,7 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
-import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
+import {
+  SLOW_ENCODER,
+  slowerThanEstimated,
+  slowToEncode,
+  UNDERESTIMATED,
+} from '../fixtures/images.ts';
 import { oriel } from '../oriel.ts';
 
 const FILE = 'not an image, but bytes that can be hashed';
@@ -33,10 +38,14 @@ async function rest(socket: Socket): Promise<string> {
 }
 
 /** Asks for a conversion whose encoder would outlast the test. */
-async function convertForMinutes(daemon: TestDaemon): Promise<Response> {
+async function convertForMinutes(
+  daemon: TestDaemon,
+  picture = slowToEncode(),
+  options: object = SLOW_ENCODER,
+): Promise<Response> {
   const form = new FormData();
-  for (const [name, value] of Object.entries(SLOW_ENCODER)) form.append(name, `${value}`);
-  form.append('files', new Blob([new Uint8Array(await slowToEncode())]), 'slow.jpg');
+  for (const [name, value] of Object.entries(options)) form.append(name, `${value}`);
+  form.append('files', new Blob([new Uint8Array(await picture)]), 'slow');
   return daemon.request('/api/free/batch-convert-images', { method: 'POST', body: form });
 }
 
@@ -96,8 +105,8 @@ it('does not wait for an encoder beyond the grace', async () => {
 });
 
 it('does not wait for an encoder past its deadline', async () => {
-  const daemon = await startDaemon({ config: { batch: { deadline: '500ms' } } });
-  const answer = await convertForMinutes(daemon);
+  const daemon = await startDaemon({ config: { batch: { deadline: '1500ms' } } });
+  const answer = await convertForMinutes(daemon, slowerThanEstimated(), UNDERESTIMATED);
   expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toContain('not done within');
   expect(await daemon.stop()).toMatchObject({ code: 0 });
   expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });

@@ -1,6 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { closeSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { sharedDaemon, startDaemon } from '../daemon.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { handPool, imageOf } from './batch/hand-pool.ts';
+import { startServer } from './batch/server.ts';
 
 const daemon = sharedDaemon();
 
@@ -62,4 +68,34 @@ it('the metrics ask for their token where one is set, and can be switched off', 
   expect((await fetch(`${guarded.url}/metrics`, { headers })).status).toBe(200);
   const off = await startDaemon({ config: { metrics: { enabled: false } } });
   expect((await off.request('/metrics')).status).toBe(404);
+});
+
+async function readinessOf(url: string): Promise<string> {
+  const response = await fetch(`${url}/readyz`);
+  const { error } = (await response.json()) as { error?: { code: string; message: string } };
+  return `${response.status} ${error?.code}: ${error?.message}`;
+}
+
+it('/readyz says that image work is stuck', async () => {
+  const pool = { ...handPool(1, () => imageOf(1)), probe: async () => 'no work was begun' };
+  const server = await startServer({ pool });
+  onTestFinished(() => server.close());
+  expect(await readinessOf(server.url)).toBe('503 pool_unavailable: no work was begun');
+});
+
+// Opening a pipe that nobody writes to keeps one of libuv's threads, as a disk that hangs does.
+it('/readyz says that the disk does not answer, and that it does again', async () => {
+  const server = await startServer({});
+  onTestFinished(() => server.close());
+  const pipe = join(temporaryFolder(), 'pipe');
+  expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  const opened = Array.from({ length: threads }, () => open(pipe, 'r'));
+  const states = await Promise.all([readinessOf(server.url), readinessOf(server.url)]);
+  const writer = openSync(pipe, 'w');
+  for (const handle of await Promise.all(opened)) await handle.close();
+  closeSync(writer);
+  const late = '503 disk_unavailable: the data folder: no answer within 5 s';
+  expect(states).toEqual([late, late]);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 });

@@ -139,3 +139,35 @@ test('whatever happens, nobody is lost, overtaken by the own client, or let in o
     }),
   );
 });
+
+test('no mix of sizes and clients goes beyond the shares, and everybody is served', async () => {
+  const request = fc.record({ who: fc.nat(2), bytes: fc.integer({ min: 1, max: 100 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { maxLength: 40 }), fc.nat(9), async (requests, seed) => {
+      const places = new Places(4, { places: 3, bytes: 100, bytesOfOne: 75 });
+      const inside: { readonly who: number; readonly bytes: number; readonly leave: Leave }[] = [];
+      let served = 0;
+      for (const { who, bytes } of requests) {
+        void places.take(`${who}`, undefined, bytes).then((leave) => {
+          served += 1;
+          inside.push({ who, bytes, leave });
+        });
+      }
+      await settled();
+      for (let turn = seed; inside.length > 0; turn += 1) {
+        const sum = (all: typeof inside) => all.reduce((total, { bytes }) => total + bytes, 0);
+        expect(sum(inside)).toBeLessThanOrEqual(100);
+        for (const client of [0, 1, 2]) {
+          const own = inside.filter(({ who }) => who === client);
+          expect(own.length).toBeLessThanOrEqual(3);
+          if (own.length > 1) expect(sum(own)).toBeLessThanOrEqual(75);
+        }
+        const [left] = inside.splice(turn % inside.length, 1);
+        left!.leave();
+        await settled();
+      }
+      expect(served).toBe(requests.length);
+      expect([places.taken, places.waiting]).toEqual([0, 0]);
+    }),
+  );
+});

@@ -60,8 +60,10 @@ const REFUSALS: { readonly [Code in FileError['code']]?: Refusal } = {
   file_too_large: TOO_LARGE,
   image_too_large: TOO_LARGE,
   too_many_frames: TOO_LARGE,
-  // Threads count from when they take it up: it is the image that takes so long.
+  // The time counts from when a process takes it up: it is the image that takes so long.
   timeout: TOO_LARGE,
+  work_exceeds_deadline: TOO_LARGE,
+  work_exceeds_memory: TOO_LARGE,
 };
 
 function refusal({ code, message }: FileError, param: string | null): Failure {

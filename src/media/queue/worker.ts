@@ -1,12 +1,11 @@
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
-import type { ImagePool } from '../../operations/pool.ts';
+import { clientPool, type ImagePool } from '../../operations/pool.ts';
 import { pause } from '../../routing/patience.ts';
 import { Resting, type Routing } from '../../routing/routing.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { Completion, Store } from '../../store/store.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
 import type { Upstream } from '../../upstream.ts';
 import { loadInput } from '../files/inputs.ts';
 import { LARGEST_IMAGE } from '../files/kept-image.ts';
@@ -50,10 +49,10 @@ export class MediaWorker implements Worker {
   async perform(job: WorkerJob): Promise<Completion> {
     const { task, signal } = job;
     const work = task.request as Work;
-    const order = await this.#orderOf(work, signal, (failure) => job.stalled(failure, false));
+    const order = await this.#orderOf(work, job);
     const { production, workshop, endReservation } = await this.#ask(order, job);
-    const { upstream, pool, files } = this.#options;
-    const { settings, timeouts } = workshop;
+    const { upstream, files } = this.#options;
+    const { settings, timeouts, pool } = workshop;
     try {
       const { result, assets } = await keepResults(order, production, {
         settings,
@@ -124,19 +123,21 @@ export class MediaWorker implements Worker {
     return this.#options.config().network.allowPrivateAddresses;
   }
 
-  async #orderOf(
-    work: Work,
-    signal: Cancelled,
-    onStorageFailure: (failure: Failure | null) => void,
-  ): Promise<Order> {
+  /** Images wait by account, and those of a task are never refused: it may be paid for already. */
+  #poolFor({ accountId }: WorkerJob['task']): ImagePool {
+    return clientPool(this.#options.pool, { client: accountId });
+  }
+
+  async #orderOf(work: Work, { task, signal, stalled }: WorkerJob): Promise<Order> {
     const load = (reference: Reference, param: string, name: string): Promise<InputFile> => {
-      const { files, store, pool, upstream } = this.#options;
+      const { files, store, upstream } = this.#options;
+      const pool = this.#poolFor(task);
       const loading = { files, store, pool, upstream, signal };
       const { allowPrivate, limits } = { allowPrivate: this.#allowPrivate, limits: this.#limits };
       return retryStorage(
         () => loadInput(reference, { param, name }, { ...loading, limits, allowPrivate }),
         signal,
-        onStorageFailure,
+        (failure) => stalled(failure, false),
       );
     };
     const inputs: InputFile[] = [];
@@ -154,7 +155,7 @@ export class MediaWorker implements Worker {
   }
 
   #workshopFor(way: MediaWay, job: WorkerJob): Workshop {
-    const { config, upstream, pool } = this.#options;
+    const { config, upstream } = this.#options;
     const { providers, routing } = config();
     const { provider, model } = way.route;
     const settings = providers[provider];
@@ -164,7 +165,7 @@ export class MediaWorker implements Worker {
       model,
       idempotencyKey: idempotencyKeyOf(job.task.id, way.route),
       upstream,
-      pool,
+      pool: this.#poolFor(job.task),
       // How long a model draws is bounded by the task's deadline alone, which the signal tells: another
       // timer for the same moment would now and then be the first.
       timeouts: { ...routing.timeouts, firstByte: 0, total: 0 },

@@ -1,7 +1,7 @@
 import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import type { ImagePool } from '../../operations/pool.ts';
+import { clientPool, type ImagePool, MOST_WAITING } from '../../operations/pool.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { NewTask, Store } from '../../store/store.ts';
@@ -52,12 +52,14 @@ interface Inputs {
  * @throws Failure
  */
 export async function submitTask(call: MediaCall, options: SubmissionOptions): Promise<Task> {
-  const { config, store, files, pool } = options;
+  const { config, store, files } = options;
   const { holder, fields } = call;
+  const turn = { client: holder.account.id, mostWaiting: MOST_WAITING };
+  const pool = clientPool(options.pool, turn);
   const id = namedModel(fields);
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
-  await admitPrompt(pool, request.work.prompt, 'prompt', { client: holder.account.id });
+  await admitPrompt(pool, request.work.prompt, 'prompt');
   const { allowPrivateAddresses } = config.network;
   const callbackUrl =
     request.callbackUrl === null
@@ -70,7 +72,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const kept: NewAsset[] = [];
   const letGo = () => files.discard(kept.map((asset) => asset.id));
   try {
-    const inputs = await keepInputs(call, request, kept, options);
+    const inputs = await keepInputs(call, request, kept, { ...options, pool });
     const work = workWith(request.work, inputs);
     const task: NewTask = {
       accountId: holder.account.id,

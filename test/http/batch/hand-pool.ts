@@ -28,6 +28,7 @@ export function handPool(size: number, work: Work): SharedPool & { readonly star
       running: places.taken,
       finished: new Map([['any', { jobs: started, milliseconds: 0 }]]),
     }),
+    probe: async () => null,
     async close() {},
   };
 }

@@ -12,7 +12,8 @@ import type { Gateway, Media } from '../../../src/http/gateway.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { buildServer } from '../../../src/http/server.ts';
 import { Spool } from '../../../src/http/spool.ts';
-import { type SharedPool, startPool } from '../../../src/operations/pool.ts';
+import type { SharedPool } from '../../../src/operations/pool.ts';
+import { startSharedPool } from '../../../src/operations/shared-pool.ts';
 import type { Plan } from '../../../src/store/account.ts';
 import { AssetFiles } from '../../../src/store/assets.ts';
 import { hashOf, hintOf } from '../../../src/store/key.ts';
@@ -79,7 +80,7 @@ export async function startServer({
   }
   const spoolFolder = join(folder, 'spool');
   const spool = await Spool.open(spoolFolder, settings.batch.spool);
-  const threads = pool ?? (await startPool({ threads: settings.pool.threads ?? 2 }));
+  const threads = pool ?? (await startSharedPool({ threads: 2, ...settings.pool }));
   const metrics = new Metrics();
   metrics.watch(threads, store);
   const log: Line[] = [];
