@@ -1,0 +1,60 @@
+import type { ServerResponse } from 'node:http';
+import { Failure } from '../failure.ts';
+import type { Pressure } from './pressure.ts';
+
+/** Memory of a request that waits for its upstream, without its body: 30 KB of heap, and sockets. */
+const BYTES_PER_REQUEST = 48 * 1024;
+
+/** Memory for each byte of a JSON body: its text, what is parsed of it, and what goes upstream. */
+const BYTES_PER_BODY_BYTE = 4;
+
+/** Bodies of which the memory is measured before one is accepted, rather than ten times a second. */
+const LARGE_BODY = 64 * 1024;
+
+/** Part of the free memory that one account may have in use. */
+const SHARE = 1 / 2;
+
+/** Seconds after which an account that used its share may try again. */
+const RETRY_AFTER = 1;
+
+/**
+ * Bounds the memory that the requests of one account use by the memory that is free: an account may
+ * have half as much in use as is left for all. A flood of one account stops there, so that a small
+ * request of another account always finds room (dynamic thresholds, as switches share their buffers:
+ * Choudhury and Hahne, 1998).
+ */
+export class MemoryShares {
+  readonly #pressure: Pressure;
+  readonly #bytesByOwner = new Map<string, number>();
+
+  constructor(pressure: Pressure) {
+    this.#pressure = pressure;
+  }
+
+  /**
+   * Reserves the memory of a request until its response has ended.
+   *
+   * @param owner an account, or an address where there is none
+   * @param body bytes of its body
+   * @throws Failure rate_limit where the owner has used its share
+   */
+  reserve(owner: string, body: number, response: ServerResponse): void {
+    if (body >= LARGE_BODY) this.#pressure.measure();
+    const bytes = BYTES_PER_REQUEST + body * BYTES_PER_BODY_BYTE;
+    const used = this.#bytesByOwner.get(owner) ?? 0;
+    if (used + bytes > this.#pressure.freeMemory * SHARE) {
+      throw new Failure(
+        'rate_limit',
+        'memory is short and too many requests of this account or address are in progress',
+        { code: 'too_many_requests_in_progress', retryAfter: RETRY_AFTER },
+      );
+    }
+    this.#pressure.expect(bytes);
+    this.#bytesByOwner.set(owner, used + bytes);
+    response.once('close', () => {
+      const rest = this.#bytesByOwner.get(owner)! - bytes;
+      if (rest === 0) this.#bytesByOwner.delete(owner);
+      else this.#bytesByOwner.set(owner, rest);
+    });
+  }
+}
