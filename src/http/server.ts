@@ -55,6 +55,7 @@ export async function buildServers(gateway: Gateway): Promise<Servers> {
     ...(settings.operations && { url: () => gateway.publicUrl }),
   });
   const shares = new MemoryShares(shedLoad(server, overload));
+  parseJsonBodies(server, shares);
   server.register(healthRoutes(gateway));
   server.register(async (open) => {
     open.addHook('onRequest', (request, { raw }, next) => {
@@ -126,7 +127,6 @@ function newServer(gateway: Gateway, maxConnections: number): FastifyInstance {
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => jsonLine);
   server.setReplySerializer(jsonLine);
-  parseJsonBodies(server);
   // Fastify takes plain text for a body too; none of ours is one.
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
