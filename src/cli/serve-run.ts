@@ -5,6 +5,7 @@ import { type Daemon, startDaemon } from '../app.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { hintOf } from '../store/key.ts';
+import { uncaughtException } from './defects.ts';
 import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
 import { serveFlags } from './serve-flags.ts';
@@ -12,7 +13,7 @@ import { sayLines } from './terminal.ts';
 
 const END = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs the daemon until a signal ends it. Resolves with the exit code. */
+/** Runs the daemon until a signal or a defect ends it. Resolves with the exit code. */
 export async function runServe(
   values: Readonly<Record<string, unknown>>,
   version: string,
@@ -34,16 +35,17 @@ export async function runServe(
   warn(log, loaded);
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
   process.off('SIGHUP', early);
+  const defect = uncaughtException(daemon).then(() => null);
   const signalled = ended();
   log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
   if (firstKey !== undefined) await welcome(daemon, firstKey, config.models);
-  const signal = await signalled;
+  const signal = await Promise.race([signalled, defect]);
   log.info({ signal }, 'draining');
   await daemon.close();
   stopReloading();
   log.info('stopped');
   noteNativeCode();
-  return 0;
+  return signal === null ? 1 : 0;
 }
 
 function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
