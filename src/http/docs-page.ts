@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { extname } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { names } from './range.ts';
 
@@ -92,10 +92,10 @@ export class MemoryFile {
 
 /** Serves the page `/docs`, which reads `/openapi.json` beside it, from memory. */
 export function docsPage(server: FastifyInstance): void {
-  const { resolve } = createRequire(import.meta.url);
+  const manifest = createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json');
   const files = new Map([
     ...LIBRARY_FILES.map((name) => {
-      const content = readFileSync(resolve(`@fastify/swagger-ui/static/${name}`));
+      const content = readFileSync(join(dirname(manifest), 'static', name));
       return [name, new MemoryFile(extname(name) as '.css' | '.js' | '.png', content)] as const;
     }),
     ['swagger-initializer.js', new MemoryFile('.js', INITIALIZER)] as const,

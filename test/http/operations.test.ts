@@ -14,7 +14,7 @@ const FILES = {
 };
 
 describe('without an operations listener', () => {
-  const daemon = sharedDaemon();
+  const daemon = sharedDaemon({ config: { metrics: { token: undefined } } });
 
   it.each(Object.entries(FILES))(
     '%s has its type, HEAD, and a tag that gives 304',
@@ -72,7 +72,9 @@ describe('without an operations listener', () => {
 });
 
 describe('with an operations listener', () => {
-  const daemon = sharedDaemon({ config: { server: { operations: { port: 0 } } } });
+  const daemon = sharedDaemon({
+    config: { server: { operations: { port: 0 } }, metrics: { token: undefined } },
+  });
   const operations = async () => String((await daemon().logged('ready'))['operationsUrl']);
 
   it('serves metrics, documentation and health there', async () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Agent, FormData, fetch } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
+import { METRICS_TOKEN, OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
 import { photo } from '../fixtures/images.ts';
 import { oriel } from '../oriel.ts';
 
@@ -134,7 +134,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
 it('refuses everybody while the process has more memory than overload.memory, but for vital routes', async () => {
   // No daemon fits into this.
   const daemon = await startDaemon({
-    config: { overload: { memory: '64MB' }, metrics: { token: 'for-prometheus' } },
+    config: { overload: { memory: '64MB' } },
   });
   const refused = await daemon.request('/v1/account');
   expect(refused.status).toBe(503);
@@ -147,7 +147,7 @@ it('refuses everybody while the process has more memory than overload.memory, bu
       code: 'overloaded',
     },
   });
-  const headers = { authorization: 'Bearer for-prometheus' };
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     expect((await daemon.request(path, { headers })).status, path).toBe(200);
   }
