@@ -5,11 +5,14 @@ import type { Pressure } from './pressure.ts';
 /** Memory of a request that waits for its upstream, without its body: 23 KB were measured. */
 const BYTES_PER_REQUEST = 24 * 1024;
 
-/** Memory for each byte of a JSON body: its text, what is parsed of it, and what goes upstream. */
-const BYTES_PER_BODY_BYTE = 4;
+/** Memory of a file's response that its client does not read: two pieces of the file. */
+export const BYTES_PER_DOWNLOAD = 512 * 1024;
 
-/** Bytes of a body before which the memory is measured, rather than ten times a second. */
-const LARGE_BODY = 64 * 1024;
+/** Memory for each byte of a JSON body: its text, what is parsed of it, and what goes upstream. */
+export const BYTES_PER_BODY_BYTE = 4;
+
+/** Bytes of memory before whose use the free memory is measured, rather than ten times a second. */
+const LARGE = 256 * 1024;
 
 /** Memory of a body while it is parsed, for each byte: lists and objects without members, `{},`. */
 const BYTES_PER_PARSED_BYTE = 20;
@@ -41,12 +44,12 @@ export class MemoryShares {
    * Reserves the memory of a request until its response has ended.
    *
    * @param owner an account, or an address where there is none
-   * @param body bytes of its body
+   * @param further bytes used beside what every request uses
    * @throws Failure rate_limit where the owner has used its share
    */
-  reserve(owner: string, body: number, response: ServerResponse): void {
-    if (body >= LARGE_BODY) this.#pressure.measure();
-    const bytes = BYTES_PER_REQUEST + body * BYTES_PER_BODY_BYTE;
+  reserve(owner: string, further: number, response: ServerResponse): void {
+    if (further >= LARGE) this.#pressure.measure();
+    const bytes = BYTES_PER_REQUEST + further;
     const used = this.#bytesByOwner.get(owner) ?? 0;
     if (used + bytes > this.#pressure.freeMemory * SHARE) {
       throw new Failure(
@@ -71,9 +74,10 @@ export class MemoryShares {
    * @param body its bytes
    */
   hasRoomToParse(body: number): boolean {
-    if (body < LARGE_BODY) return true;
+    const text = body * BYTES_PER_BODY_BYTE;
+    if (text < LARGE) return true;
     this.#pressure.measure();
     const values = Math.min(body * BYTES_PER_PARSED_BYTE, MAX_BYTES_OF_VALUES);
-    return body * BYTES_PER_BODY_BYTE + values <= this.#pressure.freeMemory;
+    return text + values <= this.#pressure.freeMemory;
   }
 }

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
-import { limitConnectionsByAddress } from './addresses.ts';
+import { limitConnectionsByAddress, networkOf } from './addresses.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
@@ -21,7 +21,7 @@ import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
 import { mediaFormRoutes } from './media-form-routes.ts';
 import { mediaRoutes } from './media-routes.ts';
-import { MemoryShares } from './memory-shares.ts';
+import { BYTES_PER_BODY_BYTE, BYTES_PER_DOWNLOAD, MemoryShares } from './memory-shares.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { modelRoutes } from './model-routes.ts';
 import { collectRoutes, documentRoutes } from './openapi.ts';
@@ -59,10 +59,9 @@ export async function buildServers(gateway: Gateway): Promise<Servers> {
   server.register(healthRoutes(gateway));
   server.register(async (open) => {
     open.addHook('onRequest', (request, { raw }, next) => {
-      shares.reserve(request.ip, 0, raw);
+      shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
       next();
     });
-    if (!settings.operations) documentation(open, document);
     open.register(assetRoutes(gateway));
   });
   server.register(async (api) => {
@@ -78,6 +77,7 @@ export async function buildServers(gateway: Gateway): Promise<Servers> {
   });
   if (!settings.operations) {
     server.register(metricsRoute(gateway, true));
+    documentation(server, document);
     return { server, operations: undefined };
   }
   const operations = newServer(gateway, OPERATIONS_CONNECTIONS);
@@ -185,7 +185,7 @@ function limitBodies(
     const bytes = isForm ? 0 : bodyBytes(request, bodyLimit);
     const { id } = request.holder.account;
     budget.reserve(id, bytes, reply.raw);
-    shares.reserve(id, bytes, reply.raw);
+    shares.reserve(id, bytes * BYTES_PER_BODY_BYTE, reply.raw);
     next();
   });
 }
