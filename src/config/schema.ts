@@ -76,7 +76,6 @@ const server = v.strictObject({
         port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE),
       }),
       'A listener for /metrics, /docs and /openapi.json, which the public one then does not serve.',
-      ONCE,
     ),
   ),
 });
