@@ -8,7 +8,7 @@ import { startAdmin } from './http/admin.ts';
 import type { Gateway } from './http/gateway.ts';
 import { openLog } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
-import { buildServer } from './http/server.ts';
+import { buildServers } from './http/server.ts';
 import { Spool } from './http/spool.ts';
 import { Callbacks } from './media/callbacks/callbacks.ts';
 import { Upkeep } from './media/files/upkeep.ts';
@@ -29,6 +29,8 @@ import { Upstream } from './upstream.ts';
 export interface Daemon {
   /** Where it listens: `http://127.0.0.1:8787`. */
   readonly url: string;
+  /** Where metrics and documentation are, if they have a listener of their own. */
+  readonly operationsUrl: string | undefined;
   /** The owner's first key, until its file is removed. */
   readonly firstKey: FirstKey | undefined;
   readonly log: Logger;
@@ -187,12 +189,12 @@ export async function startDaemon(
       },
       draining: draining.signal,
     };
-    const server = await buildServer(gateway);
+    const { server, operations } = await buildServers(gateway);
+    // Closed last: the operations listener answers while the public one drains.
+    if (operations) closers.push(() => operations.close());
     closers.push(() => server.close());
-    const { host, port } = config.server;
-    url = await server.listen({ host, port }).catch((error: unknown) => {
-      throw listenFailure(error, host, port);
-    });
+    const operationsUrl = operations && (await listen(operations, config.server.operations!));
+    url = await listen(server, config.server);
     // Behind the first requests: nobody waits for what an earlier process left open.
     background(media.runner.start(), 'open tasks could not be taken up');
     background(callbacks.start(), 'open callbacks could not be taken up');
@@ -205,6 +207,7 @@ export async function startDaemon(
 
     return {
       url,
+      operationsUrl,
       firstKey,
       log,
       reconfigure(next) {
@@ -222,6 +225,7 @@ export async function startDaemon(
           void closed.then(() =>
             setImmediate(() => {
               server.server.closeAllConnections();
+              operations?.server.closeAllConnections();
               void pool.close();
             }),
           );
@@ -264,6 +268,17 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'there is no such host',
 };
+
+interface Listener {
+  listen(where: { host: string; port: number }): Promise<string>;
+}
+
+/** @returns the URL */
+async function listen(server: Listener, { host, port }: { host: string; port: number }) {
+  return server.listen({ host, port }).catch((error: unknown) => {
+    throw listenFailure(error, host, port);
+  });
+}
 
 function listenFailure(error: unknown, host: string, port: number): Failure {
   const { code = '', message } = error as NodeJS.ErrnoException;

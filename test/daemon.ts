@@ -8,6 +8,9 @@ import { type Run, type Running, type RunOptions, start, temporaryFolder } from 
 /** The owner's key in tests that do not look at how the first one is made. */
 export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
 
+/** What /metrics asks for in tests that do not say otherwise. */
+export const METRICS_TOKEN = 'oriel_test_metrics_token';
+
 export interface LogLine {
   readonly level: string;
   readonly msg: string;
@@ -25,6 +28,8 @@ export interface TestDaemon extends Running {
   logged(message: string): Promise<LogLine>;
   /** A request with the owner's key. The path may be a whole URL. */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /** The text of /metrics. */
+  metrics(): Promise<string>;
   /** Ends it as the system would, and waits. */
   stop(signal?: NodeJS.Signals): Promise<Run>;
 }
@@ -70,9 +75,13 @@ function launch({
 }: DaemonSettings & { data: string }): { ready: Promise<TestDaemon>; end: () => Promise<void> } {
   const file = join(data, 'oriel.yaml');
   if (config || (options.cwd === undefined && !existsSync(file))) {
-    const { overload = {} } = (config ?? {}) as { readonly overload?: object };
-    // A test on a busy machine is not about overload, unless it says so.
-    const settings = { ...config, overload: { eventLoopDelay: '1h', ...overload } };
+    const { overload, metrics } = (config ?? {}) as Readonly<Record<string, object | undefined>>;
+    const settings = {
+      ...config,
+      // A test on a busy machine is not about overload, unless it says so.
+      overload: { eventLoopDelay: '1h', ...overload },
+      metrics: { token: METRICS_TOKEN, ...metrics },
+    };
     // Every JSON document is a YAML document.
     writeFileSync(file, JSON.stringify(settings));
   }
@@ -122,6 +131,10 @@ function launch({
         const headers = new Headers(init.headers);
         if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
         return fetch(new URL(path, url), { ...init, headers });
+      },
+      metrics: async () => {
+        const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+        return (await fetch(`${url}/metrics`, { headers })).text();
       },
     };
   });

@@ -30,7 +30,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts', 'src/upstream/'],
-  'ipaddr.js': ['src/upstream/'],
+  'ipaddr.js': ['src/upstream/', 'src/http/addresses.ts'],
   standardwebhooks: ['src/media/callbacks/'],
   sixel: ['src/cli/client/'],
   pino: ['src/http/log.ts'],

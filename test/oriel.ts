@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Run as somebody whom file permissions bind, even where the tests run as root. */
   readonly unprivileged?: boolean;
+  /** The most descriptors that it may have open. */
+  readonly descriptors?: number;
 }
 
 /** A process under way. */
@@ -61,8 +63,17 @@ export const SHELL_ENVIRONMENT = { NODE: process.execPath, BINARY };
 export function startProgram(
   program: string,
   args: readonly string[],
-  { cwd, input = '', env = {}, unprivileged = false }: RunOptions = {},
+  { cwd, input = '', env = {}, unprivileged = false, descriptors }: RunOptions = {},
 ): Running {
+  if (descriptors !== undefined) {
+    const limited = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', program, ...args];
+    return startProgram('sh', limited, {
+      input,
+      env,
+      unprivileged,
+      ...(cwd !== undefined && { cwd }),
+    });
+  }
   // A test runner may force colours upon its children.
   const { FORCE_COLOR: _, ...inherited } = process.env;
   const child = spawn(program, args, {

@@ -4,8 +4,8 @@ import { type FirstKey, removeFirstKey } from '../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../app.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { Failure } from '../failure.ts';
 import { hintOf } from '../store/key.ts';
+import { uncaughtException } from './defects.ts';
 import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
 import { serveFlags } from './serve-flags.ts';
@@ -13,7 +13,7 @@ import { sayLines } from './terminal.ts';
 
 const END = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs the daemon until a signal ends it. Resolves with the exit code. */
+/** Runs the daemon until a signal or a defect ends it. Resolves with the exit code. */
 export async function runServe(
   values: Readonly<Record<string, unknown>>,
   version: string,
@@ -31,20 +31,21 @@ export async function runServe(
     acceptClock: flags.acceptClock,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
-  const { log, url, firstKey } = daemon;
+  const { log, url, operationsUrl, firstKey } = daemon;
   warn(log, loaded);
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
   process.off('SIGHUP', early);
+  const defect = uncaughtException(daemon).then(() => null);
   const signalled = ended();
-  log.info({ url, config: loaded.file, dataDir: config.dataDir }, 'ready');
+  log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
   if (firstKey !== undefined) await welcome(daemon, firstKey, config.models);
-  const signal = await signalled;
+  const signal = await Promise.race([signalled, defect]);
   log.info({ signal }, 'draining');
   await daemon.close();
   stopReloading();
   log.info('stopped');
   noteNativeCode();
-  return 0;
+  return signal === null ? 1 : 0;
 }
 
 function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
@@ -72,7 +73,11 @@ const DRAWING = 'sandbox-image';
  * Shows the owner's first key on a terminal and removes its file. Standard error that is no terminal is
  * a log that others may read: it and the log get the file's path and the key's hint.
  */
-async function welcome({ log, url }: Daemon, first: FirstKey, models: Config['models']) {
+async function welcome(
+  { log, url, operationsUrl = url }: Daemon,
+  first: FirstKey,
+  models: Config['models'],
+) {
   const { key, file } = first;
   const inTerminal = process.stderr.isTTY;
   const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
@@ -105,7 +110,7 @@ Try it:
   ${bearer} ${url}/v1/account
   ${bearer} ${url}/v1/models${drawing}
 
-All endpoints, to read and to try out: ${url}/docs
+All endpoints, to read and to try out: ${operationsUrl}/docs
 `);
   if (inTerminal) await removeFirstKey(first);
 }
@@ -132,8 +137,8 @@ function reloadOnHangup(
       daemon.reconfigure(adjust(loaded.config));
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const faults = error.message.split('\n');
+      // A file that cannot be read now, for want of descriptors for instance, must not end the process.
+      const faults = (error as Error).message.split('\n');
       log.error({ faults }, 'the configuration is at fault; the one before stays in force');
     }
   };

@@ -69,6 +69,15 @@ const server = v.strictObject({
       ONCE,
     ),
   ),
+  operations: v.optional(
+    field(
+      v.strictObject({
+        host: v.optional(field(text(), 'Address to listen on.', ONCE), '127.0.0.1'),
+        port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE),
+      }),
+      'A listener for /metrics, /docs and /openapi.json, which the public one then does not serve.',
+    ),
+  ),
 });
 
 const pool = v.strictObject({
@@ -191,6 +200,28 @@ const plan = ({ rpm, tasks, uploads }: PlanDefaults, description: string) =>
 const limits = v.strictObject({
   free: plan({ rpm: 20, tasks: 100, uploads: '1GB' }, 'Free accounts and their keys.'),
   paid: plan({ rpm: 600, tasks: 10_000, uploads: '10GB' }, 'Paid accounts and their keys.'),
+  address: v.nullish(
+    field(
+      v.strictObject({
+        connections: v.optional(
+          field(
+            integer(1, 1_000_000),
+            'Open connections; unset: a quarter of all for a public address, any for a private one.',
+            ONCE,
+          ),
+        ),
+        failedKeys: v.optional(
+          field(
+            integer(1, 1_000_000),
+            'Requests a minute with an invalid key; further ones get 429, and good keys still pass.',
+          ),
+          120,
+        ),
+      }),
+      'One client address, an IPv6 address by its /64, before its key is known.',
+    ),
+    {},
+  ),
   syncWait: v.optional(
     field(duration('0s', '1h'), 'How long a synchronous image request waits for its result.'),
     '60s',
@@ -259,7 +290,11 @@ const overload = v.strictObject({
     '1s',
   ),
   memory: v.optional(
-    field(size('64MB', '1000TB'), 'Memory of the process beyond which they do; unset: any.', ONCE),
+    field(
+      size('64MB', '1000TB'),
+      "Memory of the process beyond which they do; unset: 85% of the container's or machine's.",
+      ONCE,
+    ),
   ),
 });
 
@@ -285,9 +320,13 @@ const log = v.strictObject({
 const metrics = v.strictObject({
   enabled: v.optional(field(v.boolean(), 'Whether /metrics answers.', ONCE), true),
   token: v.optional(
-    field(text(), 'The bearer token that /metrics asks for; unset: the key of a paid account.', {
-      secret: 'always',
-    }),
+    field(
+      text(),
+      'The bearer token that /metrics asks for; unset: only server.operations has it.',
+      {
+        secret: 'always',
+      },
+    ),
   ),
 });
 

@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
+import { FailedKeys } from './addresses.ts';
 import type { Gateway } from './gateway.ts';
 import { RateLimiter } from './rate-limit.ts';
 
@@ -41,13 +42,18 @@ function credentialOf({ headers }: FastifyRequest): string {
   return token;
 }
 
-function checkAlive(key: ApiKey): void {
+/** Why a key is refused; null for a good one. */
+function faultOf(key: ApiKey | undefined): Failure | null {
+  if (!key) {
+    return new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
+  }
   switch (statusOf(key, Date.now())) {
     case 'revoked':
-      throw new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
+      return new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
     case 'expired':
-      throw new Failure('auth_error', 'this API key has expired', { code: 'expired_api_key' });
+      return new Failure('auth_error', 'this API key has expired', { code: 'expired_api_key' });
     case 'active':
+      return null;
   }
 }
 
@@ -58,29 +64,21 @@ export function bearsToken({ headers }: FastifyRequest, token: string): boolean 
   return timingSafeEqual(given, Buffer.from(hashOf(`Bearer ${token}`)));
 }
 
-/** Finds out who asks. @throws Failure auth_error where the key is not good */
-export async function identify({ store }: Gateway, request: FastifyRequest): Promise<KeyHolder> {
-  return known(await store.findKey(hashOf(credentialOf(request))));
-}
-
-function known(holder: KeyHolder | undefined): KeyHolder {
-  if (!holder) {
-    throw new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
-  }
-  checkAlive(holder.key);
-  return holder;
-}
-
 /** A hook that lets nobody in without a key that is good, and no key in more often than it may. */
 export function authenticator(gateway: Gateway) {
   const { store } = gateway;
   const limiter = new RateLimiter();
+  const failedKeys = new FailedKeys();
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     // Not an async function: each of those in a row would add a turn of the queue of promises.
     store.findKey(hashOf(credentialOf(request))).then((found) => {
-      const holder = known(found);
-      request.holder = holder;
-      const { key, account } = holder;
+      const fault = faultOf(found?.key);
+      if (fault !== null) {
+        failedKeys.count(request.ip, gateway.config.limits.address.failedKeys);
+        throw fault;
+      }
+      request.holder = found!;
+      const { key, account } = found!;
       const limit = key.rpm ?? gateway.config.limits[account.plan].rpm;
       const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
       // The names that clients of OpenAI read; its reset is a duration with a unit.

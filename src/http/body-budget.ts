@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { Failure } from '../failure.ts';
 import { overloaded } from './errors.ts';
 
@@ -7,6 +8,16 @@ const SHARE_OF_ONE_ACCOUNT = 1 / 4;
 
 /** Seconds after which an account that used its share may try again. */
 const RETRY_AFTER = 1;
+
+/**
+ * Bytes of a request's body: `largest` where the request does not say, 0 where the body is larger and
+ * will be refused before it is read.
+ */
+export function bodyBytes({ headers }: FastifyRequest, largest: number): number {
+  const length = headers['content-length'];
+  if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : largest;
+  return Number(length) > largest ? 0 : Number(length);
+}
 
 /**
  * Bounds the bytes of JSON bodies that are in memory: a body stays there until its request has been
@@ -34,15 +45,10 @@ export class BodyBudget {
   /**
    * Reserves the bytes of a request's body until its response has ended.
    *
-   * @param largest bytes assumed where the request does not give its length
    * @throws Failure rate_limit where the account uses its share, service_error 503 where all do
    */
-  reserve({ headers, holder }: FastifyRequest, { raw }: FastifyReply, largest: number): void {
-    const length = headers['content-length'];
-    const bytes = length === undefined ? (headers['transfer-encoding'] ? largest : 0) : +length;
-    // One that is larger than a body may be is refused before it is read.
-    if (bytes === 0 || bytes > largest) return;
-    const accountId = holder.account.id;
+  reserve(accountId: string, bytes: number, response: ServerResponse): void {
+    if (bytes === 0) return;
     const used = this.#bytesByAccount.get(accountId) ?? 0;
     if (used + bytes > this.#share) {
       throw new Failure('rate_limit', 'too many large requests of this account are in progress', {
@@ -55,7 +61,7 @@ export class BodyBudget {
     }
     this.#bytes += bytes;
     this.#bytesByAccount.set(accountId, used + bytes);
-    raw.once('close', () => this.#release(accountId, bytes));
+    response.once('close', () => this.#release(accountId, bytes));
   }
 
   #release(accountId: string, bytes: number): void {

@@ -1,8 +1,7 @@
 import { access } from 'node:fs/promises';
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import { bearsToken, identify, requirePaid } from './auth.ts';
 import { draining } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -54,22 +53,6 @@ export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
         const stuck = await probe();
         if (stuck !== null) throw stuck;
         return { status: 'ok', ...(reason !== null && { store: { status: 'degraded', reason } }) };
-      },
-    });
-
-    if (!gateway.config.metrics.enabled) return;
-    server.get('/metrics', {
-      config: { vital: true },
-      schema: {
-        summary: 'Figures for Prometheus; takes metrics.token, or the key of a paid account',
-        tags: ['Operation'],
-        produces: ['text/plain'],
-        response: { 200: v.string() },
-      },
-      handler: async (request, reply) => {
-        await admitToMetrics(gateway, request);
-        reply.type(gateway.metrics.contentType).serializer((text) => String(text));
-        return gateway.metrics.text();
       },
     });
   };
@@ -124,18 +107,4 @@ function within<Result>(
 
 function unavailable(code: string, message: string): Failure {
   return new Failure('service_error', message, { status: 503, code });
-}
-
-/** Lets in who has the metrics' own token, or, where none is set, any good key of a paid account. */
-async function admitToMetrics(gateway: Gateway, request: FastifyRequest): Promise<void> {
-  const { token } = gateway.config.metrics;
-  if (token === undefined) {
-    request.holder = await identify(gateway, request);
-    requirePaid(request);
-    return;
-  }
-  if (bearsToken(request, token)) return;
-  throw new Failure('auth_error', 'the metrics need their own bearer token', {
-    code: 'invalid_api_key',
-  });
 }

@@ -7,6 +7,6 @@ export const indexRoute: FastifyPluginAsync = async (server) => {
     reply.header('vary', 'accept');
     // Relative, for a server that is below a path of another.
     if (/\btext\/html\b/.test(headers.accept ?? '')) return reply.redirect('docs');
-    throw unknownEndpoint('/');
+    throw unknownEndpoint('/', true);
   });
 };

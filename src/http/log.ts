@@ -33,7 +33,12 @@ export async function openLog({ level, format }: Config['log']): Promise<Logger>
   const { default: pretty } = await import('pino-pretty');
   return pino(
     options,
-    pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true }),
+    pretty({
+      destination: standardOutput(),
+      ignore: 'pid,hostname',
+      translateTime: 'HH:MM:ss.l',
+      singleLine: true,
+    }),
   );
 }
 
@@ -56,9 +61,20 @@ const GATHER = 10;
 /** Characters that do not wait any longer. */
 const ENOUGH = 16_384;
 
+/** Bytes of lines that wait for a full disk or a full pipe; further ones are dropped. */
+const MOST_WAITING = 4 * 1024 * 1024;
+
+/** Standard output. One that cannot be written (a full disk, no reader) must not end the daemon. */
+function standardOutput() {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_WAITING });
+  // Without a listener Node would throw; the lines are written later, with those that come then.
+  output.on('error', () => {});
+  return output;
+}
+
 /** Lines of JSON on their way to standard output: under load, writing each by itself would cost as much. */
 class Output implements DestinationStream {
-  readonly #output = pino.destination({ dest: 1, sync: true });
+  readonly #output = standardOutput();
   #lines = '';
   #timer: NodeJS.Timeout | null = null;
 

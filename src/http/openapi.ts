@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type * as v from 'valibot';
+import { docsPage, MemoryFile } from './docs-page.ts';
 import { errorBody } from './errors.ts';
 import { jsonLine } from './json-line.ts';
 
@@ -45,23 +45,21 @@ const FAILURES = {
   '5XX': 'The server or an upstream failed; `error` says how',
 };
 
-/**
- * Content-Security-Policy of the page `/docs`. Not `upgrade-insecure-requests`, which the library's own
- * policy has: over plain HTTP by any name but localhost it makes browsers ask for scripts over HTTPS.
- */
-const CONTENT_POLICY = {
-  'default-src': "'self'",
-  'base-uri': "'self'",
-  'frame-ancestors': "'self'",
-  'img-src': "'self' data:",
-  'object-src': "'none'",
-  'script-src-attr': "'none'",
-  // The page styles some of its elements as it draws them.
-  'style-src': "'self' 'unsafe-inline'",
-};
+interface DocumentOptions {
+  readonly version: string;
+  /** Where the endpoints are, if that is not where the document is. */
+  readonly url?: () => string;
+}
 
-/** Serves `/openapi.json` and the page `/docs`, both derived from what the routes declare. */
-export async function documentRoutes(server: FastifyInstance, version: string): Promise<void> {
+/**
+ * Collects what the routes of a server declare, those that are added from now on.
+ *
+ * @returns gives the OpenAPI document; routes do not change once the server answers
+ */
+export async function collectRoutes(
+  server: FastifyInstance,
+  { version, url: serverUrl }: DocumentOptions,
+): Promise<() => MemoryFile> {
   const error = jsonSchemaOf(errorBody, 'output');
   await server.register(swagger, {
     openapi: {
@@ -99,26 +97,31 @@ export async function documentRoutes(server: FastifyInstance, version: string): 
       };
     },
   });
-  await server.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: CONTENT_POLICY,
-    uiConfig: { persistAuthorization: false },
-    theme: { title: 'Oriel' },
-  });
-  /** Routes do not change once the server answers: every response shares these bytes. */
-  let document: Buffer | undefined;
-  server.get('/openapi.json', {
-    schema: {
-      summary: 'This document',
-      tags: ['Operation'],
-      security: [],
-      response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
-    },
-    handler: async (_request, reply) => {
-      document ??= Buffer.from(jsonLine(server.swagger()));
-      return reply.type('application/json; charset=utf-8').send(document);
-    },
-  });
+  let file: MemoryFile | undefined;
+  return () => {
+    if (file) return file;
+    const servers = serverUrl && { servers: [{ url: serverUrl() }] };
+    file = new MemoryFile('.json', jsonLine({ ...server.swagger(), ...servers }));
+    return file;
+  };
+}
+
+/** Serves `/openapi.json`, and the page `/docs` that shows it. */
+export function documentRoutes(document: () => MemoryFile): FastifyPluginAsync {
+  return async (server) => {
+    docsPage(server);
+    server.get('/openapi.json', {
+      schema: {
+        summary: 'This document',
+        tags: ['Operation'],
+        security: [],
+        response: {
+          200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
+        },
+      },
+      handler: async (request, reply) => document().send(request, reply),
+    });
+  };
 }
 
 function answerOf(answer: unknown): JsonSchema {

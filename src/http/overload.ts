@@ -1,23 +1,30 @@
-import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config/schema.ts';
 import { overloaded } from './errors.ts';
-import type { Gateway } from './gateway.ts';
+import { Pressure } from './pressure.ts';
 
-/** Milliseconds between two measurements of the library. */
-const INTERVAL = 1000;
-
-/** Refuses requests while the process cannot keep up, rather than let all of them wait. */
-export async function shedLoad(server: FastifyInstance, { config }: Gateway): Promise<void> {
-  const { eventLoopDelay, memory } = config.overload;
-  await server.register(underPressure, {
-    maxEventLoopDelay: eventLoopDelay,
-    ...(memory !== undefined && { maxRssBytes: memory }),
-    pressureHandler: (request, _reply, type, value) => {
-      // Whoever looks after the daemon must be able to see what is wrong with it.
-      if (request.routeOptions.config.vital) return;
-      // After a stall of an interval, in which nothing was measured, the library says that it is infinite.
-      if (type === 'eventLoopDelay' && value === Infinity && eventLoopDelay > INTERVAL) return;
-      throw overloaded('the server is overloaded');
-    },
+/**
+ * Refuses requests while the process cannot keep up, rather than let all of them wait. What is given
+ * up first as memory or time runs short:
+ *
+ * 1. new connections (`limitConnections`);
+ * 2. large bodies (`BodyBudget`);
+ * 3. new requests of the account that has the most in progress (`MemoryShares`);
+ * 4. here, new requests of all accounts.
+ *
+ * Requests in progress are finished, and vital routes always answer.
+ */
+export function shedLoad(
+  server: FastifyInstance,
+  { eventLoopDelay, memory }: Config['overload'],
+): Pressure {
+  const pressure = new Pressure(memory);
+  server.addHook('onClose', async () => pressure.close());
+  server.addHook('onRequest', (request, _reply, next) => {
+    const isOverloaded = pressure.delay > eventLoopDelay || pressure.freeMemory <= 0;
+    // Whoever looks after the daemon must be able to see what is wrong with it.
+    if (!isOverloaded || request.routeOptions.config.vital) next();
+    else next(overloaded('the server is overloaded'));
   });
+  return pressure;
 }

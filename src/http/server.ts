@@ -1,16 +1,19 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema.ts';
 import { accountRoutes } from './account-routes.ts';
+import { limitConnectionsByAddress, networkOf } from './addresses.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch-routes.ts';
-import { BodyBudget } from './body-budget.ts';
+import { BodyBudget, bodyBytes } from './body-budget.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { defaultMaxConnections, limitConnections } from './connections.ts';
+import type { MemoryFile } from './docs-page.ts';
 import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './expect-continue.ts';
 import type { Gateway } from './gateway.ts';
 import { healthRoutes } from './health-routes.ts';
+import { refuseSecondHost } from './host-header.ts';
 import { indexRoute } from './index-route.ts';
 import { parseJsonBodies } from './json-body.ts';
 import { jsonLine } from './json-line.ts';
@@ -18,8 +21,10 @@ import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
 import { mediaFormRoutes } from './media-form-routes.ts';
 import { mediaRoutes } from './media-routes.ts';
+import { BYTES_PER_BODY_BYTE, BYTES_PER_DOWNLOAD, MemoryShares } from './memory-shares.ts';
+import { metricsRoute } from './metrics-route.ts';
 import { modelRoutes } from './model-routes.ts';
-import { documentRoutes } from './openapi.ts';
+import { collectRoutes, documentRoutes } from './openapi.ts';
 import { shedLoad } from './overload.ts';
 import { parseQuery } from './query.ts';
 import { newRequestId } from './request-id.ts';
@@ -29,8 +34,66 @@ import { taskRoutes } from './task-routes.ts';
 import { textRoutes } from './text-routes.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
-/** The HTTP server with all its endpoints, not yet listening. */
-export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
+/** Connections to the operations listener: scrapers, probes and a few browsers. */
+const OPERATIONS_CONNECTIONS = 64;
+
+interface Servers {
+  /** All that clients use. */
+  readonly server: FastifyInstance;
+  /** Health, metrics and documentation, where they have a listener of their own. */
+  readonly operations: FastifyInstance | undefined;
+}
+
+/** The HTTP servers with all their endpoints, not yet listening. */
+export async function buildServers(gateway: Gateway): Promise<Servers> {
+  const { server: settings, overload } = gateway.config;
+  const maxConnections = settings.maxConnections ?? defaultMaxConnections();
+  const server = newServer(gateway, maxConnections);
+  limitConnectionsByAddress(server, gateway.config, maxConnections);
+  const document = await collectRoutes(server, {
+    version: gateway.version,
+    ...(settings.operations && { url: () => gateway.publicUrl }),
+  });
+  const shares = new MemoryShares(shedLoad(server, overload));
+  parseJsonBodies(server, shares);
+  server.register(healthRoutes(gateway));
+  server.register(async (open) => {
+    open.addHook('onRequest', (request, { raw }, next) => {
+      shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
+      next();
+    });
+    open.register(assetRoutes(gateway));
+  });
+  server.register(async (api) => {
+    api.addHook('onRequest', authenticator(gateway));
+    limitBodies(api, gateway, shares);
+    api.register(accountRoutes(gateway));
+    api.register(modelRoutes(gateway));
+    api.register(textRoutes(gateway));
+    api.register(mediaRoutes(gateway));
+    api.register(mediaFormRoutes(gateway));
+    api.register(taskRoutes(gateway));
+    api.register(batchRoutes(gateway));
+  });
+  if (!settings.operations) {
+    server.register(metricsRoute(gateway, true));
+    documentation(server, document);
+    return { server, operations: undefined };
+  }
+  const operations = newServer(gateway, OPERATIONS_CONNECTIONS);
+  operations.register(healthRoutes(gateway));
+  operations.register(metricsRoute(gateway, false));
+  documentation(operations, document);
+  return { server, operations };
+}
+
+function documentation(server: FastifyInstance, document: () => MemoryFile): void {
+  server.register(indexRoute);
+  server.register(documentRoutes(document));
+}
+
+/** A server without endpoints: how requests are read, answered and logged, and what connections may. */
+function newServer(gateway: Gateway, maxConnections: number): FastifyInstance {
   const { server: settings } = gateway.config;
   const { trustProxy } = settings;
   const server = fastify({
@@ -64,36 +127,16 @@ export async function buildServer(gateway: Gateway): Promise<FastifyInstance> {
   // What is declared of answers is for the documentation; nothing may be dropped from them.
   server.setSerializerCompiler(() => jsonLine);
   server.setReplySerializer(jsonLine);
-  parseJsonBodies(server);
   // Fastify takes plain text for a body too; none of ours is one.
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
   continueWhenWelcome(server);
   lingerAfterRefusals(server);
-  limitConnections(server, {
-    maxConnections: settings.maxConnections ?? defaultMaxConnections(),
-    sendTimeout: settings.sendTimeout,
-  });
+  limitConnections(server, { maxConnections, sendTimeout: settings.sendTimeout });
+  refuseSecondHost(server);
   observeRequests(server, gateway);
   sendTogether(server);
-
-  await documentRoutes(server, gateway.version);
-  await shedLoad(server, gateway);
-  server.register(indexRoute);
-  server.register(healthRoutes(gateway));
-  server.register(assetRoutes(gateway));
-  server.register(async (api) => {
-    api.addHook('onRequest', authenticator(gateway));
-    limitBodies(api, gateway);
-    api.register(accountRoutes(gateway));
-    api.register(modelRoutes(gateway));
-    api.register(textRoutes(gateway));
-    api.register(mediaRoutes(gateway));
-    api.register(mediaFormRoutes(gateway));
-    api.register(taskRoutes(gateway));
-    api.register(batchRoutes(gateway));
-  });
   return server;
 }
 
@@ -129,14 +172,20 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
 }
 
 /** Bounds the JSON bodies that are in memory at once; forms go to the spool. */
-function limitBodies(api: FastifyInstance, { config, metrics }: Gateway): void {
+function limitBodies(
+  api: FastifyInstance,
+  { config, metrics }: Gateway,
+  shares: MemoryShares,
+): void {
   const { bodyLimit } = config.server;
   const budget = new BodyBudget(config.overload.bodies, bodyLimit);
   metrics.gauge('oriel_body_bytes', 'Bytes of JSON bodies in memory', () => budget.bytes);
   api.addHook('onRequest', (request, reply, next) => {
-    if (!request.headers['content-type']?.startsWith('multipart/')) {
-      budget.reserve(request, reply, bodyLimit);
-    }
+    const isForm = request.headers['content-type']?.startsWith('multipart/') ?? false;
+    const bytes = isForm ? 0 : bodyBytes(request, bodyLimit);
+    const { id } = request.holder.account;
+    budget.reserve(id, bytes, reply.raw);
+    shares.reserve(id, bytes * BYTES_PER_BODY_BYTE, reply.raw);
     next();
   });
 }

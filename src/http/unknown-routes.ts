@@ -21,12 +21,13 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
         status: 405,
       });
     }
-    throw unknownEndpoint(path);
+    throw unknownEndpoint(path, methods.has('/docs'));
   });
 }
 
-export function unknownEndpoint(path: string): Failure {
-  const message = `there is no endpoint ${path}; /docs lists what there is`;
+/** @param isListed whether this server has the page that lists its endpoints */
+export function unknownEndpoint(path: string, isListed: boolean): Failure {
+  const message = `there is no endpoint ${path}${isListed ? '; /docs lists what there is' : ''}`;
   return new Failure('invalid_request', message, { code: 'unknown_endpoint', status: 404 });
 }
 

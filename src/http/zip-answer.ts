@@ -3,8 +3,6 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { type BatchZip, createZip } from '../operations/zip.ts';
 
-/** Milliseconds for which a reader may take nothing; the memory that it holds is others' too. */
-const PATIENCE = 60_000;
 /** Bytes in which the archive is offered, so that a slow reader is not taken for a dead one. */
 const PIECE = 64 * 1024;
 
@@ -33,11 +31,7 @@ export async function answerWithZip(
     }
     stream.destroy(error);
   });
-  const giveUp = () => {
-    reply.log.warn('a client that took nothing of its answer was cut off');
-    reply.raw.destroy();
-  };
-  const body = Readable.from(pieces(stream, giveUp), { objectMode: false, highWaterMark: PIECE });
+  const body = Readable.from(pieces(stream), { objectMode: false, highWaterMark: PIECE });
   const abandon = () => {
     stream.destroy(left.reason);
     // With its reason, before Fastify does it without one and takes that for a defect.
@@ -54,15 +48,10 @@ export async function answerWithZip(
   left.removeEventListener('abort', abandon);
 }
 
-async function* pieces(stream: Readable, giveUp: () => void): AsyncGenerator<Buffer> {
+async function* pieces(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     for (let start = 0; start < chunk.length; start += PIECE) {
-      const timer = setTimeout(giveUp, PATIENCE);
-      try {
-        yield chunk.subarray(start, start + PIECE);
-      } finally {
-        clearTimeout(timer);
-      }
+      yield chunk.subarray(start, start + PIECE);
     }
   }
 }

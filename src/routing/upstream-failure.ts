@@ -304,6 +304,8 @@ const HOPE_BY_CODE = new Map<string, Hope>([
   ['idle_timeout', ELSEWHERE],
   // No time is left.
   ['total_timeout', NOWHERE],
+  // No descriptor is left here: no provider is to blame, and none can be reached.
+  ['connections_exhausted', { again: true, elsewhere: false }],
   ['aborted', NOWHERE],
 ]);
 

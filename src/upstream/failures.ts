@@ -40,6 +40,14 @@ export function networkFailure(error: unknown, server: string, progress: Progres
       cause: error,
     });
   }
+  if (progress === 'connecting' && SHORTAGES.has(codeOf(error))) {
+    return new Failure('service_error', 'this server can open no connection at present', {
+      code: 'connections_exhausted',
+      status: 503,
+      retryAfter: 1,
+      cause: error,
+    });
+  }
   if (progress === 'connecting') {
     return new Failure('network_error', `${server} cannot be reached: ${reason(error)}`, {
       code: 'unreachable',
@@ -52,6 +60,9 @@ export function networkFailure(error: unknown, server: string, progress: Progres
     cause: error,
   });
 }
+
+/** Errors of the system that are no fault of the other server: descriptors or memory ran out here. */
+const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** Words for errors of the system and of TLS, whose own messages tell addresses. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -72,9 +83,13 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Why a connection failed, without an address: clients are told, and may not know where requests go. */
 function reason(error: unknown): string {
+  const code = codeOf(error);
+  if (code.startsWith('HPE_')) return 'it does not speak HTTP';
+  return REASONS[code] ?? (code || 'no reason given');
+}
+
+function codeOf(error: unknown): string {
   // A host with several addresses fails with one error for each.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  const { code } = (first ?? {}) as NodeJS.ErrnoException;
-  if (code?.startsWith('HPE_')) return 'it does not speak HTTP';
-  return REASONS[code ?? ''] ?? code ?? 'no reason given';
+  return (first as NodeJS.ErrnoException | null)?.code ?? '';
 }

@@ -25,7 +25,7 @@ describe('config check names', () => {
       'an unknown setting',
       'server:\n  banana: 1\n  publicURL: https://x.example',
       [
-        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, sendTimeout, bodyLimit, maxConnections',
+        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, sendTimeout, bodyLimit, maxConnections, operations',
         '3: server.publicURL: unknown; did you mean publicUrl?',
       ],
     ],

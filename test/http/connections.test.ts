@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../daemon.ts';
+import { photo } from '../fixtures/images.ts';
 
 async function open(daemon: TestDaemon): Promise<Socket> {
   const { hostname, port } = new URL(daemon.url);
@@ -58,6 +59,27 @@ describe('a connection that never reads', () => {
     socket.write(get('/docs/static/swagger-ui-bundle.js').repeat(8));
     await daemon().logged('a client that read nothing was disconnected');
   });
+});
+
+it('closes the files of downloads that nobody reads, and of requests that wait behind them', async () => {
+  const daemon = await startDaemon({ config: { server: { sendTimeout: '2s' } } });
+  const descriptors = () => readdirSync(`/proc/${daemon.child.pid}/fd`).length;
+  const picture = await photo({ width: 1200, height: 1200 }).png().toBuffer();
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(picture)]), 'a.png');
+  const uploaded = await daemon.request('/v1/images/upload', { method: 'POST', body: form });
+  const path = new URL(((await uploaded.json()) as { url: string }).url).pathname;
+  await (await fetch(daemon.url + path)).arrayBuffer();
+  const before = descriptors();
+  for (let count = 0; count < 20; count += 1) {
+    const socket = await open(daemon);
+    socket.pause();
+    socket.write(get(path).repeat(20));
+  }
+  // Connections, and the files of responses that wait behind an unread one.
+  while (descriptors() < before + 100) await (await fetch(`${daemon.url}/healthz`)).text();
+  while (descriptors() > before) await (await fetch(`${daemon.url}/healthz`)).text();
+  expect((await fetch(daemon.url + path)).status).toBe(200);
 });
 
 it('answers pipelined requests of a client that reads, in their order', async () => {

@@ -97,7 +97,7 @@ it('does not wait for an encoder beyond the grace', async () => {
     () => 'answered',
     () => 'cut',
   );
-  const running = async () => (await daemon.request('/metrics')).text();
+  const running = () => daemon.metrics();
   while (!(await running()).includes('oriel_pool_jobs_running 1')) await setImmediate();
   expect(await daemon.stop()).toMatchObject({ code: 0 });
   expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });

@@ -128,7 +128,7 @@ describe('no bytes that anybody can send', () => {
 
   it('leave a trace of a defect, or an upload behind', async () => {
     expect(daemon().log.filter(({ level }) => level === 'error')).toEqual([]);
-    const metrics = await (await daemon().request('/metrics')).text();
+    const metrics = await daemon().metrics();
     expect(metrics).toMatch(/^oriel_spool_bytes 0$/m);
     expect(metrics).toMatch(/^oriel_batches_running 0$/m);
   });

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { get } from 'node:http';
-import { expect, it } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
-import { start, temporaryFolder } from '../oriel.ts';
+import { ROOT, start, startProgram, temporaryFolder } from '../oriel.ts';
 
 it('writes one line a request, without anything secret', async () => {
   const daemon = await startDaemon({ env: { SOME_PROVIDER_KEY: 'sk-provider-secret' } });
@@ -58,4 +61,29 @@ it('is text for people where asked for', async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready/m);
   expect(out).not.toContain('{"level"');
+});
+
+it('answers on while standard output is on a full disk', async () => {
+  const free = createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  const { port } = free.address() as AddressInfo;
+  free.close();
+  const data = temporaryFolder();
+  const daemon = startProgram('sh', [
+    '-c',
+    'exec "$@" > /dev/full',
+    'sh',
+    ...[process.execPath, join(ROOT, 'dist/bin/oriel.cjs'), 'serve', '--port', String(port)],
+    ...['--data', data, '--log-format', 'json'],
+  ]);
+  onTestFinished(() => {
+    daemon.child.kill('SIGKILL');
+  });
+  const ask = () => fetch(`http://127.0.0.1:${port}/nowhere`).catch(() => null);
+  let response: Response | null = null;
+  while (response === null && daemon.child.exitCode === null) response = await ask();
+  // The line of the first request was written, or not, before the second is answered.
+  for (let count = 0; count < 20; count += 1) expect((await ask())?.status).toBe(404);
+  daemon.child.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { sharedDaemon } from '../daemon.ts';
+import { METRICS_TOKEN, sharedDaemon } from '../daemon.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { oriel, ROOT } from '../oriel.ts';
 
@@ -165,11 +165,12 @@ describe('every endpoint answers as the document says', () => {
     }
   });
 
-  it('with the key of a paid account, to what the page /docs fills in', async () => {
+  it('with the key of a paid account or the token of the metrics, to what the page /docs fills in', async () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const place = path.replace(/\{\w+\}/g, (name) => PARAMETERS[name] ?? 'unknown');
       const response = await daemon().request(place, {
         method,
+        ...(path === '/metrics' && { headers: { authorization: `Bearer ${METRICS_TOKEN}` } }),
         ...(method === 'post' && (await bodyFor(endpoint))),
       });
       const status = NOT_FOUND.includes(path) ? 404 : ACCEPTED.includes(path) ? 202 : 200;

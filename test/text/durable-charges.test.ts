@@ -156,7 +156,7 @@ describe('a full disk', () => {
     const ready = await fetch(`${daemon.url}/readyz`);
     expect(ready.status).toBe(503);
     expect(await ready.json()).toMatchObject({ error: { code: 'store_unavailable' } });
-    expect(await (await daemon.request('/metrics')).text()).toContain('\noriel_store_writable 0\n');
+    expect(await daemon.metrics()).toContain('\noriel_store_writable 0\n');
     await daemon.logged('the store cannot be written; retrying every second');
     // Nothing is at stake where nothing costs.
     expect((await ask('free')).status).toBe(200);

@@ -6,10 +6,10 @@ import type { Cancelled } from '../../upstream/cancellation.ts';
 const FIRST = 500;
 const LONGEST = 5000;
 
-/** Codes of failures to keep files, and records. */
-const CODES = ['storage_unavailable', 'store_unavailable'];
+/** Codes of failures to keep files and records, and to open connections where no descriptor is left. */
+const CODES = ['storage_unavailable', 'store_unavailable', 'connections_exhausted'];
 
-/** Whether our own disk made something fail, which may pass. */
+/** Whether this server made something fail, its disk for instance, which may pass. */
 export function isStorageFailure(error: unknown): error is Failure {
   return error instanceof Failure && CODES.includes(error.code ?? '');
 }

@@ -38,6 +38,11 @@ interface Answered {
 /** Bytes of all images that a work looks at, as of a form with them: they are in memory at once. */
 const MOST_BYTES = 100 * 1024 * 1024;
 
+/** Whether no connection could be opened, for want of descriptors: no provider has heard of the task. */
+function isShortage(error: unknown): error is Failure {
+  return error instanceof Failure && error.code === 'connections_exhausted';
+}
+
 /** Does the work of a task: its inputs are loaded, a provider makes what was asked, and that is kept. */
 export class MediaWorker implements Worker {
   readonly #options: MediaWorkerOptions;
@@ -73,7 +78,10 @@ export class MediaWorker implements Worker {
     }
   }
 
-  /** Asks the routes. Where all of them rest, that is waited for: the task's deadline ends it. */
+  /**
+   * Asks the routes. Where all of them rest, or no connection can be opened here, that is waited for:
+   * the task's deadline ends it.
+   */
   async #ask(order: Order, job: WorkerJob): Promise<Answered> {
     const { task, ways, seat, signal, deadline } = job;
     for (;;) {
@@ -97,10 +105,10 @@ export class MediaWorker implements Worker {
           },
         });
       } catch (error) {
-        if (!(error instanceof Resting)) throw error;
+        if (!(error instanceof Resting) && !isShortage(error)) throw error;
         // The place is for somebody who can use it.
         seat.leave();
-        await pause(error.retryAfter! * 1000, signal);
+        await pause((error.retryAfter ?? 1) * 1000, signal);
       }
     }
   }

@@ -5,7 +5,7 @@ import type { Trial } from '../cases.ts';
 import { median } from '../race.ts';
 import { photographs } from './batch.ts';
 import { type BatchRequest, convert, dawdle } from './batch-client.ts';
-import type { Server } from './server.ts';
+import { METRICS_TOKEN, type Server } from './server.ts';
 import { type Bench, curl, fixed, goalOf, KEYS, notMeasured, seed, withDaemon } from './trial.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -112,7 +112,7 @@ async function untilIdle(daemon: Server, requests: readonly BatchRequest[]): Pro
 
 /** One of the figures at /metrics. */
 async function figure({ url }: Server, name: string): Promise<number> {
-  const headers = { authorization: `Bearer ${KEYS[0]}` };
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const text = await (await fetch(`${url}/metrics`, { headers })).text();
   const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
   if (value === undefined) throw new Error(`/metrics says nothing of ${name}`);

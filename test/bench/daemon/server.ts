@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+/** What /metrics asks for. */
+export const METRICS_TOKEN = 'bench-metrics-token';
+
 /** The built program, from the compiled place test/bench/.out/daemon. */
 export const ORIEL = fileURLToPath(new URL('../../../../dist/bin/oriel.cjs', import.meta.url));
 
@@ -45,7 +48,7 @@ export class Server {
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'oriel.yaml');
     // Every JSON document is a YAML document.
-    writeFileSync(file, JSON.stringify(config));
+    writeFileSync(file, JSON.stringify({ metrics: { token: METRICS_TOKEN }, ...config }));
     const options = ['--port', '0', '--data', data, '--log-format', 'json', '--config', file];
     return Server.start(folder, [ORIEL, 'serve', ...options], '/readyz');
   }

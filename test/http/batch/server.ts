@@ -10,7 +10,7 @@ import * as v from 'valibot';
 import { type Config, configSchema } from '../../../src/config/schema.ts';
 import type { Gateway, Media } from '../../../src/http/gateway.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { buildServer } from '../../../src/http/server.ts';
+import { buildServers } from '../../../src/http/server.ts';
 import { Spool } from '../../../src/http/spool.ts';
 import type { SharedPool } from '../../../src/operations/pool.ts';
 import { startSharedPool } from '../../../src/operations/shared-pool.ts';
@@ -107,7 +107,7 @@ export async function startServer({
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,
   } as unknown as Gateway;
-  const server = await buildServer(gateway);
+  const { server } = await buildServers(gateway);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.server.address() as AddressInfo;
   url = `http://127.0.0.1:${port}`;
