@@ -7,6 +7,7 @@ import { Resting, type Routing } from '../../routing/routing.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
+import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream.ts';
 import { loadInput } from '../files/inputs.ts';
 import { LARGEST_IMAGE } from '../files/kept-image.ts';
@@ -63,7 +64,7 @@ export class MediaWorker implements Worker {
         files,
         signal,
         limits: this.#limits,
-        allowPrivate: this.#allowPrivate,
+        network: this.#network,
         onStorageFailure: (failure) => job.stalled(failure, true),
       });
       const outputs = result.outputs.length;
@@ -120,8 +121,8 @@ export class MediaWorker implements Worker {
     return pictureLimits(this.#options.config().batch, LARGEST_IMAGE);
   }
 
-  get #allowPrivate(): boolean {
-    return this.#options.config().network.allowPrivateAddresses;
+  get #network(): NetworkPolicy {
+    return networkPolicyOf(this.#options.config().network);
   }
 
   async #orderOf(
@@ -132,9 +133,9 @@ export class MediaWorker implements Worker {
     const load = (reference: Reference, param: string, name: string): Promise<InputFile> => {
       const { files, store, pool, upstream } = this.#options;
       const loading = { files, store, pool, upstream, signal };
-      const { allowPrivate, limits } = { allowPrivate: this.#allowPrivate, limits: this.#limits };
+      const { network, limits } = { network: this.#network, limits: this.#limits };
       return retryStorage(
-        () => loadInput(reference, { param, name }, { ...loading, limits, allowPrivate }),
+        () => loadInput(reference, { param, name }, { ...loading, limits, network }),
         signal,
         onStorageFailure,
       );

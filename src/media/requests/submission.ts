@@ -6,6 +6,7 @@ import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { NewTask, Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
+import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import { admitInput } from '../files/inputs.ts';
 import { keepImage, LARGEST_IMAGE } from '../files/kept-image.ts';
@@ -58,11 +59,11 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
   await admitPrompt(pool, request.work.prompt, 'prompt', { client: holder.account.id });
-  const { allowPrivateAddresses } = config.network;
+  const network = networkPolicyOf(config.network);
   const callbackUrl =
     request.callbackUrl === null
       ? null
-      : checkPublicUrl(request.callbackUrl, 'callback_url', allowPrivateAddresses).href;
+      : checkPublicUrl(request.callbackUrl, 'callback_url', network, 'callback').href;
   const idempotency = await idempotencyOf(call);
   const repeated = idempotency && (await store.findRepeat(holder.account.id, idempotency));
   if (repeated) return repeated;
@@ -132,7 +133,7 @@ async function keepInputs(
       ...keeping,
       store,
       publicUrl,
-      allowPrivate: config.network.allowPrivateAddresses,
+      network: networkPolicyOf(config.network),
     });
     if (admitted.asset) kept.push(admitted.asset);
     inputs.push(admitted.reference);
