@@ -14,7 +14,7 @@ import { Spool } from './http/spool.ts';
 import { Callbacks } from './media/callbacks/callbacks.ts';
 import { Upkeep } from './media/files/upkeep.ts';
 import { MediaGateway } from './media/gateway.ts';
-import { preparePromptRules } from './media/prompts.ts';
+import { admitPrompt, preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
 import { startPool } from './operations/pool.ts';
 import type { Tried } from './routing/routing.ts';
@@ -123,6 +123,7 @@ export async function startDaemon(
         tried,
         used: (model, usage) => metrics.observeTokens(model, usage),
       },
+      admitPrompt: (prompt, param, client) => admitPrompt(pool, prompt, param, { client }),
     });
     const files = await AssetFiles.open(join(config.dataDir, 'assets'), {
       onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),

@@ -9,6 +9,7 @@ import { Attempt, type Outcome } from './attempt.ts';
 import type { TextCall } from './call.ts';
 import type { Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
+import { imagePromptOf } from './image-prompt.ts';
 import { Meter } from './metering.ts';
 import { invalid } from './refusals.ts';
 import { applyRules } from './rules.ts';
@@ -30,6 +31,13 @@ export interface TextGatewayOptions {
   readonly store: Store;
   readonly upstream: Upstream;
   readonly observer: TextObserver;
+  /**
+   * Judges the words of a request whose answer may hold images.
+   *
+   * @param param the request's field that is refused
+   * @throws Failure content_policy
+   */
+  readonly admitPrompt: (prompt: string, param: string, accountId: string) => Promise<void>;
 }
 
 /** Answers requests for text, by whichever route of their model is well. */
@@ -64,6 +72,14 @@ export class TextGateway {
         `${id} is a model of type ${model.type}, not of text`,
         'wrong_model_type',
       );
+    }
+    const imagePrompt = imagePromptOf(
+      asked,
+      model.routes.map((route) => route.model),
+    );
+    if (imagePrompt !== null) {
+      const param = asked.dialect === 'responses' ? 'input' : 'messages';
+      await this.#options.admitPrompt(imagePrompt, param, holder.account.id);
     }
     const ruled = applyRules(asked, id, model);
     const { store } = this.#options;

@@ -40,8 +40,8 @@ function alternately(separators: string): (term: string) => string {
       .slice(0, -1);
 }
 
-function codes(escape: (code: number) => string): (word: string) => string {
-  return (word) => Array.from(word, (letter) => escape(letter.codePointAt(0)!)).join('');
+function codes(write: (code: number) => string): (word: string) => string {
+  return (word) => Array.from(word, (letter) => write(letter.codePointAt(0)!)).join('');
 }
 
 function percents(text: string): string {

@@ -58,7 +58,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const id = namedModel(fields);
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
-  await admitPrompt(pool, request.work.prompt, 'prompt', { client: holder.account.id });
+  await admitPrompt(pool, wordsOf(request.work), 'prompt', { client: holder.account.id });
   const network = networkPolicyOf(config.network);
   const callbackUrl =
     request.callbackUrl === null
@@ -94,6 +94,12 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
     await letGo();
     throw error;
   }
+}
+
+/** What a provider may read as words: the prompt, and the model's own word for a size or a voice. */
+function wordsOf(work: Work): string {
+  const word = work.type === 'audio' ? work.voice : work.size;
+  return word === null ? work.prompt : `${work.prompt}\n${word}`;
 }
 
 async function idempotencyOf({
