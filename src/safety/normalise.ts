@@ -43,8 +43,15 @@ const INVISIBLE = new RegExp(
  * Accents, and any other mark on a Latin, Greek or Cyrillic letter. Vowel signs of other scripts are
  * letters there and stay.
  */
-const ACCENTS =
-  /[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\ufe20-\ufe2f]|(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/gu;
+const ACCENTS = new RegExp(
+  [
+    String.raw`[\u0300-\u036f]`,
+    String.raw`[\u0483-\u0489]`,
+    String.raw`[\u1ab0-\u1aff\u1dc0-\u1dff\ufe20-\ufe2f]`,
+    String.raw`(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+`,
+  ].join('|'),
+  'gu',
+);
 
 /** Apostrophes that Unicode counts as letters or accents. */
 const APOSTROPHES =
