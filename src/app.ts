@@ -13,8 +13,9 @@ import { Spool } from './http/spool.ts';
 import { Callbacks } from './media/callbacks/callbacks.ts';
 import { Upkeep } from './media/files/upkeep.ts';
 import { MediaGateway } from './media/gateway.ts';
-import { preparePromptRules } from './media/prompts.ts';
+import { admitPrompt, preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
+import { MOST_WAITING } from './operations/pool.ts';
 import { startSharedPool } from './operations/shared-pool.ts';
 import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
@@ -128,6 +129,8 @@ export async function startDaemon(
             'a provider reported more usage than the request allowed; the excess is not charged (billing.trustUpstream)',
           ),
       },
+      admitPrompt: (prompt, param, client) =>
+        admitPrompt(pool, prompt, param, { client, mostWaiting: MOST_WAITING }),
     });
     const files = await AssetFiles.open(join(config.dataDir, 'assets'), {
       onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),

@@ -4,7 +4,13 @@ import { Answer } from './upstream/answer.ts';
 import { inClear } from './upstream/decoded.ts';
 import type { Exchange, ExchangeOptions } from './upstream/exchange.ts';
 import { abortedFailure } from './upstream/failures.ts';
-import { guardedConnector, type Resolve, resolveByDns } from './upstream/guarded-connector.ts';
+import {
+  guardedConnector,
+  type Resolve,
+  resolveByDns,
+  resolveBySystem,
+} from './upstream/guarded-connector.ts';
+import type { NetworkPolicy } from './upstream/network-policy.ts';
 
 /**
  * Milliseconds that a connection is kept for the next request, where its server does not say. Longer
@@ -22,7 +28,7 @@ interface Address {
 }
 
 interface UpstreamOptions {
-  /** How guarded connections learn the addresses of a name; DNS unless said. */
+  /** How guarded connections learn the addresses of a name; DNS, or the system where its own names are allowed. */
   readonly resolve?: Resolve;
 }
 
@@ -30,14 +36,14 @@ interface UpstreamOptions {
 export class Upstream {
   /** By the milliseconds that a connection may take, which undici asks for once for all requests. */
   readonly #dispatchers = new Map<number, Dispatcher>();
-  /** The same for requests that reach public addresses only: their connections are never shared. */
-  readonly #guarded = new Map<number, Dispatcher>();
-  readonly #resolve: Resolve;
+  /** The same for requests that a policy governs. Their connections are shared with no other policy. */
+  readonly #guarded = new Map<number, { policy: NetworkPolicy; dispatcher: Dispatcher }>();
+  readonly #resolve: Resolve | undefined;
   /** Parsing an address takes as long as reading a small answer. */
   readonly #addresses = new Map<string, Address>();
   #closed = false;
 
-  constructor({ resolve = resolveByDns }: UpstreamOptions = {}) {
+  constructor({ resolve }: UpstreamOptions = {}) {
     this.#resolve = resolve;
   }
 
@@ -48,8 +54,8 @@ export class Upstream {
    *   `connection_lost` where the request may have been, and `aborted` where the signal said so (the
    *   signal's reason, where that is a Failure); `timeout` with code `connect_timeout`,
    *   `first_byte_timeout`, `idle_timeout` or `total_timeout`;
-   *   `invalid_request` with code `private_address` where a request that reaches public addresses
-   *   only would go to another
+   *   `invalid_request` with code `private_address` or `address_denied` where the policy refuses
+   *   the addresses of the host
    */
   async open(url: string, options: ExchangeOptions): Promise<Exchange> {
     const { origin, host, path } = this.#addressOf(url);
@@ -73,7 +79,8 @@ export class Upstream {
   /** Ends what is under way, and closes all connections. */
   async close(): Promise<void> {
     this.#closed = true;
-    const all = [...this.#dispatchers.values(), ...this.#guarded.values()];
+    const guarded = [...this.#guarded.values()].map(({ dispatcher }) => dispatcher);
+    const all = [...this.#dispatchers.values(), ...guarded];
     await Promise.all(all.map((each) => each.destroy()));
   }
 
@@ -89,16 +96,28 @@ export class Upstream {
   }
 
   #dispatcher({ reach, timeouts: { connect } }: ExchangeOptions): Dispatcher {
-    const dispatchers = reach === 'public' ? this.#guarded : this.#dispatchers;
-    let dispatcher = dispatchers.get(connect);
+    if (reach !== undefined) return this.#guardedDispatcher(reach, connect);
+    let dispatcher = this.#dispatchers.get(connect);
     if (dispatcher === undefined) {
-      dispatcher =
-        reach === 'public'
-          ? // A proxy would look up the name again, and reach what only it reaches.
-            new Agent({ ...KEEPING, connect: guardedConnector(connect, this.#resolve) })
-          : newDispatcher(connect);
-      dispatchers.set(connect, dispatcher);
+      dispatcher = newDispatcher({ timeout: connect });
+      this.#dispatchers.set(connect, dispatcher);
     }
+    return dispatcher;
+  }
+
+  #guardedDispatcher(policy: NetworkPolicy, connect: number): Dispatcher {
+    const known = this.#guarded.get(connect);
+    if (known?.policy === policy) return known.dispatcher;
+    // A new configuration: what is under way ends, its connections are not used again.
+    known?.dispatcher.close().catch(() => {});
+    const { allowsPrivate } = policy;
+    const resolve = this.#resolve ?? (allowsPrivate ? resolveBySystem : resolveByDns);
+    const connector = guardedConnector(connect, policy, resolve);
+    const dispatcher = allowsPrivate
+      ? newDispatcher(connector)
+      : // A proxy would look up the name again, and reach what only it reaches.
+        new Agent({ ...KEEPING, connect: connector });
+    this.#guarded.set(connect, { policy, dispatcher });
     return dispatcher;
   }
 }
@@ -112,8 +131,8 @@ const KEEPING: Agent.Options = {
   bodyTimeout: 0,
 };
 
-function newDispatcher(connect: number): Dispatcher {
-  const options: Agent.Options = { ...KEEPING, connect: { timeout: connect } };
+function newDispatcher(connect: NonNullable<Agent.Options['connect']>): Dispatcher {
+  const options: Agent.Options = { ...KEEPING, connect };
   // Plain HTTP goes straight: it is spoken to servers of one's own.
   return process.env['HTTPS_PROXY'] || process.env['https_proxy']
     ? new EnvHttpProxyAgent({ ...options, httpProxy: '' })

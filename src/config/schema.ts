@@ -1,22 +1,13 @@
-import { isIP } from 'node:net';
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import { field, integer } from '../schema.ts';
 import { models } from './models.ts';
+import { isRange, network } from './network.ts';
 import { httpUrl, identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
 
 /** What is read once, when the daemon starts; everything else a SIGHUP reloads. */
 const ONCE = { restart: true } as const;
-
-function isRange(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
-  );
-}
 
 const range = v.pipe(
   v.string(),
@@ -159,16 +150,6 @@ const billing = v.strictObject({
       'Limit sent to the provider where neither the client nor a priced text model sets one.',
     ),
     16_384,
-  ),
-});
-
-const network = v.strictObject({
-  allowPrivateAddresses: v.optional(
-    field(
-      v.boolean(),
-      'Whether callbacks and reference inputs may go to private addresses; providers always may.',
-    ),
-    false,
   ),
 });
 

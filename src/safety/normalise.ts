@@ -39,8 +39,23 @@ const INVISIBLE = new RegExp(
   'gu',
 );
 
-/** Accents of Latin, Greek and Cyrillic. Vowel signs of other scripts are letters and stay. */
-const ACCENTS = /[\u0300-\u036f]/g;
+/**
+ * Accents, and any other mark on a Latin, Greek or Cyrillic letter. Vowel signs of other scripts are
+ * letters there and stay.
+ */
+const ACCENTS = new RegExp(
+  [
+    String.raw`[\u0300-\u036f]`,
+    String.raw`[\u0483-\u0489]`,
+    String.raw`[\u1ab0-\u1aff\u1dc0-\u1dff\ufe20-\ufe2f]`,
+    String.raw`(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+`,
+  ].join('|'),
+  'gu',
+);
+
+/** Apostrophes that Unicode counts as letters or accents. */
+const APOSTROPHES =
+  /[\u02b9\u02bb-\u02bd\u02be\u02bf\u02c8\u02ca\u02cb\ua78b\ua78c\u055a\uff07\u2032\u2035]/g;
 
 const FOLDABLE = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'gu');
 const LOOKING_ALIKE = new RegExp(`[${Object.keys(LOOK_ALIKES).join('')}]`, 'u');
@@ -69,6 +84,7 @@ export function normalise(text: string): string {
     .normalize('NFKD')
     .replace(INVISIBLE, '')
     .replace(ACCENTS, '')
+    .replace(APOSTROPHES, "'")
     .replace(ENCLOSED, unenclosed)
     .replace(FOLDABLE, (letter) => FOLDED[letter]!)
     .replace(DIGIT, asciiDigit)

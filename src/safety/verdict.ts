@@ -2,6 +2,7 @@ import { findHits, type Hits, mayOffend } from './hits.ts';
 import { nearby } from './nearby.ts';
 import { type Offence, offencesOf } from './offences.ts';
 import { type Person, peopleOf } from './people.ts';
+import { readingsOfText } from './readings.ts';
 import { isOffensive, type TermClass } from './terms.ts';
 import { type Word, wordsOf } from './words.ts';
 
@@ -24,7 +25,12 @@ const OWNER_REACH = 5;
 
 /** Whether the rules refuse a text. Time and memory grow with its length. */
 export function isRefused(text: string): boolean {
-  const words = wordsOf(text);
+  for (const reading of readingsOfText(text)) if (isReadingRefused(reading)) return true;
+  return false;
+}
+
+function isReadingRefused(reading: string): boolean {
+  const words = wordsOf(reading);
   // Nearly every prompt ends here.
   if (!mayOffend(words)) return false;
   const hits = findHits(words);
@@ -36,7 +42,16 @@ export function isRefused(text: string): boolean {
 
 /** All that the rules find in a text. */
 export function verdictOf(text: string): Verdict {
-  const words = wordsOf(text);
+  const verdicts = Array.from(readingsOfText(text), readingVerdict);
+  return {
+    isOfMinor: verdicts.some(({ isOfMinor }) => isOfMinor),
+    isSexual: verdicts.some(({ isSexual }) => isSexual),
+    classes: new Set(verdicts.flatMap(({ classes }) => [...classes])),
+  };
+}
+
+function readingVerdict(reading: string): Verdict {
+  const words = wordsOf(reading);
   const hits = findHits(words);
   const classes = new Set(hits.classes);
   if (!isOffending(hits)) return { isOfMinor: false, isSexual: false, classes };
@@ -113,12 +128,23 @@ class Scenes {
   hasMinor({ start, isOfBody }: Offence): boolean {
     const { sentence } = this.#words[start]!;
     if (this.#minorSentences.has(sentence)) return true;
-    if (!isOfBody && this.#minorSentences.has(sentence + 1)) return true;
+    if (!isOfBody && this.#isMinorNext(sentence)) return true;
+    // One sentence about others does not change who a sentence is about that names nobody.
+    let others = this.#peopleSentences.has(sentence) ? 0 : 1;
     for (let back = sentence; back > sentence - CHAIN && back > 0; back--) {
       const isNew = this.#peopleSentences.has(back) && !this.#pronounSentences.has(back);
       // A scene that is told in one sentence is still before the eye in the next.
-      if (isNew && (back < sentence || isOfBody)) return false;
+      if (isNew && (back < sentence || isOfBody) && --others < 0) return false;
       if (this.#minorSentences.has(back - 1)) return true;
+    }
+    return false;
+  }
+
+  /** Whether the next sentence that names people names a minor. */
+  #isMinorNext(sentence: number): boolean {
+    for (let next = sentence + 1; next <= sentence + CHAIN; next++) {
+      if (this.#minorSentences.has(next)) return true;
+      if (this.#peopleSentences.has(next)) return false;
     }
     return false;
   }

@@ -1,5 +1,6 @@
 import type { Failure } from '../failure.ts';
 import { type Feature, REFERENCES } from '../store/features.ts';
+import type { NetworkPolicy } from '../upstream/network-policy.ts';
 import { checkPublicUrl } from '../upstream/public-url.ts';
 import type { GivenIds } from './given-ids.ts';
 import type { Inspection, Use } from './inspection.ts';
@@ -90,11 +91,11 @@ export class Allowance {
  *
  * @throws Failure invalid_request
  */
-export function checkAddresses({ addresses }: Inspection, allowPrivate: boolean): void {
+export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy): void {
   for (const { url, path } of addresses) {
-    const { hostname } = checkPublicUrl(url, path, allowPrivate);
+    const { hostname } = checkPublicUrl(url, path, network, 'input');
     const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
-    if (allowPrivate || isAddress || !INTERNAL.test(hostname)) continue;
+    if (isAddress || network.allowsName(hostname) || !INTERNAL.test(hostname)) continue;
     throw invalid(path, `${hostname} is a name of a private network`, 'private_address');
   }
 }

@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { Routing, type Tried, waysOf } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
+import { networkPolicyOf } from '../upstream/network-policy.ts';
 import type { Upstream } from '../upstream.ts';
 import { Allowance, checkAddresses, dropUnknown } from './allowance.ts';
 import { Attempt, type Outcome } from './attempt.ts';
@@ -12,6 +13,7 @@ import type { TextRequest, Usage } from './canonical.ts';
 import { DIALECTS } from './dialects.ts';
 import { dialectOf } from './endpoints.ts';
 import { GivenIds } from './given-ids.ts';
+import { imagePromptOf } from './image-prompt.ts';
 import { Inspection } from './inspection.ts';
 import { Meter } from './metering.ts';
 import { invalid } from './refusals.ts';
@@ -43,6 +45,13 @@ export interface TextGatewayOptions {
   readonly store: Store;
   readonly upstream: Upstream;
   readonly observer: TextObserver;
+  /**
+   * Judges the words of a request whose answer may hold images.
+   *
+   * @param param the request's field that is refused
+   * @throws Failure content_policy
+   */
+  readonly admitPrompt: (prompt: string, param: string, accountId: string) => Promise<void>;
 }
 
 /** Answers requests for text, by whichever route of their model is well. */
@@ -85,8 +94,16 @@ export class TextGateway {
     let dropped: readonly string[] = [];
     if (isRemote(model, config)) {
       DIALECTS[call.dialect].inspect(asked.body, inspection);
-      checkAddresses(inspection, config.network.allowPrivateAddresses);
+      checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
+    }
+    const imagePrompt = imagePromptOf(
+      asked,
+      model.routes.map((route) => route.model),
+    );
+    if (imagePrompt !== null) {
+      const param = asked.dialect === 'responses' ? 'input' : 'messages';
+      await this.#options.admitPrompt(imagePrompt, param, holder.account.id);
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const ruled = applyRules(asked, id, model, defaultLimit);

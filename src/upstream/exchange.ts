@@ -1,4 +1,5 @@
 import type { Cancelled } from './cancellation.ts';
+import type { NetworkPolicy } from './network-policy.ts';
 
 /** Milliseconds; 0 is for ever. */
 export interface Timeouts {
@@ -19,10 +20,10 @@ export interface ExchangeOptions {
   readonly body?: string | Buffer;
   readonly timeouts: Timeouts;
   /**
-   * `public` for addresses that come from outside: only where everybody on the internet may reach is
-   * connected to, straight and never through a proxy. Otherwise anywhere.
+   * Where to connect to for addresses that come from outside, straight and never through a proxy unless
+   * private addresses are allowed. Anywhere where there is none.
    */
-  readonly reach?: 'public';
+  readonly reach?: NetworkPolicy;
   /** Lets go of the request, whatever its state. */
   readonly signal: Cancelled;
 }

@@ -2,6 +2,7 @@ import { Failure } from '../failure.ts';
 import type { Upstream } from '../upstream.ts';
 import type { Cancelled } from './cancellation.ts';
 import type { Exchange } from './exchange.ts';
+import type { NetworkPolicy } from './network-policy.ts';
 import { checkPublicUrl } from './public-url.ts';
 
 interface FetchOptions {
@@ -11,8 +12,7 @@ interface FetchOptions {
   readonly timeout: number;
   /** How many redirects are followed; 5 unless said. */
   readonly redirects?: number;
-  /** The operator allows private addresses. */
-  readonly allowPrivate: boolean;
+  readonly network: NetworkPolicy;
   readonly signal: Cancelled;
   /** Sent to the URL's own origin only, whatever it redirects to. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -40,10 +40,10 @@ const CONNECT = 10_000;
 export async function fetchPublic(
   upstream: Pick<Upstream, 'open'>,
   text: string,
-  { most, timeout, redirects = 5, allowPrivate, signal, headers = {} }: FetchOptions,
+  { most, timeout, redirects = 5, network, signal, headers = {} }: FetchOptions,
 ): Promise<Fetched> {
   const end = performance.now() + timeout;
-  const first = checkPublicUrl(text, null, allowPrivate);
+  const first = checkPublicUrl(text, null, network, 'input');
   let url = first;
   let own = headers;
   for (let followed = 0; ; followed += 1) {
@@ -57,7 +57,7 @@ export async function fetchPublic(
         idle: 0,
         total: Math.max(1, end - performance.now()),
       },
-      ...(!allowPrivate && { reach: 'public' as const }),
+      reach: network,
       signal,
     });
     try {
@@ -70,7 +70,7 @@ export async function fetchPublic(
       }
       if (!URL.canParse(location, url.href))
         throw astray(`${url.host} redirects to what is no URL`);
-      const next = checkPublicUrl(new URL(location, url).href, null, allowPrivate);
+      const next = checkPublicUrl(new URL(location, url).href, null, network, 'input');
       // For good: what another origin sends us back to need not be for its eyes.
       if (next.origin !== url.origin) own = {};
       url = next;

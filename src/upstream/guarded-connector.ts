@@ -1,8 +1,8 @@
-import { Resolver } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { isPublicAddress } from './public-address.ts';
-import { mayBePublic, privateAddress } from './public-url.ts';
+import type { NetworkPolicy, Refusal } from './network-policy.ts';
+import { refusedAddress } from './public-url.ts';
 
 /** Tells the IP addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -34,33 +34,50 @@ export async function resolveByDns(
   ];
 }
 
+/** Asks the system, which knows the names of its own network too. */
+export async function resolveBySystem(hostname: string): Promise<readonly string[]> {
+  const found = await lookup(hostname, { all: true, order: 'verbatim' });
+  return found.map(({ address }) => address);
+}
+
 /**
- * Connects to public addresses only. A name is asked for once a connection, and the connection goes
+ * Connects to addresses only that a policy does not refuse. A name is asked for once a connection, and the connection goes
  * to an address of that very answer that passed, so that an answer which changes is of no use.
  *
  * @param connect milliseconds that a connection may take
  */
-export function guardedConnector(connect: number, resolve: Resolve): buildConnector.connector {
+export function guardedConnector(
+  connect: number,
+  policy: NetworkPolicy,
+  resolve: Resolve,
+): buildConnector.connector {
   const connector = buildConnector({
     timeout: connect,
     allowH2: false,
-    lookup: guardedLookup(resolve),
+    lookup: guardedLookup(policy, resolve),
   } as buildConnector.BuildOptions);
   return (options, callback) => {
     // Addresses are not looked up. Undici gives them without their brackets.
-    if (mayBePublic(options.hostname)) connector(options, callback);
-    else process.nextTick(callback, privateAddress(options.hostname), null);
+    const { hostname } = options;
+    const refusal = policy.refusalOfHost(hostname);
+    if (refusal === null) connector(options, callback);
+    else process.nextTick(callback, refusedAddress(hostname, refusal), null);
   };
 }
 
-function guardedLookup(resolve: Resolve): LookupFunction {
+function guardedLookup(policy: NetworkPolicy, resolve: Resolve): LookupFunction {
   return (hostname, { all }, callback) => {
     const found = async () => {
-      const addresses = (await resolve(hostname))
-        .filter(isPublicAddress)
-        .map((address) => ({ address, family: isIP(address) }));
-      if (addresses.length === 0) throw privateAddress(hostname);
-      return addresses;
+      const refusals = new Set<Refusal>();
+      const addresses = (await resolve(hostname)).filter((address) => {
+        const refusal = policy.refusalOfAddress(address, hostname);
+        if (refusal !== null) refusals.add(refusal);
+        return refusal === null;
+      });
+      if (addresses.length === 0) {
+        throw refusedAddress(hostname, refusals.has('denied') ? 'denied' : 'private');
+      }
+      return addresses.map((address) => ({ address, family: isIP(address) }));
     };
     found().then(
       (addresses) => {

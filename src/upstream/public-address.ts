@@ -22,6 +22,12 @@ function isPublicIpv4(address: ipaddr.IPv4): boolean {
   return address.range() === 'unicast' && !HOST_SERVICES.includes(address.toString());
 }
 
+/** The IPv4 address that an IPv6 address leads to; null where it leads to none. */
+export function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
+  const at = embeddedAt(address);
+  return at === null ? null : new ipaddr.IPv4(address.toByteArray().slice(at, at + 4));
+}
+
 /**
  * Where the IPv4 address begins that an IPv6 address leads to; null where it leads to none. ISATAP
  * (RFC 5214, section 6.1) has it behind the interface identifier 0:5efe or 200:5efe of any prefix.
@@ -43,7 +49,7 @@ export function isPublicAddress(address: string): boolean {
   if (family === 0) return false;
   if (family === 4) return isPublicIpv4(ipaddr.IPv4.parse(address));
   const parsed = ipaddr.IPv6.parse(address);
-  const at = embeddedAt(parsed);
-  if (at === null) return parsed.match(GLOBAL) && parsed.range() === 'unicast';
-  return isPublicIpv4(new ipaddr.IPv4(parsed.toByteArray().slice(at, at + 4)));
+  const embedded = embeddedIpv4(parsed);
+  if (embedded !== null) return isPublicIpv4(embedded);
+  return parsed.match(GLOBAL) && parsed.range() === 'unicast';
 }

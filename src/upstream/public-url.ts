@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
 import { Failure } from '../failure.ts';
-import { isPublicAddress } from './public-address.ts';
+import type { NetworkPolicy, Purpose, Refusal } from './network-policy.ts';
 
 /** Longer addresses than servers take are mistakes, and would be kept with every record. */
 const LONGEST = 8000;
@@ -8,17 +7,20 @@ const LONGEST = 8000;
 /** Characters that are told of an address that is refused. */
 const SHOWN = 60;
 
-/** The code of the failure where an address is private. */
-const PRIVATE = 'private_address';
-
 /**
  * An address that somebody from outside gives us to connect to, checked as far as that goes without
- * asking DNS. What its name leads to is checked when the connection is made (`reach: 'public'`).
+ * asking DNS. What its name leads to is checked when the connection is made (`reach`).
  *
  * @param param where it stands in the request; null where it came from elsewhere
- * @throws Failure invalid_request; with code `private_address` where it is one
+ * @throws Failure invalid_request; with code `private_address` where it is one, `address_denied` where
+ *   the operator denies it, `port_denied` where its port is none of those for the purpose
  */
-export function checkPublicUrl(text: string, param: string | null, allowPrivate: boolean): URL {
+export function checkPublicUrl(
+  text: string,
+  param: string | null,
+  policy: NetworkPolicy,
+  purpose: Purpose,
+): URL {
   const refuse = (message: string, code?: string) =>
     new Failure('invalid_request', param === null ? message : `${param}: ${message}`, {
       ...(param !== null && { param }),
@@ -34,33 +36,33 @@ export function checkPublicUrl(text: string, param: string | null, allowPrivate:
   if (url.username !== '' || url.password !== '') {
     throw refuse('expected a URL without credentials: they would be kept with the request');
   }
-  if (!allowPrivate && !mayBePublic(url.hostname)) {
+  const refusal = policy.refusalOfHost(url.hostname);
+  if (refusal !== null) throw refuse(`${url.host} is ${WHY[refusal]}`, CODES[refusal]);
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  if (!policy.hasPort(port, purpose)) {
     throw refuse(
-      `${url.host} is a private address, which this server does not connect to`,
-      PRIVATE,
+      `${url.host} is at port ${port}, which this server does not connect to`,
+      'port_denied',
     );
   }
   return url;
 }
 
-/** The failure where a name turns out to lead to private addresses only. What those are is not told. */
-export function privateAddress(hostname: string): Failure {
-  return new Failure(
-    'invalid_request',
-    `${hostname} leads to a private address, which this server does not connect to`,
-    { code: PRIVATE },
-  );
-}
+const WHY: Readonly<Record<Refusal, string>> = {
+  private: 'a private address, which this server does not connect to',
+  denied: 'an address that the operator of this server denies',
+};
 
-/**
- * False where a host is a private address or a name of this machine.
- *
- * @param hostname as URL has it: IPv4 in dotted decimals, IPv6 in brackets, names in lower case
- */
-export function mayBePublic(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
-  if (isIP(host) !== 0) return isPublicAddress(host);
-  return host !== 'localhost' && !host.endsWith('.localhost');
+const CODES: Readonly<Record<Refusal, string>> = {
+  private: 'private_address',
+  denied: 'address_denied',
+};
+
+/** The failure where a name leads to refused addresses only. What those are is not told. */
+export function refusedAddress(hostname: string, refusal: Refusal): Failure {
+  return new Failure('invalid_request', `${hostname} leads to ${WHY[refusal]}`, {
+    code: CODES[refusal],
+  });
 }
 
 function shown(text: string): string {

@@ -13,6 +13,9 @@ providers:
 
 const URL_EXPECTED = 'expected an http or https URL without credentials, query and fragment';
 const DURATION = 'a duration with its unit (ms, s, m, h, d)';
+const PORT_EXPECTED = 'expected a port or a range of ports such as 1024-65535';
+const DESTINATION_EXPECTED =
+  'expected an IP address, a CIDR range such as 10.0.0.0/8, or a host name such as example.com for it and all names below it';
 const SIZE = 'a size with its unit (B, KB, MB, GB, TB)';
 
 /** One model on line 5 and below, after the providers. */
@@ -72,6 +75,22 @@ describe('config check names', () => {
       [
         '1: metrics.enabled: expected true or false, received "yes"',
         '2: network.allowPrivateAddresses: expected true or false, received 1',
+      ],
+    ],
+    [
+      'a network of what are no addresses and ports',
+      [
+        'network:',
+        '  inputPorts: [0, 443, 1024-, 2000-1000, 80-70000, any, 8.5]',
+        '  deny: [10.0.0.0/8, example.com, bücher.example, 10.0.0.0/33, 10.1, "*.example.com"]',
+        '  allow: ["::1", fe80::1%eth0, http://a.example, a.example:80, 2001:db8::/129, ""]',
+      ].join('\n'),
+      [
+        ...[0, 2, 3, 4, 5, 6].map((at) => `2: network.inputPorts[${at}]: ${PORT_EXPECTED}`),
+        `3: network.deny[3]: ${DESTINATION_EXPECTED}`,
+        '3: network.deny[4]: expected a text, received 10.1',
+        `3: network.deny[5]: ${DESTINATION_EXPECTED}`,
+        ...[1, 2, 3, 4, 5].map((at) => `4: network.allow[${at}]: ${DESTINATION_EXPECTED}`),
       ],
     ],
     [

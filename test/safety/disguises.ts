@@ -32,6 +32,22 @@ function between(text: string): (term: string) => string {
       .join('  ');
 }
 
+/** Puts one of several separators after another between the letters. */
+function alternately(separators: string): (term: string) => string {
+  return (term) =>
+    Array.from(term, (letter, index) => letter + separators[index % separators.length]!)
+      .join('')
+      .slice(0, -1);
+}
+
+function codes(write: (code: number) => string): (word: string) => string {
+  return (word) => Array.from(word, (letter) => write(letter.codePointAt(0)!)).join('');
+}
+
+function percents(text: string): string {
+  return Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}
+
 /** Writes the Latin letters by another alphabet of 26 that Unicode has. */
 function alphabet(start: number): (word: string) => string {
   return (word) =>
@@ -78,5 +94,47 @@ export const DISGUISES: readonly Disguise[] = [
   { name: 'dark circles', isForAll: false, write: alphabet(0x1f150) },
   { name: 'flags', isForAll: false, write: alphabet(0x1f1e6) },
   { name: 'accents', isForAll: false, write: (word) => word.replace(/[a-z]/g, '$&\u0301\u0323') },
+  { name: 'vertical bars', isForAll: false, write: between('|') },
+  { name: 'plus signs', isForAll: false, write: between('+') },
+  { name: 'at signs', isForAll: false, write: between('@') },
+  { name: 'exclamation marks', isForAll: false, write: between('!') },
+  { name: 'ellipses', isForAll: false, write: between('…') },
+  { name: 'several dots', isForAll: false, write: between('...') },
+  { name: 'dots and spaces', isForAll: false, write: between('. ') },
+  { name: 'commas', isForAll: false, write: between(', ') },
+  { name: 'line ends', isForAll: false, write: between('\n') },
+  { name: 'pictures', isForAll: false, write: between('🔥') },
+  { name: 'digits between', isForAll: false, write: between('1') },
+  { name: 'letters between', isForAll: false, write: between('x') },
+  { name: 'changing separators', isForAll: false, write: alternately('_-.*/|') },
+  { name: 'tags', isForAll: true, write: between('<b></b>') },
+  { name: 'comments', isForAll: true, write: between('<!-- -->') },
+  { name: 'entities between', isForAll: true, write: between('&#8203;') },
+  { name: 'percent encoding', isForAll: true, write: percents },
+  {
+    name: 'percent encoding, twice',
+    isForAll: true,
+    write: (word) => encodeURIComponent(percents(word)),
+  },
+  { name: 'decimal entities', isForAll: true, write: codes((code) => `&#${code};`) },
+  {
+    name: 'hexadecimal entities',
+    isForAll: true,
+    write: codes((code) => `&#x${code.toString(16)};`),
+  },
+  { name: 'escaped entities', isForAll: true, write: codes((code) => `&amp;amp;#0${code};`) },
+  {
+    name: 'escapes of JavaScript',
+    isForAll: true,
+    write: codes((code) => `\\u{${code.toString(16)}}`),
+  },
+  {
+    name: 'one escaped letter',
+    isForAll: false,
+    write: (word) => percents(word[0]!) + word.slice(1),
+  },
+  { name: 'overlaid marks', isForAll: false, write: between('\u0338\u0489') },
+  { name: 'marks of other scripts', isForAll: false, write: between('\u0e47\u05b0') },
+  { name: 'rare marks', isForAll: false, write: between('\u1ab0\u1dc4\ufe20') },
   { name: 'markdown', isForAll: false, write: (word) => `**${word}**` },
 ];

@@ -109,6 +109,19 @@ describe('long prompts are read', () => {
       emoji: '👧🏽‍👦',
       'lone surrogates': '\ud800',
       'mixed scripts': 'aа',
+      'letters and bars': 'a|',
+      'letters and pictures': 'a❤',
+      'letters and line ends': 'a\n',
+      'letters and changing separators': 'a.b-',
+      'alternating letters': 'axbxcx',
+      'percent signs': '%25',
+      'escaped bytes': '%6e',
+      'escaped ampersands': '&amp;',
+      'beginnings of entities': '&#0',
+      'beginnings of escapes': '\\u{0',
+      'beginnings of tags': '</a',
+      'beginnings of comments': '<!--',
+      'marks without letters': '\u0489',
     }),
   )('%s', (_, part) => {
     const prompt = fill(part);
@@ -116,6 +129,25 @@ describe('long prompts are read', () => {
     expect(judge(prompt).categories).toHaveProperty(['sexual/minors']);
   });
 });
+
+test('time grows with the length, whatever is repeated', () => {
+  const unit = fc
+    .array(
+      fc.constantFrom(
+        ...['a', 'b', '1', ' ', '.', '..', ',', '|', '+', '*', '%', '25', '6e', '&', 'amp;', '#'],
+        ...['x', ';', '\\', 'u', '{', '<', '!--', '>', '\n', '❤', '\u0489', '\u0301', '裸', 'ก็'],
+      ),
+      { minLength: 1, maxLength: 4 },
+    )
+    .map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(unit, unit, unit, (start, middle, end) => {
+      // A search that tries each way to divide a repetition would not end in a lifetime.
+      judge(start + middle.repeat(20_000) + end);
+    }),
+    { numRuns: 60 },
+  );
+}, 60_000);
 
 test('the moderation model tells adults from minors and knows its categories', () => {
   const adult = judge('A woman, nude');

@@ -153,6 +153,7 @@ async function ask(
     store,
     upstream: { open } as unknown as Upstream,
     observer: { tried() {}, used() {}, exceeded() {} },
+    admitPrompt: async () => {},
   });
   try {
     await gateway.answer({

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/upstream/cancellation.ts';
 import type { Exchange, ExchangeOptions } from '../../src/upstream/exchange.ts';
 import { fetchPublic } from '../../src/upstream/fetch-public.ts';
+import { ANYWHERE, networkPolicy, PUBLIC } from './policies.ts';
 import { listening, saying, upstream } from './servers.ts';
 
 type Options = Partial<Parameters<typeof fetchPublic>[2]>;
@@ -11,7 +12,7 @@ function fetch(url: string, options: Options = {}) {
   return fetchPublic(upstream(), url, {
     most: 1000,
     timeout: 20_000,
-    allowPrivate: true,
+    network: ANYWHERE,
     signal: new Cancellation(),
     ...options,
   });
@@ -141,7 +142,7 @@ describe('fetching what is at an address', () => {
 
   it('goes to no private address, unless the operator says so', async () => {
     const { url, seen } = await redirecting({});
-    await expect(fetch(url, { allowPrivate: false })).rejects.toMatchObject({
+    await expect(fetch(url, { network: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
       code: 'private_address',
       message: expect.stringContaining(new URL(url).host),
@@ -165,10 +166,30 @@ describe('fetching what is at an address', () => {
     const fetched = fetchPublic(redirects, 'https://name.example/a', {
       most: 1000,
       timeout: 20_000,
-      allowPrivate: false,
+      network: PUBLIC,
       signal: new Cancellation(),
     });
     await expect(fetched).rejects.toMatchObject({ code: 'private_address' });
-    expect(opened).toEqual([['https://name.example/a', 'public']]);
+    expect(opened).toEqual([['https://name.example/a', PUBLIC]]);
+  });
+
+  it.each([
+    ['http://name.example:8080/', 'port_denied'],
+    ['https://name.example:22/', 'port_denied'],
+    ['http://denied.example/', 'address_denied'],
+    ['http://[64:ff9b::808:808]/', 'address_denied'],
+  ])('checks ports and the list of the operator at each redirect: %s', async (location, code) => {
+    const redirects = {
+      async open() {
+        return { status: 302, headers: { location }, abort() {} } as unknown as Exchange;
+      },
+    };
+    const fetched = fetchPublic(redirects, 'https://name.example/a', {
+      most: 1000,
+      timeout: 20_000,
+      network: networkPolicy({ deny: ['denied.example', '8.8.8.0/24'] }),
+      signal: new Cancellation(),
+    });
+    await expect(fetched).rejects.toMatchObject({ type: 'invalid_request', code });
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { isPublicAddress } from '../../src/upstream/public-address.ts';
 import { checkPublicUrl } from '../../src/upstream/public-url.ts';
+import { ANYWHERE, PUBLIC } from './policies.ts';
 
 /** Everything in IPv4 that is not for everybody: IANA's special-purpose registry, multicast, class E. */
 const SPECIAL = [
@@ -93,7 +94,7 @@ const common = fc
   .filter((number) => number >= 0 && number < 2 ** 32 && !isSpecial(number));
 
 function check(host: string): () => URL {
-  return () => checkPublicUrl(`http://${host}/`, 'callback_url', false);
+  return () => checkPublicUrl(`http://${host}/`, 'callback_url', PUBLIC, 'callback');
 }
 
 const REFUSED = expect.objectContaining({
@@ -134,6 +135,19 @@ describe('an address that is not for everybody', () => {
     '[64:ff9b:1::808:808]',
     '[::ffff:0:8.8.8.8]',
     '[2001::1]',
+    '[2001:0:4136:e378:8000:63bf:f7f7:f7f7]',
+    '[2001:2::1]',
+    '[2001:10::1]',
+    '[2001:20::1]',
+    '[2620:4f:8000::1]',
+    '[64:ff9b:1::1]',
+    '[::ffff:0:127.0.0.1]',
+    '[::2]',
+    '10.1',
+    '012.1.1.1',
+    '0xa9.0xfe.0xa9.0xfe',
+    '127.0.0.1..',
+    '127。0。0。1',
     '[2001:db8::1]',
     '[3fff::1]',
     '[5f00::1]',
@@ -145,7 +159,7 @@ describe('an address that is not for everybody', () => {
   it.each(['localhost', '127.0.0.1', '[::1]', '10.0.0.1'])(
     'is let through where the operator says so: %s',
     (host) => {
-      expect(checkPublicUrl(`http://${host}:8080/a?b`, 'x', true).href).toBe(
+      expect(checkPublicUrl(`http://${host}:8080/a?b`, 'x', ANYWHERE, 'input').href).toBe(
         `http://${host}:8080/a?b`,
       );
     },
@@ -205,7 +219,7 @@ describe('what is no address to connect to', () => {
       'expected a URL of at most 8000 characters, received 8020',
     ],
   ])('is refused: %.40s', (text, message) => {
-    expect(() => checkPublicUrl(text, 'input_images[2]', true)).toThrow(
+    expect(() => checkPublicUrl(text, 'input_images[2]', ANYWHERE, 'input')).toThrow(
       expect.objectContaining({
         type: 'invalid_request',
         message: `input_images[2]: ${message}`,
@@ -220,7 +234,7 @@ describe('what is no address to connect to', () => {
       fc.property(fc.oneof(fc.string({ unit: 'binary-ascii' }), fc.ipV6()), (text) => {
         for (const given of [text, `http://${text}`, `https://[${text}]:0`]) {
           try {
-            checkPublicUrl(given, null, false);
+            checkPublicUrl(given, null, PUBLIC, 'input');
           } catch (error) {
             if (!(error instanceof Failure)) throw error;
           }

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isPublicAddress } from '../../src/upstream/public-address.ts';
 import { Upstream } from '../../src/upstream.ts';
+import { ANYWHERE, networkPolicy, PUBLIC } from './policies.ts';
 import { listening, open, textOf } from './servers.ts';
 
 /** Public in its form, and given to nobody: no connection comes about, on no machine. */
@@ -21,7 +22,7 @@ function resolving(resolve: (hostname: string) => Promise<readonly string[]>): U
   return made;
 }
 
-const guarded = { reach: 'public', timeouts: { connect: 200 } } as const;
+const guarded = { reach: PUBLIC, timeouts: { connect: 200 } } as const;
 
 const PRIVATE = { type: 'invalid_request', code: 'private_address' };
 
@@ -110,6 +111,67 @@ describe('a request that reaches public addresses only', () => {
       code: 'unreachable',
       message: 'name.example cannot be reached: its name is not known',
     });
+  });
+});
+
+describe('a request that a policy governs', () => {
+  const reaching = (reach: typeof PUBLIC) => ({ reach, timeouts: { connect: 200 } });
+  const ALLOWED = networkPolicy({ allow: ['127.0.0.0/8'] });
+  const NAMED = networkPolicy({ allow: ['example'] });
+  const DENIED = networkPolicy({ allowPrivateAddresses: true, deny: ['127.0.0.1'] });
+
+  it.each([
+    ['a range', ALLOWED],
+    ['its name', NAMED],
+    ['everything', ANYWHERE],
+  ])('goes to a private address where %s is allowed', async (_, reach) => {
+    const there = await receiver();
+    const by = resolving(async () => ['127.0.0.1']);
+    const url = `http://name.example:${there.port}/`;
+    expect(await textOf(await open(url, reaching(reach), by))).toBe('here');
+  });
+
+  it.each(['name.example', '127.0.0.1', '[::ffff:7f00:1]'])(
+    'goes nowhere by %s where its address is denied',
+    async (host) => {
+      const there = await receiver();
+      const by = resolving(async () => ['127.0.0.1']);
+      await expect(
+        open(`http://${host}:${there.port}/`, reaching(DENIED), by),
+      ).rejects.toMatchObject({ type: 'invalid_request', code: 'address_denied' });
+      expect(there.requests()).toBe(0);
+    },
+  );
+
+  it('goes nowhere where its name is denied, and asks nobody', async () => {
+    const resolve = vi.fn(async () => ['8.8.8.8']);
+    const deny = networkPolicy({ deny: ['name.example'] });
+    await expect(
+      open('http://a.name.example./', reaching(deny), resolving(resolve)),
+    ).rejects.toMatchObject({ code: 'address_denied' });
+    expect(resolve).not.toHaveBeenCalled();
+  });
+
+  it.each(['169.254.169.254', '::ffff:169.254.169.254', 'fe80::1', 'fd00:ec2::254'])(
+    'goes to no cloud metadata where a name leads there: %s',
+    async (address) => {
+      const by = resolving(async () => [address]);
+      for (const reach of [NAMED, ANYWHERE, networkPolicy({ allow: ['169.254.0.0/16'] })]) {
+        await expect(open('http://name.example/', reaching(reach), by)).rejects.toMatchObject(
+          PRIVATE,
+        );
+      }
+    },
+  );
+
+  it('never goes along a connection that another policy let through', async () => {
+    const there = await receiver();
+    const by = resolving(async () => ['127.0.0.1']);
+    const url = `http://name.example:${there.port}/`;
+    expect(await textOf(await open(url, reaching(ALLOWED), by))).toBe('here');
+    await expect(open(url, reaching(PUBLIC), by)).rejects.toMatchObject(PRIVATE);
+    expect(await textOf(await open(url, reaching(ALLOWED), by))).toBe('here');
+    expect(there.requests()).toBe(2);
   });
 });
 

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { DeliveryAttempt } from '../../store/delivery.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
+import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Upstream } from '../../upstream.ts';
 
@@ -34,14 +35,14 @@ interface Parcel {
 export async function attempt(
   upstream: Pick<Upstream, 'open'>,
   { url, headers, body }: Parcel,
-  { allowPrivate, signal }: { readonly allowPrivate: boolean; readonly signal: Cancelled },
+  { network, signal }: { readonly network: NetworkPolicy; readonly signal: Cancelled },
 ): Promise<Trial> {
   try {
-    const exchange = await upstream.open(checkPublicUrl(url, null, allowPrivate).href, {
+    const exchange = await upstream.open(checkPublicUrl(url, null, network, 'callback').href, {
       headers,
       body,
       timeouts: { connect: CONNECT, firstByte: 0, idle: 0, total: TOTAL },
-      ...(!allowPrivate && { reach: 'public' as const }),
+      reach: network,
       signal,
     });
     // The status has said it all, whatever becomes of the rest.

@@ -5,6 +5,7 @@ import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/del
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import { Cancellation } from '../../upstream/cancellation.ts';
+import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream.ts';
 import { attempt, type Trial } from './attempt.ts';
 import { waitAfter, waitUntil } from './backoff.ts';
@@ -177,9 +178,9 @@ export class Callbacks {
     }
     const body = bodyOf(task, delivery, record(task));
     const headers = headersOf(id, body, account.callbackSecret, this.#now());
-    const { allowPrivateAddresses: allowPrivate } = config().network;
+    const network = networkPolicyOf(config().network);
     const signal = this.#closing;
-    return attempt(upstream, { url, headers, body }, { allowPrivate, signal });
+    return attempt(upstream, { url, headers, body }, { network, signal });
   }
 
   /** Null where there is nothing to record any more. */

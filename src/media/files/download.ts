@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
+import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Upstream } from '../../upstream.ts';
 
@@ -8,8 +9,8 @@ export interface DownloadOptions {
   readonly upstream: Upstream;
   /** Where the provider is, which the operator chose; null where it is nowhere. */
   readonly home: string | null;
-  /** The operator allows private addresses elsewhere, too. */
-  readonly allowPrivate: boolean;
+  /** Where files may be that are not at home. */
+  readonly network: NetworkPolicy;
   readonly timeouts: Timeouts;
   readonly signal: Cancelled;
 }
@@ -33,13 +34,13 @@ const PASSING = [404, 408, 425, 429];
 export async function openDownload(
   text: string,
   headers: Readonly<Record<string, string>>,
-  { upstream, home, allowPrivate, timeouts, signal }: DownloadOptions,
+  { upstream, home, network, timeouts, signal }: DownloadOptions,
 ): Promise<Exchange> {
   let address = text;
   let away = false;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
     const isHome = home !== null && URL.canParse(address) && new URL(address).origin === home;
-    const url = isHome ? new URL(address) : checkPublicUrl(address, null, allowPrivate);
+    const url = isHome ? new URL(address) : checkPublicUrl(address, null, network, 'result');
     // For good: where another origin sends us back to was not the provider's choice.
     away ||= !isHome;
     const exchange = await upstream.open(url.href, {
@@ -49,7 +50,7 @@ export async function openDownload(
       headers: away ? {} : headers,
       timeouts,
       signal,
-      ...(away && !allowPrivate && { reach: 'public' as const }),
+      ...(away && { reach: network }),
     });
     const { status } = exchange;
     if (status === 200) return exchange;

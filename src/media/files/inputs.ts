@@ -6,6 +6,7 @@ import type { AssetFiles } from '../../store/assets.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
+import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Upstream } from '../../upstream.ts';
 import type { InputFile } from '../providers/provider.ts';
@@ -20,8 +21,8 @@ interface Keeping {
   readonly store: Pick<Store, 'findAsset'>;
   readonly pool: ImagePool;
   readonly limits: Limits;
-  /** Whether the operator allows private addresses. */
-  readonly allowPrivate: boolean;
+  /** Where inputs may be fetched from. */
+  readonly network: NetworkPolicy;
 }
 
 interface Admitted {
@@ -50,7 +51,7 @@ export async function admitInput(
     await findImage(id, param, keeping);
     return { reference: { asset: id }, asset: null };
   }
-  const { href } = checkPublicUrl(text, param, keeping.allowPrivate);
+  const { href } = checkPublicUrl(text, param, keeping.network, 'input');
   return { reference: { url: href }, asset: null };
 }
 
@@ -94,7 +95,7 @@ export async function loadInput(
   as: { readonly param: string; readonly name: string },
   loading: Keeping & { readonly upstream: Pick<Upstream, 'open'>; readonly signal: Cancelled },
 ): Promise<InputFile> {
-  const { files, pool, limits, upstream, allowPrivate, signal } = loading;
+  const { files, pool, limits, upstream, network, signal } = loading;
   if ('asset' in reference) {
     const asset = await findImage(reference.asset, as.param, loading);
     const { mediaType } = asset;
@@ -107,7 +108,7 @@ export async function loadInput(
   const { bytes } = await fetchPublic(upstream, reference.url, {
     most: limits.fileBytes,
     timeout: PATIENCE,
-    allowPrivate,
+    network,
     signal,
   }).catch((error: unknown) => {
     // Why the work ends is nothing that its input did.

@@ -8,6 +8,7 @@ import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
 import type { Timeouts } from '../../upstream/exchange.ts';
+import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream.ts';
 import type { Order, Product, Production } from '../providers/provider.ts';
 import type { StoredResult } from '../result.ts';
@@ -26,8 +27,8 @@ export interface Keeping {
   readonly files: AssetFiles;
   /** Of what is an image; how many bytes a file may have is said here. */
   readonly limits: Limits;
-  /** Whether results may be at private addresses, too. */
-  readonly allowPrivate: boolean;
+  /** Where results may be. */
+  readonly network: NetworkPolicy;
   readonly timeouts: Timeouts;
   readonly signal: Cancelled;
   /** Our own disk does not take a result; null once it did. */

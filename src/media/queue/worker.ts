@@ -6,6 +6,7 @@ import { pause } from '../../routing/patience.ts';
 import { Resting, type Routing } from '../../routing/routing.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { Completion, Store } from '../../store/store.ts';
+import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream.ts';
 import { loadInput } from '../files/inputs.ts';
 import { LARGEST_IMAGE } from '../files/kept-image.ts';
@@ -67,7 +68,7 @@ export class MediaWorker implements Worker {
         files,
         signal,
         limits: this.#limits,
-        allowPrivate: this.#allowPrivate,
+        network: this.#network,
         onStorageFailure: (failure) => job.stalled(failure, true),
       });
       const outputs = result.outputs.length;
@@ -127,8 +128,8 @@ export class MediaWorker implements Worker {
     return pictureLimits(this.#options.config().batch, LARGEST_IMAGE);
   }
 
-  get #allowPrivate(): boolean {
-    return this.#options.config().network.allowPrivateAddresses;
+  get #network(): NetworkPolicy {
+    return networkPolicyOf(this.#options.config().network);
   }
 
   /** Images wait by account, and those of a task are never refused: it may be paid for already. */
@@ -141,9 +142,9 @@ export class MediaWorker implements Worker {
       const { files, store, upstream } = this.#options;
       const pool = this.#poolFor(task);
       const loading = { files, store, pool, upstream, signal };
-      const { allowPrivate, limits } = { allowPrivate: this.#allowPrivate, limits: this.#limits };
+      const { network, limits } = { network: this.#network, limits: this.#limits };
       return retryStorage(
-        () => loadInput(reference, { param, name }, { ...loading, limits, allowPrivate }),
+        () => loadInput(reference, { param, name }, { ...loading, limits, network }),
         signal,
         (failure) => stalled(failure, false),
       );

@@ -6,6 +6,7 @@ import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
 import type { NewTask, Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
+import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import { admitInput } from '../files/inputs.ts';
 import { keepImage, LARGEST_IMAGE } from '../files/kept-image.ts';
@@ -59,12 +60,12 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const id = namedModel(fields);
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
-  await admitPrompt(pool, request.work.prompt, 'prompt');
-  const { allowPrivateAddresses } = config.network;
+  await admitPrompt(pool, wordsOf(request.work), 'prompt');
+  const network = networkPolicyOf(config.network);
   const callbackUrl =
     request.callbackUrl === null
       ? null
-      : checkPublicUrl(request.callbackUrl, 'callback_url', allowPrivateAddresses).href;
+      : checkPublicUrl(request.callbackUrl, 'callback_url', network, 'callback').href;
   const idempotency = await idempotencyOf(call);
   const repeated = idempotency && (await store.findRepeat(holder.account.id, idempotency));
   if (repeated) return repeated;
@@ -95,6 +96,12 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
     await letGo();
     throw error;
   }
+}
+
+/** What a provider may read as words: the prompt, and the model's own word for a size or a voice. */
+function wordsOf(work: Work): string {
+  const word = work.type === 'audio' ? work.voice : work.size;
+  return word === null ? work.prompt : `${work.prompt}\n${word}`;
 }
 
 async function idempotencyOf({
@@ -134,7 +141,7 @@ async function keepInputs(
       ...keeping,
       store,
       publicUrl,
-      allowPrivate: config.network.allowPrivateAddresses,
+      network: networkPolicyOf(config.network),
     });
     if (admitted.asset) kept.push(admitted.asset);
     inputs.push(admitted.reference);

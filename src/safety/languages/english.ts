@@ -9,13 +9,13 @@ export const ENGLISH: Language = {
       'with their young, and their young, its young, naked chrome, naked metal, naked iron, naked brick*, naked concrete, naked bike*, naked motorcycle*, naked motorbike*, naked engine*, naked floor*, naked wall*, naked stone*, naked hairless cat*, hairless and naked, naked sphynx, naked cat*, naked chicken*, ' +
       'naked mole rat*, naked mole*, naked eye*, naked flame*, naked light*, naked bulb*, ' +
       'naked tree*, naked branch*, naked truth, naked wire*, naked cake*, naked soil, ' +
-      'naked rock*, naked wood, naked oat*, naked barley, naked lunch, naked juice, ' +
+      'naked rock*, naked wood, naked beam*, naked rafter*, naked plaster*, naked pasta, naked curiosity, naked greed, naked fear, naked power, naked force, naked aggression, naked oat*, naked barley, naked lunch, naked juice, ' +
       'naked gun, naked ambition, naked raku, naked neck, naked steel, naked blade*, ' +
       'naked sword*, nude colou*, nude tone*, nude shade*, nude lip*, nude heel*, ' +
       'nude pump*, nude shoe*, nude sandal*, nude nail*, nude polish, nude make*, ' +
       'nude palette*, nude eye*, nude tight*, nude stocking*, nude leotard*, nude ballet*, ' +
       'nude pointe*, nude beige, nude pink, nude manicure, nude blush, nude gloss, ' +
-      'nude silk, nude satin, nude leather, nude suede, nude handbag*, nude bag*, nude hue*, ' +
+      'nude silk, nude satin, nude chiffon, nude tulle, nude organza, nude georgette, nude velvet, nude linen, nude cashmere, nude knit*, nude leather, nude suede, nude handbag*, nude bag*, nude hue*, ' +
       'nude and beige, nude slipper*, nude clutch, nude matte, in nude and, nude to brown, ' +
       'bare feet, bare foot, bare handed, bare hand*, bare arm*, bare leg*, bare head*, ' +
       'bare shoulder*, bare knee*, bare toe*, bare tree*, bare branch*, bare wall*, ' +
@@ -85,13 +85,13 @@ export const ENGLISH: Language = {
       'barenaked ladies, nude mouse, nude mice, groin vault*, groin pull, groin injury, ' +
       'crotchet*',
     minor:
-      'child, children, kid, kids, kiddie*, kiddo*, toddler*, infant, infants, preschooler*, ' +
+      'child, childs, children, childrens, kid, kids, kiddie*, kiddo*, toddler*, infant, infants, preschooler*, ' +
       'kindergartener*, kindergartner*, kindergarten*, schoolgirl*, schoolboy*, ' +
       'school girl*, school boy*, schoolchild*, school child*, schoolkid*, school kid*, ' +
-      'preteen*, pre teen*, tween, tweens, underage*, under age, minors, a minor, pubescent, ' +
+      'preteen*, pre teen*, tween, tweens, underage*, under age, minors, a minor, pubescent, pubescents, ' +
       'prepubescent, pre pubescent, juvenile girl*, juvenile boy*, little girl*, ' +
       'little boy*, small girl*, small boy*, loli, lolis, lolicon*, shota, shotas, ' +
-      'shotacon*, jailbait, grade schooler*, middle schooler*, high schooler*, ' +
+      'shotacon*, jailbait, jailbaits, grade schooler*, middle schooler*, high schooler*, ' +
       'first grader*, second grader*, third grader*, fourth grader*, fifth grader*, ' +
       'sixth grader*, seventh grader*, eighth grader*, ninth grader*, tenth grader*, ' +
       '1st grader*, 2nd grader*, 3rd grader*, 4th grader*, 5th grader*, 6th grader*, ' +

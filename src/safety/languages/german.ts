@@ -6,13 +6,13 @@ export const GERMAN: Language = {
     neutral:
       'nacktschneck*, nacktmull*, nacktkatze*, nacktsamig*, nackte füße*, nackten füßen, ' +
       'nackter fuß, nackte wand, nackte wände, nackten wänden, nackte bäume, nackten bäumen, ' +
-      'nackte äste*, nackten ästen, nackten baum, nackten beton, nackte glühbirne, ' +
+      'nackte äste*, nackten ästen, nackten baum, nackten beton*, nackter beton*, nackte beton*, nackte glühbirne, ' +
       'nackten beinen, nackte beine, nackten armen, nackte arme, nackten zehen, ' +
       'nackten händen, nackte wahrheit, nackten fels*, nackte erde, nackter erde, ' +
       'bloßem auge, nackten auge, nacktem auge, hähnchenbrust*, hühnerbrust*, entenbrust, ' +
       'putenbrust, brustkrebs*, brustschwimm*, brusttasche*, brustkorb, brustbeutel, ' +
       'brustbild, nude töne*, nude farb*, nudefarb*, nude lippenstift, nude nagellack, ' +
-      'nudelholz, nudel, nudeln, nudelsuppe, sexualkunde*, sexualerziehung, sexualpädagog*, ' +
+      'nudelholz, nudel, nudeln, nudelsuppe, sexualkunde*, sexualerziehung, sexualpädagog*, sexualaufklärung*, ' +
       'aufklärungsunterricht, junge frau, junge frauen, jungen frau, jungen frauen, ' +
       'junger mann, jungen mann, junge männer, jungen männern, junges paar, junge katze*, ' +
       'junge hunde, junge bäume, junge pflanzen, gegen sexuellen missbrauch, ' +

@@ -18,6 +18,9 @@ interface Pause {
   readonly milliseconds: number;
 }
 
+/** Stop sequences of one request. */
+const STOPS = 100;
+
 /** What happens while the sandbox answers, one thing after another. */
 export type Step = TextEvent | Pause;
 
@@ -76,6 +79,14 @@ function refuseForeign(request: TextRequest, { dialect }: Target): void {
   if (path !== null) throw untranslatable(path, dialect, 'the sandbox cannot do this');
   if (request.logprobs === true) {
     throw invalid(pathOf(request, 'logprobs'), 'the sandbox has no probabilities to tell');
+  }
+  // Each character of an answer is compared with each of them.
+  const stops = request.stop?.length ?? 0;
+  if (stops > STOPS) {
+    throw invalid(
+      pathOf(request, 'stop'),
+      `expected at most ${STOPS} texts for the sandbox, received ${stops}`,
+    );
   }
 }
 

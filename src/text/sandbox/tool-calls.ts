@@ -3,10 +3,11 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { TextRequest, Tool } from '../canonical.ts';
 import { pathOf } from '../knobs.ts';
 import { invalid } from '../refusals.ts';
-import { Hints, placeOf } from './hints.ts';
+import { Hints } from './hints.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
 import { Unmakeable } from './schema/unmakeable.ts';
 import { makeValue } from './schema/value.ts';
+import { Work } from './schema/work.ts';
 
 export interface Call {
   readonly id: string;
@@ -19,6 +20,12 @@ const ASKS = /\b(?:call|use|invoke|run|try)\b[^.?!\n]{0,60}\b(?:tools?|functions
 const SEVERAL = /\b(?:two|both|all|every|each)\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
 const TWO = /\btwo\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
 
+/** What the arguments of all calls are made from. */
+interface Means {
+  readonly hints: Hints;
+  readonly work: Work;
+}
+
 /** Prompts are looked at so far only. */
 const READ = 20_000;
 
@@ -29,8 +36,11 @@ const READ = 20_000;
  * @throws Failure invalid_request where the client wants what cannot be
  */
 export function callsFor(request: TextRequest, prompt: Prompt): Call[] {
-  const calls = toolsFor(request, prompt).map((tool, index) => {
-    const json = JSON.stringify(argumentsFor(tool, prompt));
+  const tools = toolsOf(request);
+  // One budget for all of them: many small schemas are as much work as a large one.
+  const means = { hints: new Hints(tools.length > 0 ? prompt.text : ''), work: new Work() };
+  const calls = toolsFor(request, { prompt, tools, means }).map((tool, index) => {
+    const json = JSON.stringify(argumentsFor(tool, means));
     const told = JSON.stringify([request.turns.length, index, tool.name, json]);
     const digest = createHash('sha256').update(told).digest('hex');
     return { id: `call_${digest.slice(0, 24)}`, name: tool.name, arguments: json };
@@ -38,8 +48,10 @@ export function callsFor(request: TextRequest, prompt: Prompt): Call[] {
   return request.parallelToolCalls === false ? calls.slice(0, 1) : calls;
 }
 
-function toolsFor(request: TextRequest, prompt: Prompt): Tool[] {
-  const tools = toolsOf(request);
+function toolsFor(
+  request: TextRequest,
+  { prompt, tools, means }: { prompt: Prompt; tools: readonly Tool[]; means: Means },
+): Tool[] {
   const { toolChoice } = request;
   const choice = toolChoice?.type ?? 'auto';
   const path = () => pathOf(request, 'toolChoice');
@@ -50,18 +62,18 @@ function toolsFor(request: TextRequest, prompt: Prompt): Tool[] {
   }
   if (choice === 'required') {
     if (tools.length === 0) throw invalid(path(), 'a tool is required, and there is none');
-    const asked = askedFor(tools, prompt.text);
+    const asked = askedFor(tools, prompt.text, means);
     return asked.length > 0 ? asked : tools.slice(0, 1);
   }
   if (choice === 'none' || prompt.results.length > 0) return [];
-  return askedFor(tools, prompt.text);
+  return askedFor(tools, prompt.text, means);
 }
 
 /** In the order in which the prompt names them. */
-function askedFor(tools: readonly Tool[], prompt: string): Tool[] {
+function askedFor(tools: readonly Tool[], prompt: string, means: Means): Tool[] {
   const text = prompt.slice(0, READ);
   const named = tools
-    .map((tool) => ({ tool, at: nameIn(text, tool.name) }))
+    .map((tool) => ({ tool, at: nameIn(tool, means) }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => a.at - b.at)
     .map(({ tool }) => tool);
@@ -71,20 +83,23 @@ function askedFor(tools: readonly Tool[], prompt: string): Tool[] {
 }
 
 /** Where a text has a name: as it is, or in words, as `get weather` for `get_weather`. */
-function nameIn(text: string, name: string): number {
-  const at = placeOf(text, name);
-  const words = name.replace(/[_-]+/g, ' ').trim();
-  return at >= 0 || words === name || words === '' ? at : placeOf(text, words);
+function nameIn({ name, path }: Tool, { hints, work }: Means): number {
+  try {
+    const at = hints.placeOf(name, work);
+    const words = name.replace(/[_-]+/g, ' ').trim();
+    return at >= 0 || words === name || words === '' ? at : hints.placeOf(words, work);
+  } catch (error) {
+    if (!(error instanceof Unmakeable)) throw error;
+    throw invalid(path, 'the tools are too many for the sandbox', 'unsupported_schema');
+  }
 }
 
-function argumentsFor({ name, parameters, path }: Tool, prompt: Prompt): object {
+function argumentsFor({ name, parameters, path }: Tool, { hints, work }: Means): object {
   if (parameters === null) return {};
-  // A prompt that is about nothing but the call is no value for it.
-  const hints = new Hints(prompt.text);
   const fault = (why: string) =>
     invalid(path, `the sandbox has no arguments for ${name}: ${why}`, 'unsupported_schema');
   try {
-    const value = makeValue({ type: 'object', ...parameters }, hints);
+    const value = makeValue({ type: 'object', ...parameters }, hints, work);
     if (!isObject(value)) throw fault('its parameters are no object');
     return value;
   } catch (error) {

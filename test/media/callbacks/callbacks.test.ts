@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Callbacks } from '../../../src/media/callbacks/callbacks.ts';
 import type { ExchangeOptions } from '../../../src/upstream/exchange.ts';
 import { Upstream } from '../../../src/upstream.ts';
+import { networkSettings } from '../../upstream/policies.ts';
 import { type Reply, WebhookReceiver } from '../webhook-receiver.ts';
 import { Deliveries, ENDED } from './deliveries.ts';
 
@@ -16,17 +17,21 @@ type Options = ConstructorParameters<typeof Callbacks>[0];
 
 interface Changes extends Partial<Options> {
   readonly allowPrivateAddresses?: boolean;
+  readonly callbackPorts?: readonly string[];
 }
 
 const record = ({ id, status }: { id: string; status: string }) => ({ task_id: id, status });
 
 /** A deliverer that tries again at once, four times in all. */
-function callbacks(store: Deliveries, { allowPrivateAddresses = true, ...changes }: Changes = {}) {
+function callbacks(
+  store: Deliveries,
+  { allowPrivateAddresses = true, callbackPorts = ['1-65535'], ...changes }: Changes = {},
+) {
   const upstream = new Upstream();
   const made = new Callbacks({
     store,
     upstream,
-    config: () => ({ network: { allowPrivateAddresses } }),
+    config: () => ({ network: networkSettings({ allowPrivateAddresses, callbackPorts }) }),
     record,
     onFault: (error) => {
       throw error;
@@ -222,6 +227,16 @@ describe('an address that is private', () => {
       ],
     });
     expect(receiver.received).toEqual([]);
+  });
+
+  it('is not connected to at a port that is not open for callbacks', async () => {
+    const store = new Deliveries();
+    const task = store.add('http://hooks.example:6379/hook');
+    callbacks(store, { allowPrivateAddresses: false, callbackPorts: ['1024-6378'] }).added(task);
+    expect(await store.ended(task)).toMatchObject({
+      status: 'failed',
+      attempts: [{ error: expect.stringContaining('at port 6379') }],
+    });
   });
 
   it('is told by what DNS says at every try', async () => {

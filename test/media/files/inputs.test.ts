@@ -12,6 +12,7 @@ import type { Asset } from '../../../src/store/asset.ts';
 import { AssetFiles } from '../../../src/store/assets.ts';
 import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { quadrants } from '../../fixtures/images.ts';
+import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'oriel-inputs-'));
@@ -30,7 +31,7 @@ const keeping = {
   store: { findAsset: async (id: string) => assets.get(id) },
   pool,
   limits: DEFAULT_LIMITS,
-  allowPrivate: true,
+  network: ANYWHERE,
 };
 
 async function keep(mediaType: string, extension: string): Promise<string> {
@@ -91,7 +92,7 @@ describe('admitting', () => {
     const id = await keep('image/png', 'png');
     const given = `${OURS}/assets/${id}`;
     const expected = { reference: { asset: id }, asset: null };
-    expect(await admit(given, { allowPrivate: false })).toEqual(expected);
+    expect(await admit(given, { network: PUBLIC })).toEqual(expected);
   });
 
   it.each([
@@ -107,7 +108,7 @@ describe('admitting', () => {
     [`${OURS}/assets/${'a'.repeat(43)}.png`, 'there is no such asset'],
   ])('refuses %s', async (text, message) => {
     const before = kept();
-    await expect(admit(text, { allowPrivate: false })).rejects.toMatchObject({
+    await expect(admit(text, { network: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
       status: 400,
       param: PARAM,
@@ -226,7 +227,7 @@ describe('loading', () => {
       asked += 1;
       response.end(png);
     });
-    await expect(load(reference, { allowPrivate: false })).rejects.toMatchObject({
+    await expect(load(reference, { network: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
       code: 'private_address',
       param: PARAM,

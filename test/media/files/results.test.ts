@@ -13,6 +13,7 @@ import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/lowdb/hooked-files.ts';
+import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
 
 const IMAGE: ImageWork = {
@@ -68,7 +69,7 @@ async function keeping(home: string, more: Partial<Keeping> = {}) {
     pool: await inlinePool(2),
     files,
     limits: DEFAULT_LIMITS,
-    allowPrivate: true,
+    network: ANYWHERE,
     timeouts: { connect: 5000, firstByte: 20_000, idle: 20_000, total: 0 },
     signal: new Cancellation(),
     onStorageFailure: () => {},
@@ -214,7 +215,7 @@ describe('a download', () => {
         response.writeHead(302, { location: `${away.url}/b` }).end();
       },
     });
-    const { keep } = await keeping(home.url, { allowPrivate: false });
+    const { keep } = await keeping(home.url, { network: PUBLIC });
     expect((await keep([{ url: `${home.url}/a` }])).assets).toHaveLength(1);
     for (const url of [`${away.url}/b`, `${home.url}/to-b`, 'file:///etc/passwd', 'data:,']) {
       await expect(keep([{ url }])).rejects.toMatchObject({ type: 'billable_error' });

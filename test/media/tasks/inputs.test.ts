@@ -122,9 +122,65 @@ describe('reference images', () => {
   });
 });
 
+const names = new URL('names.mjs', import.meta.url).href;
+const ANY = ['1-65535'];
+
+describe('where the operator lists addresses and ports', () => {
+  const network = {
+    inputPorts: ANY,
+    allow: ['127.0.0.1', 'mapped.example.com'],
+    deny: ['denied.example.com', '203.0.113.0/24', '1.1.1.1'],
+  };
+  const media = mediaDaemon({ network }, { NODE_OPTIONS: `--import=${names}` });
+
+  it.each(['127.0.0.1', 'inside.example.com', 'mapped.example.com'])(
+    'an input comes from an address that is allowed: %s',
+    async (host) => {
+      const ann = await media().client();
+      const input = `http://${host}:${port()}/moved`;
+      expect((await ann.make({ model: 'native', input_images: [input] })).status).toBe('completed');
+    },
+  );
+
+  it('a redirect to an address that is not allowed ends the task', async () => {
+    const ann = await media().client();
+    const redirects: [string, string][] = [
+      [`http://127.0.0.2:${port()}/a.png`, 'private_address'],
+      ['http://169.254.169.254/latest/meta-data', 'private_address'],
+      ['http://a.denied.example.com/', 'address_denied'],
+    ];
+    for (const [location, code] of redirects) {
+      answers.set('/away', { location });
+      const task = await ann.make({ model: 'native', input_images: [at('/away')] });
+      expect(task).toMatchObject({ status: 'failed', error: { type: 'invalid_request', code } });
+    }
+  });
+
+  it.each([
+    ['input_images', 'http://denied.example.com/a', 'address_denied'],
+    ['input_images', 'http://DENIED.example.com./a', 'address_denied'],
+    ['input_images', 'http://[::ffff:1.1.1.1]/a', 'address_denied'],
+    ['input_images', 'http://127.0.0.2/a', 'private_address'],
+    ['callback_url', 'http://1.1.1.1/', 'address_denied'],
+    ['callback_url', 'https://example.com:8443/', 'port_denied'],
+    ['callback_url', 'http://example.com:25/', 'port_denied'],
+  ])('refuses %s %s before a task is made', async (field, url, code) => {
+    const ann = await media().client();
+    const value = field === 'callback_url' ? url : [url];
+    const { status, body } = await ann.post(GENERATIONS, {
+      model: 'any',
+      prompt: 'a',
+      [field]: value,
+    });
+    expect([status, body.error.code]).toEqual([400, code]);
+  });
+});
+
 describe('where private addresses are not allowed', () => {
-  const names = new URL('names.mjs', import.meta.url).href;
-  const media = mediaDaemon({ network: {} }, { NODE_OPTIONS: `--import=${names}` });
+  const media = mediaDaemon(
+    { network: { inputPorts: ANY, callbackPorts: ANY } },
+    { NODE_OPTIONS: `--import=${names}` },
+  );
 
   it.each([
     'http://127.0.0.1/a',

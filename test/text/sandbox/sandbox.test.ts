@@ -62,6 +62,34 @@ const request = fc
     requestFor(said, { ...more, reasoning: { effort, budget: null, summary: null } }),
   );
 
+describe('the work of the sandbox', () => {
+  const failureOf = async (prompt: string, more: Partial<TextRequest>) => {
+    const { end } = await answerTo(prompt, more);
+    return end.type === 'error' ? end.failure.message : end.type;
+  };
+
+  it('is bounded for all tools of a request together', async () => {
+    const parameters = {
+      properties: { list: { type: 'array', minItems: 500 } },
+      required: ['list'],
+    };
+    const tools = Array.from({ length: 500 }, (_, index) => tool(`tool_${index}`, parameters));
+    expect(await failureOf('call all tools', { tools: tools.slice(0, 2) })).toBe('finish');
+    expect(await failureOf('call all tools', { tools })).toMatch(/too large for the sandbox/);
+  });
+
+  it('is bounded for names that the prompt has in many places', async () => {
+    const tools = Array.from({ length: 1000 }, () => tool('a'));
+    expect(await failureOf('aa'.repeat(10_000), { tools })).toMatch(/too many for the sandbox/);
+  });
+
+  it('is bounded for stop sequences', async () => {
+    const stop = Array.from({ length: 101 }, (_, index) => `end ${index}`);
+    expect(await failureOf('hello', { stop: stop.slice(1) })).toBe('finish');
+    expect(await failureOf('hello', { stop })).toMatch(/at most 100 texts .* received 101/);
+  });
+});
+
 describe('what the sandbox emits', () => {
   it('is in order, complete and the same every time', async () => {
     await fc.assert(

@@ -117,7 +117,142 @@ const { schema: any } = fc.letrec<{ schema: object; object: object }>((tie) => (
   ),
 }));
 
+/** Reads of a schema's parts that finding a value may take. */
+const READS = 2_000_000;
+
+/** A copy of a value that counts what is read of it, so that work is bounded without a clock. */
+function counted<Value extends object>(value: Value): Value {
+  let reads = 0;
+  const wrappers = new WeakMap<object, object>();
+  const read = () => {
+    reads += 1;
+    if (reads > READS) throw new Error(`more than ${READS} reads`);
+  };
+  const wrap = (target: unknown): unknown => {
+    if (typeof target !== 'object' || target === null) return target;
+    const known = wrappers.get(target);
+    if (known) return known;
+    const wrapper = new Proxy(target, {
+      get(from, key) {
+        read();
+        return wrap(Reflect.get(from, key));
+      },
+      getOwnPropertyDescriptor(from, key) {
+        read();
+        return Reflect.getOwnPropertyDescriptor(from, key);
+      },
+    });
+    wrappers.set(target, wrapper);
+    return wrapper;
+  };
+  return wrap(value) as Value;
+}
+
+const many = <Item>(count: number, item: (index: number) => Item) =>
+  Array.from({ length: count }, (_, index) => item(index));
+
+const record = <Value>(count: number, prefix: string, value: (index: number) => Value) =>
+  Object.fromEntries(many(count, (index) => [`${prefix}${index}`, value(index)]));
+
+/** Objects that differ in their last property only. */
+const nearlyEqual = (count: number) =>
+  many(count, (index) => ({ ...record(30, 'k', () => 1), last: index }));
+
+/** Definitions each of which refers to the one before it. */
+const chained = (refer: (ref: object) => object) => ({
+  $ref: '#/$defs/s30',
+  $defs: record(31, 's', (index) => (index === 0 ? {} : refer({ $ref: `#/$defs/s${index - 1}` }))),
+});
+
+/** Schemas that take long where some step of the search is not bounded. */
+const BOMBS: readonly (readonly [name: string, schema: object])[] = [
+  ['a constant of distinct items', { uniqueItems: true, const: nearlyEqual(3000) }],
+  ['a choice of distinct items', { uniqueItems: true, enum: [nearlyEqual(3000)] }],
+  [
+    'items that are nearly equal',
+    { type: 'array', uniqueItems: true, minItems: 3000, items: { enum: nearlyEqual(3000) } },
+  ],
+  ['a list of a billion', { type: 'array', minItems: 1e9, items: { type: 'integer' } }],
+  ['a billion properties', { type: 'object', minProperties: 1e9 }],
+  [
+    'a wide schema that is referred to often',
+    {
+      type: 'array',
+      minItems: 2000,
+      items: { $ref: '#/$defs/wide' },
+      $defs: { wide: { type: 'integer', ...record(3000, 'x', () => 1) } },
+    },
+  ],
+  [
+    'a wide schema with many choices',
+    { enum: many(5000, (index) => `v${index}`), ...record(5000, 'x', () => 1) },
+  ],
+  ['schemas without end in one', { allOf: many(50_000, () => ({})) }],
+  [
+    'properties of many schemas in one',
+    {
+      allOf: many(100, (n) => ({ type: 'object', properties: record(100, `p${n}_`, () => ({})) })),
+    },
+  ],
+  [
+    'choices that exclude each other',
+    { anyOf: many(5000, () => true), oneOf: many(5000, () => false) },
+  ],
+  [
+    'choices of two lists',
+    { allOf: [{ enum: nearlyEqual(3000) }, { enum: nearlyEqual(3001).slice(1).reverse() }] },
+  ],
+  [
+    'a check that is repeated for each item',
+    { type: 'array', minItems: 1000, items: { not: { enum: many(3000, (n) => n) } } },
+  ],
+  [
+    'a name that is required again and again',
+    { type: 'array', minItems: 1000, items: { required: many(20_000, () => 'name') } },
+  ],
+  [
+    'a type that is named again and again',
+    { type: 'array', minItems: 1000, items: { type: many(20_000, () => 'string') } },
+  ],
+  ['conditions of conditions', chained((ref) => ({ if: ref, not: { not: ref } }))],
+  ['either of two, again and again', chained((ref) => ({ oneOf: [ref, { not: ref }] }))],
+  ['both of two, again and again', chained((ref) => ({ allOf: [ref, ref] }))],
+  [
+    'names that depend on each other',
+    {
+      required: many(400, (n) => `a${n}`),
+      dependentRequired: record(400, 'a', () => many(400, (n) => `a${n}`)),
+    },
+  ],
+  ['a multiple that is huge', { type: 'number', multipleOf: 1e-308, minimum: 1e308 }],
+  [
+    'properties without end',
+    JSON.parse(`${'{"properties":{"a":'.repeat(480)}true${'}}'.repeat(480)}`),
+  ],
+];
+
 describe('a value for a schema', () => {
+  it.each(BOMBS)('takes a bounded number of reads for %s', (_, schema) => {
+    try {
+      makeValue(counted(schema), NOTHING);
+    } catch (error) {
+      expect(error).toBeInstanceOf(Unmakeable);
+    }
+  });
+
+  it.each([
+    ['a long pattern', { pattern: `(a|${'b'.repeat(50_000)})` }],
+    ['a pattern that excludes much', { pattern: `[^${'b'.repeat(50_000)}]` }],
+    ['a pattern of empty parts', { pattern: 'a{0}'.repeat(20_000) }],
+    ['long texts', { minLength: 90_000 }],
+    ['a long constant', { const: 'x'.repeat(100_000) }],
+    ['a long reference', { $ref: `#/${'a/'.repeat(50_000)}` }],
+  ])('is refused for a list of a thousand with %s', (_, item) => {
+    const schema = { type: 'array', minItems: 1000, items: { type: 'string', ...item } };
+    expect(() => makeValue(schema, NOTHING)).toThrow(Unmakeable);
+    expect(() => makeValue(schema, NOTHING)).toThrow(/^.{1,200}$/);
+  });
+
   it('is what the schema allows, by another reading of it', () => {
     fc.assert(
       fc.property(any, (schema) => {

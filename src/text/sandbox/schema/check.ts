@@ -1,10 +1,21 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
-import { isSame, lengthOf, numberOf, own, resolve, type Type, typesOf } from './reading.ts';
+import {
+  canonical,
+  isSame,
+  keysOf,
+  lengthOf,
+  numberOf,
+  own,
+  resolve,
+  type Type,
+  typesOf,
+} from './reading.ts';
 import { Unmakeable } from './unmakeable.ts';
+import type { Work } from './work.ts';
 
-/** Looks at a schema that one check may take. */
-const LOOKS = 200_000;
+/** Steps that a look at one schema takes by itself. */
+const LOOK = 5;
 
 /**
  * Whether a value is what a schema allows. Patterns and formats are not looked at: a pattern from
@@ -13,23 +24,24 @@ const LOOKS = 200_000;
  * @param root what references start from
  * @throws Unmakeable where that cannot be told within reason
  */
-export function satisfies(value: unknown, schema: unknown, root: unknown): boolean {
-  return new Check(root).passes(value, schema);
+export function satisfies(value: unknown, schema: unknown, root: unknown, work: Work): boolean {
+  return new Check(root, work).passes(value, schema);
 }
 
 class Check {
   readonly #root: unknown;
-  #looks = 0;
+  readonly #work: Work;
   #depth = 0;
 
-  constructor(root: unknown) {
+  constructor(root: unknown, work: Work) {
     this.#root = root;
+    this.#work = work;
   }
 
   passes(value: unknown, schema: unknown): boolean {
-    this.#looks += 1;
+    this.#work.spend(LOOK);
     this.#depth += 1;
-    if (this.#looks > LOOKS || this.#depth > 500) {
+    if (this.#depth > 500) {
       throw new Unmakeable('the schema is too large or refers to itself', true);
     }
     try {
@@ -42,7 +54,8 @@ class Check {
 
   #combined(value: unknown, schema: Json): boolean {
     const passes = (one: unknown) => this.passes(value, one);
-    if (schema['$ref'] !== undefined && !passes(resolve(this.#root, schema['$ref']))) return false;
+    if (schema['$ref'] !== undefined && !passes(resolve(this.#root, schema['$ref'], this.#work)))
+      return false;
     if (!listOf(schema['allOf']).every(passes)) return false;
     const { anyOf, oneOf, not } = schema;
     if (Array.isArray(anyOf) && !anyOf.some(passes)) return false;
@@ -53,14 +66,15 @@ class Check {
   }
 
   #plain(value: unknown, schema: Json): boolean {
-    const types = typesOf(schema);
+    const types = typesOf(schema, this.#work);
     if (types && !types.some((type) => isOfType(value, type))) return false;
-    if (schema['const'] !== undefined && !isSame(value, schema['const'])) return false;
+    if (schema['const'] !== undefined && !isSame(value, schema['const'], this.#work)) return false;
     const choices = schema['enum'];
-    if (Array.isArray(choices) && !choices.some((choice) => isSame(value, choice))) return false;
+    if (Array.isArray(choices) && !choices.some((choice) => isSame(value, choice, this.#work)))
+      return false;
     if (typeof value === 'number') return isNumberFit(value, schema);
     if (typeof value === 'string') {
-      return isWithin(lengthOf(value), schema['minLength'], schema['maxLength']);
+      return isWithin(lengthOf(value, this.#work), schema['minLength'], schema['maxLength']);
     }
     if (Array.isArray(value)) return this.#list(value, schema);
     return isObject(value) ? this.#object(value, schema) : true;
@@ -70,7 +84,7 @@ class Check {
     if (!isWithin(value.length, schema['minItems'], schema['maxItems'])) return false;
     const { contains } = schema;
     if (contains !== undefined && !value.some((item) => this.passes(item, contains))) return false;
-    if (schema['uniqueItems'] === true && hasTwins(value)) return false;
+    if (schema['uniqueItems'] === true && this.#hasTwins(value)) return false;
     const { first, rest } = itemsOf(schema);
     return value.every((item, index) =>
       this.passes(item, index < first.length ? first[index] : rest),
@@ -78,11 +92,11 @@ class Check {
   }
 
   #object(value: Json, schema: Json): boolean {
-    const keys = Object.keys(value);
+    const keys = keysOf(value, this.#work);
     if (!isWithin(keys.length, schema['minProperties'], schema['maxProperties'])) return false;
-    if (!hasAll(value, schema['required'])) return false;
+    if (!this.#hasAll(value, schema['required'])) return false;
     const dependent = isObject(schema['dependentRequired']) ? schema['dependentRequired'] : {};
-    if (!keys.every((key) => hasAll(value, own(dependent, key)))) return false;
+    if (!keys.every((key) => this.#hasAll(value, own(dependent, key)))) return false;
     const properties = isObject(schema['properties']) ? schema['properties'] : {};
     // Which of the others a pattern names cannot be told without running it.
     const others = schema['patternProperties'] ? true : (schema['additionalProperties'] ?? true);
@@ -90,10 +104,16 @@ class Check {
       this.passes(value[key], Object.hasOwn(properties, key) ? properties[key] : others),
     );
   }
-}
 
-function hasAll(value: Json, required: unknown): boolean {
-  return listOf(required).every((key) => typeof key !== 'string' || Object.hasOwn(value, key));
+  #hasAll(value: Json, required: unknown): boolean {
+    const names = listOf(required);
+    this.#work.spend(names.length);
+    return names.every((key) => typeof key !== 'string' || Object.hasOwn(value, key));
+  }
+
+  #hasTwins(list: readonly unknown[]): boolean {
+    return new Set(list.map((item) => canonical(item, this.#work))).size < list.length;
+  }
 }
 
 /** The schemas of a list's first items, one each, and of the others. */
@@ -103,10 +123,6 @@ export function itemsOf(schema: Json): { first: readonly unknown[]; rest: unknow
   // As it was written before 2020.
   if (Array.isArray(items)) return { first: items, rest: schema['additionalItems'] ?? true };
   return { first: [], rest: items ?? true };
-}
-
-function hasTwins(list: readonly unknown[]): boolean {
-  return list.some((item, index) => list.slice(0, index).some((other) => isSame(item, other)));
 }
 
 function isWithin(amount: number, least: unknown, most: unknown): boolean {

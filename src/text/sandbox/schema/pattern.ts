@@ -1,5 +1,6 @@
-import { lengthOf } from './reading.ts';
+import { lengthOf, quoted } from './reading.ts';
 import { Unmakeable } from './unmakeable.ts';
+import type { Work } from './work.ts';
 
 /** Characters that a text by a pattern has at the most. */
 const LONGEST = 10_000;
@@ -21,30 +22,46 @@ interface Wanted {
  *
  * @throws Unmakeable where the pattern looks around, or looks back
  */
-export function textForPattern(pattern: string, { least, most, variant }: Wanted): string {
+export function textForPattern(
+  pattern: string,
+  { least, most, variant }: Wanted,
+  work: Work,
+): string {
   for (let more = variant; more <= LONGEST; more = more * 2 + 1) {
-    const text = new Walk(pattern, more, variant).text();
-    const length = lengthOf(text);
+    const text = new Walk(pattern, { more, variant, work }).text();
+    const length = lengthOf(text, work);
     if (length > most) break;
     if (length >= least) return text;
   }
   // Variants made it too long.
-  if (variant > 0) return textForPattern(pattern, { least, most, variant: 0 });
-  throw new Unmakeable(`no text of that length is known to match ${JSON.stringify(pattern)}`);
+  if (variant > 0) return textForPattern(pattern, { least, most, variant: 0 }, work);
+  throw new Unmakeable(`no text of that length is known to match ${quoted(pattern)}`);
 }
+
+interface WalkOptions {
+  readonly more: number;
+  readonly variant: number;
+  readonly work: Work;
+}
+
+/** Steps that one atom of a pattern takes, and one character. */
+const ATOM = 8;
+const CHARACTER = 4;
 
 class Walk {
   readonly #pattern: string;
   /** Repeats beyond the fewest. */
   readonly #more: number;
   readonly #variant: number;
+  readonly #work: Work;
   #at = 0;
   #depth = 0;
 
-  constructor(pattern: string, more: number, variant: number) {
+  constructor(pattern: string, { more, variant, work }: WalkOptions) {
     this.#pattern = pattern;
     this.#more = more;
     this.#variant = variant;
+    this.#work = work;
   }
 
   text(): string {
@@ -54,7 +71,7 @@ class Walk {
   }
 
   #unknown(): Unmakeable {
-    return new Unmakeable(`the sandbox cannot follow the pattern ${JSON.stringify(this.#pattern)}`);
+    return new Unmakeable(`the sandbox cannot follow the pattern ${quoted(this.#pattern)}`);
   }
 
   #takes(text: string): boolean {
@@ -105,6 +122,7 @@ class Walk {
   }
 
   #atom(): string {
+    this.#work.spend(ATOM);
     if (this.#takes('(')) {
       if (this.#takes('?') && !this.#takes(':')) {
         const name = /^<[A-Za-z_$][\w$]{0,99}>/.exec(this.#pattern.slice(this.#at, this.#at + 110));
@@ -125,6 +143,7 @@ class Walk {
   }
 
   #character(): string {
+    this.#work.spend(CHARACTER);
     const code = this.#pattern.codePointAt(this.#at);
     if (code === undefined) throw this.#unknown();
     const character = String.fromCodePoint(code);
@@ -159,6 +178,7 @@ class Walk {
       if (ranges.length === 0) throw this.#unknown();
       return this.#choose(ranges);
     }
+    this.#work.spend(PLAIN.length * (1 + ranges.length / 4));
     const free = PLAIN.filter((one) => !ranges.some(([from, to]) => one >= from && one <= to));
     if (free.length === 0) throw this.#unknown();
     return free[this.#variant % free.length]!;

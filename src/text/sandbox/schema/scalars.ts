@@ -4,6 +4,7 @@ import { isNumberFit } from './check.ts';
 import { textForPattern } from './pattern.ts';
 import { lengthOf, numberOf } from './reading.ts';
 import { Unmakeable } from './unmakeable.ts';
+import type { Work } from './work.ts';
 
 /** One value of each format; a second one where values must differ. */
 const FORMATS: Readonly<Record<string, (variant: number) => string>> = {
@@ -43,14 +44,27 @@ export interface ScalarPlace {
   readonly variant: number;
 }
 
+/** What values are made from. */
+interface Means {
+  readonly hints: Hints;
+  readonly work: Work;
+}
+
 /** @throws Unmakeable */
-export function makeText(schema: Json, { name, variant }: ScalarPlace, hints: Hints): string {
+export function makeText(
+  schema: Json,
+  { name, variant }: ScalarPlace,
+  { hints, work }: Means,
+): string {
   const least = Math.max(0, Math.ceil(numberOf(schema['minLength']) ?? 0));
   const most = Math.floor(numberOf(schema['maxLength']) ?? LONGEST);
   if (least > most || least > LONGEST) throw new Unmakeable(`no text is that long`);
-  const fits = (text: string) => lengthOf(text) >= least && lengthOf(text) <= most;
+  const fits = (text: string) => {
+    const length = lengthOf(text, work);
+    return length >= least && length <= most;
+  };
   const { pattern, format } = schema;
-  if (typeof pattern === 'string') return textForPattern(pattern, { least, most, variant });
+  if (typeof pattern === 'string') return textForPattern(pattern, { least, most, variant }, work);
   const known = typeof format === 'string' && Object.hasOwn(FORMATS, format);
   if (known) {
     const text = FORMATS[format]!(variant);
@@ -61,54 +75,59 @@ export function makeText(schema: Json, { name, variant }: ScalarPlace, hints: Hi
   if (found !== undefined) return found;
   const plain = `sandbox${name === null ? '' : ` ${name}`}${numbered(variant)}`;
   // What tells one variant from another comes first where the text has to be short.
-  const text = lengthOf(plain) <= most ? plain : `${numbered(variant)}${plain}`;
-  return Array.from(text.padEnd(least + text.length - lengthOf(text), '.'))
-    .slice(0, most)
-    .join('');
+  const text = lengthOf(plain, work) <= most ? plain : `${numbered(variant)}${plain}`;
+  const padded = text.padEnd(least + text.length - lengthOf(text, work), '.');
+  return lengthOf(padded, work) <= most ? padded : Array.from(padded).slice(0, most).join('');
 }
 
 /** @throws Unmakeable */
 export function makeNumber(
   schema: Json,
   { name, variant }: ScalarPlace,
-  { hints, whole }: { readonly hints: Hints; readonly whole: boolean },
+  { hints, work, whole }: Means & { readonly whole: boolean },
 ): number {
   const fits = (value: number) =>
     Number.isFinite(value) && isNumberFit(value, schema) && (!whole || Number.isInteger(value));
   const hint = variant === 0 && name !== null ? hints.numbers(name).find(fits) : undefined;
   if (hint !== undefined) return hint;
-  const found = candidates(schema, whole).filter(fits);
+  const found: number[] = [];
+  for (const candidate of candidates(schema, whole)) {
+    work.spend(CANDIDATE);
+    if (fits(candidate) && !found.includes(candidate)) found.push(candidate);
+    if (found.length > variant) break;
+  }
   const value = found[variant % Math.max(1, found.length)];
   if (value === undefined) throw new Unmakeable('no number is within the bounds');
   // Minus nothing is nothing to JSON.
   return value + 0;
 }
 
+/** Steps that a look at one number takes. */
+const CANDIDATE = 5;
+
 /** Numbers near the bounds, most of which fit, the plainest first. */
-function candidates(schema: Json, whole: boolean): number[] {
+function* candidates(schema: Json, whole: boolean): Generator<number> {
   const from = bound(schema, 'minimum', 'exclusiveMinimum', Math.max);
   const to = bound(schema, 'maximum', 'exclusiveMaximum', Math.min);
   const multiple = numberOf(schema['multipleOf']);
   const step = multiple !== undefined && multiple > 0 ? multiple : whole ? 1 : undefined;
   const around = from ?? to ?? 1;
   const down = from === undefined && to !== undefined ? -1 : 1;
-  const found: number[] = [];
   if (step !== undefined) {
     const first = down > 0 ? Math.ceil(around / step) : Math.floor(around / step);
     for (let count = 0; count < 200; count += 1) {
       // Rounded, because 3 × 0.1 is not 0.3 in binary fractions.
-      found.push(Number(((first + down * count) * step).toPrecision(15)));
-      found.push((first + down * count) * step);
+      yield Number(((first + down * count) * step).toPrecision(15));
+      yield (first + down * count) * step;
     }
-    return [...new Set(found)];
+    return;
   }
   const width = from !== undefined && to !== undefined ? to - from : 1;
-  found.push(around);
-  for (let part = 2; part < 100; part += 1) found.push(around + (down * width) / part);
-  for (let count = 1; count < 100; count += 1) found.push(around + down * count);
+  yield around;
+  for (let part = 2; part < 100; part += 1) yield around + (down * width) / part;
+  for (let count = 1; count < 100; count += 1) yield around + down * count;
   // Numbers so large that one more is no different.
-  found.push(around + down * Math.abs(around) * 2 ** -50);
-  return [...new Set(found)];
+  yield around + down * Math.abs(around) * 2 ** -50;
 }
 
 function bound(

@@ -3,9 +3,19 @@ import type { Json } from '../../canonical.ts';
 import type { Hints } from '../hints.ts';
 import { itemsOf, satisfies } from './check.ts';
 import { choicesOf, conjunction } from './conjunction.ts';
-import { isSame, numberOf, own, resolve, type Type, typesOf } from './reading.ts';
+import {
+  canonical,
+  isSame,
+  keysOf,
+  numberOf,
+  own,
+  resolve,
+  type Type,
+  typesOf,
+} from './reading.ts';
 import { makeNumber, makeText } from './scalars.ts';
 import { Unmakeable } from './unmakeable.ts';
+import { Work } from './work.ts';
 
 /**
  * Levels down to which everything is filled in that may be; below, only what must be. Where a schema
@@ -16,8 +26,15 @@ const LEVELS = [5, 3, 2, 1, 0] as const;
 /** No value nests deeper, and no reference leads on to others oftener. */
 const DEEPEST = 40;
 
-/** Parts of a value that may be made and thrown away again in search of one. */
-const ATTEMPTS = 5000;
+/** Steps that one part of a value takes, and one schema among choices, beside what is in them. */
+const PART = 30;
+const MEMBER = 10;
+
+/** Schemas that are combined at once: each takes room on the stack. */
+const COMBINED = 300;
+
+/** Of the steps that are left, what one level may take: the levels after it need some, too. */
+const LEVEL_SHARE = 0.4;
 
 /** Choices that are looked at before the best is tried. */
 const CHOICES = 64;
@@ -33,14 +50,18 @@ interface Place {
  * A value that a JSON Schema allows, the same every time.
  *
  * @param hints what values may be taken from
+ * @param work what may be done for it
  * @throws Unmakeable where there is none, or where the sandbox does not find it
  */
-export function makeValue(schema: unknown, hints: Hints): unknown {
+export function makeValue(schema: unknown, hints: Hints, work = new Work()): unknown {
   let failure: unknown;
   for (const level of LEVELS) {
     try {
-      const value = new Maker(schema, hints, level).make(schema, TOP);
-      if (satisfies(value, schema, schema)) return value;
+      const value = work.share(level === 0 ? 1 : LEVEL_SHARE, (share) => {
+        const made = new Maker(schema, { hints, level, work: share }).make(schema, TOP);
+        return satisfies(made, schema, schema, share) ? { made } : null;
+      });
+      if (value) return value.made;
       failure = new Unmakeable('no value was found that fits');
     } catch (error) {
       if (!(error instanceof Unmakeable)) throw error;
@@ -52,26 +73,37 @@ export function makeValue(schema: unknown, hints: Hints): unknown {
 
 const TOP: Place = { name: null, depth: 0, variant: 0 };
 
+interface MakerOptions {
+  readonly hints: Hints;
+  readonly level: number;
+  readonly work: Work;
+}
+
 class Maker {
   readonly #root: unknown;
   readonly #hints: Hints;
   readonly #level: number;
-  #attempts = 0;
+  readonly #work: Work;
 
-  constructor(root: unknown, hints: Hints, level: number) {
+  constructor(root: unknown, { hints, level, work }: MakerOptions) {
     this.#root = root;
     this.#hints = hints;
     this.#level = level;
+    this.#work = work;
   }
 
   make(schema: unknown, place: Place): unknown {
-    this.#attempt();
+    this.#work.spend(PART);
     if (place.depth > DEEPEST) throw new Unmakeable('its values would have no end');
     let failure: unknown;
     for (const flat of this.#inOrder(schema, place)) {
       try {
         const value = this.#one(flat, place);
-        if (!isObject(schema) || !needsCheck(schema) || satisfies(value, schema, this.#root)) {
+        if (
+          !isObject(schema) ||
+          !needsCheck(schema) ||
+          satisfies(value, schema, this.#root, this.#work)
+        ) {
           return value;
         }
       } catch (error) {
@@ -82,9 +114,8 @@ class Maker {
     throw failure ?? new Unmakeable('no value fits');
   }
 
-  #attempt(): void {
-    this.#attempts += 1;
-    if (this.#attempts > ATTEMPTS) throw new Unmakeable('it is too large', true);
+  get #means() {
+    return { hints: this.#hints, work: this.#work };
   }
 
   #isDeep({ depth }: Place): boolean {
@@ -94,43 +125,56 @@ class Maker {
   /** The choices that a schema leaves, without references: small ones first where it is deep. */
   #inOrder(schema: unknown, place: Place): Json[] {
     const choices: Json[] = [];
-    for (const choice of this.#choices(schema, 0)) {
+    for (const choice of this.#choices(schema, 0, 0)) {
       choices.push(choice);
       if (choices.length >= CHOICES) break;
     }
     const deep = this.#isDeep(place);
     return choices
-      .map((choice) => ({ choice, weight: weightOf(choice, deep) }))
+      .map((choice) => ({ choice, weight: weightOf(choice, deep, this.#work) }))
       .sort((a, b) => a.weight - b.weight)
       .map(({ choice }) => choice);
   }
 
-  *#choices(schema: unknown, hops: number): Generator<Json> {
+  /**
+   * @param hops references and groups that led here
+   * @param depth generators that wait for this one
+   */
+  *#choices(schema: unknown, hops: number, depth: number): Generator<Json> {
+    this.#work.spend(MEMBER);
     if (hops > DEEPEST) throw new Unmakeable('it refers to nothing but itself');
     if (!isObject(schema)) {
       if (schema !== false) yield {};
       return;
     }
-    this.#attempt();
+    this.#work.spend(2 * keysOf(schema, this.#work).length);
     const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
+    this.#work.spend(listOf(allOf).length);
     const groups = listOf(allOf).map((part): readonly unknown[] => [part]);
-    if ($ref !== undefined) groups.unshift([resolve(this.#root, $ref)]);
+    if ($ref !== undefined) groups.unshift([resolve(this.#root, $ref, this.#work)]);
     if (Array.isArray(anyOf)) groups.push(anyOf);
     if (Array.isArray(oneOf)) groups.push(oneOf);
-    yield* this.#together(rest, groups, hops);
+    yield* this.#together(rest, groups, { hops, depth });
   }
 
   /** What a schema allows together with one of each group. */
-  *#together(base: Json, groups: readonly (readonly unknown[])[], hops: number): Generator<Json> {
-    const [group, ...others] = groups;
+  *#together(
+    base: Json,
+    groups: readonly (readonly unknown[])[],
+    { hops, depth, first = 0 }: { hops: number; depth: number; first?: number },
+  ): Generator<Json> {
+    if (depth > COMBINED) throw new Unmakeable('it combines too many schemas', true);
+    const group = groups[first];
     if (group === undefined) {
       yield base;
       return;
     }
     for (const member of group) {
-      for (const choice of this.#choices(member, hops + 1)) {
-        const merged = conjunction(base, choice);
-        if (merged) yield* this.#together(merged, others, hops);
+      for (const choice of this.#choices(member, hops + 1, depth + 1)) {
+        const merged = conjunction(base, choice, this.#work);
+        if (merged) {
+          yield* this.#together(merged, groups, { hops, depth: depth + 1, first: first + 1 });
+        }
       }
     }
   }
@@ -139,7 +183,7 @@ class Maker {
     const given = this.#given(schema, place);
     if (given) return given.value;
     let failure: unknown;
-    for (const type of typesInOrder(schema, this.#isDeep(place))) {
+    for (const type of typesInOrder(schema, this.#isDeep(place), this.#work)) {
       try {
         return this.#typed(type, schema, place);
       } catch (error) {
@@ -152,17 +196,24 @@ class Maker {
 
   /** A value that the schema itself tells. */
   #given(schema: Json, { variant }: Place): { readonly value: unknown } | null {
-    const fits = (value: unknown) => satisfies(value, { ...schema, enum: undefined }, this.#root);
+    this.#work.spend(2 * keysOf(schema, this.#work).length);
+    const rest = { ...schema, enum: undefined };
+    const fits = (value: unknown) => satisfies(value, rest, this.#root, this.#work);
     const choices = choicesOf(schema)?.filter(fits);
     if (choices) {
       if (choices.length === 0) throw new Unmakeable('none of its values fits');
-      const named = choices.find((one) => typeof one === 'string' && this.#hints.mentions(one));
-      if (variant === 0 && named !== undefined) return { value: named };
+      const named = variant === 0 ? choices.find((one) => this.#isMentioned(one)) : undefined;
+      if (named !== undefined) return { value: named };
       return { value: choices[variant % choices.length] };
     }
     const examples = [schema['default'], ...listOf(schema['examples'])];
     const example = examples.find((one) => one !== undefined && one !== null && fits(one));
     return variant === 0 && example !== undefined ? { value: example } : null;
+  }
+
+  /** Whether the prompt has a word of a choice. */
+  #isMentioned(choice: unknown): boolean {
+    return typeof choice === 'string' && this.#hints.mentions(choice, this.#work);
   }
 
   #typed(type: Type, schema: Json, place: Place): unknown {
@@ -173,9 +224,9 @@ class Maker {
         return place.variant % 2 === 0;
       case 'integer':
       case 'number':
-        return makeNumber(schema, place, { hints: this.#hints, whole: type === 'integer' });
+        return makeNumber(schema, place, { ...this.#means, whole: type === 'integer' });
       case 'string':
-        return makeText(schema, place, this.#hints);
+        return makeText(schema, place, this.#means);
       case 'array':
         return this.#list(schema, place);
       case 'object':
@@ -190,9 +241,9 @@ class Maker {
     const wanted = this.#isDeep(place) ? least : Math.max(least, first.length, 1);
     const unique = schema['uniqueItems'] === true;
     const list: unknown[] = [];
+    const known = new Set<string>();
     let variant = place.variant;
     while (list.length < Math.min(wanted, most)) {
-      this.#attempt();
       const index = list.length;
       const contained = index === 0 ? schema['contains'] : undefined;
       const plain = index < first.length ? first[index] : rest;
@@ -201,7 +252,9 @@ class Maker {
         const { name } = place;
         const value = this.make(item, { name, depth: place.depth + 1, variant });
         variant += 1;
-        if (!unique || !list.some((other) => isSame(other, value))) list.push(value);
+        const before = known.size;
+        if (unique) known.add(canonical(value, this.#work));
+        if (!unique || known.size > before) list.push(value);
         else if (variant > place.variant + 4 * wanted + 300) {
           throw new Unmakeable('its items cannot all differ');
         }
@@ -216,6 +269,7 @@ class Maker {
   #object(schema: Json, place: Place): Json {
     const properties = isObject(schema['properties']) ? schema['properties'] : {};
     const others = schema['additionalProperties'] ?? true;
+    this.#work.spend(listOf(schema['required']).length);
     const required = new Set(listOf(schema['required']).filter((key) => typeof key === 'string'));
     const most = numberOf(schema['maxProperties']) ?? Number.POSITIVE_INFINITY;
     const least = numberOf(schema['minProperties']) ?? 0;
@@ -224,7 +278,7 @@ class Maker {
       made.set(name, this.make(one, { name, depth: place.depth + 1, variant: place.variant }));
     // Optional ones go first where they stand first, as long as there is room for the others.
     let room = most - required.size;
-    for (const name of Object.keys(properties)) {
+    for (const name of keysOf(properties, this.#work)) {
       if (required.has(name)) add(name, own(properties, name));
       else if (room > 0 && (!this.#isDeep(place) || made.size + required.size < least)) {
         try {
@@ -249,8 +303,8 @@ function needsCheck(schema: Json): boolean {
   return ['oneOf', 'not', 'if', 'contains'].some((name) => schema[name] !== undefined);
 }
 
-function typesInOrder(schema: Json, deep: boolean): Type[] {
-  const types = typesOf(schema) ?? [impliedType(schema)];
+function typesInOrder(schema: Json, deep: boolean, work: Work): Type[] {
+  const types = typesOf(schema, work) ?? [impliedType(schema)];
   const weight = (type: Type) => (type === 'null' ? (deep ? -1 : 1) : 0);
   return [...types].sort((a, b) => weight(a) - weight(b));
 }
@@ -267,9 +321,9 @@ function impliedType(schema: Json): Type {
 }
 
 /** How gladly a choice is made: null last, and where it is deep what ends soonest first. */
-function weightOf(schema: Json, deep: boolean): number {
-  const types = typesOf(schema) ?? [impliedType(schema)];
-  const isNull = types.every((type) => type === 'null') || isSame(choicesOf(schema), [null]);
+function weightOf(schema: Json, deep: boolean, work: Work): number {
+  const types = typesOf(schema, work) ?? [impliedType(schema)];
+  const isNull = types.every((type) => type === 'null') || isSame(choicesOf(schema), [null], work);
   if (!deep) return isNull ? 1 : 0;
   if (isNull || types.includes('null')) return 0;
   if (types.some((type) => type !== 'object' && type !== 'array')) return 1;
