@@ -17,6 +17,7 @@ import { MediaGateway } from './media/gateway.ts';
 import { preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
 import { startPool } from './operations/pool.ts';
+import { withoutSecret } from './routing/redaction.ts';
 import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
 import { AssetFiles } from './store/assets.ts';
@@ -106,13 +107,18 @@ export async function startDaemon(
       log.error({ err: error }, 'an upload could not be removed from the spool'),
     );
     const upstream = new Upstream();
-    const tried: Tried = (provider, failure) => {
+    const tried: Tried = (provider, failure, subject) => {
       metrics.observeTry(provider, failure?.type ?? 'ok');
-      if (failure === null || !needsOperator(failure)) return;
-      log.warn(
-        { provider, code: failure.code },
-        'a provider refused the key or the account of the gateway',
-      );
+      const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
+      if (failure === null || isOurs) return;
+      // Clients are told neither the provider nor what it said.
+      const { type, status } = failure;
+      const code = withoutKeys(failure.code, config.providers);
+      const detail = withoutKeys(failure.detail, config.providers);
+      const line = { ...subject, provider, type, code, status, detail };
+      if (needsOperator(failure)) {
+        log.warn(line, 'a provider refused the key or the account of the gateway');
+      } else log.info(line, 'an attempt at a provider failed');
     };
     closers.push(() => upstream.close());
     const text = new TextGateway({
@@ -231,6 +237,15 @@ export async function startDaemon(
     await closeAll();
     throw error;
   }
+}
+
+/** A provider may quote the key of another, by way of which it was asked. */
+function withoutKeys(text: string | null, providers: Config['providers']): string | null {
+  let clean = text;
+  for (const provider of Object.values(providers)) {
+    if (clean !== null && 'apiKey' in provider) clean = withoutSecret(clean, provider.apiKey);
+  }
+  return clean;
 }
 
 function shuttingDown(): Failure {

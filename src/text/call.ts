@@ -6,6 +6,7 @@ import type { Outlet } from './outlet.ts';
 
 /** One request of one client. */
 export interface TextCall {
+  readonly requestId: string;
   readonly dialect: DialectName;
   readonly body: unknown;
   /** Length of the body as it was sent; null where nobody said. */

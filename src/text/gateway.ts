@@ -81,6 +81,7 @@ export class TextGateway {
     try {
       const outcome = await this.#routing.run({
         model: id,
+        subject: { requestId: call.requestId },
         ways: waysOf(model),
         signal,
         deadline,

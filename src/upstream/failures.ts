@@ -34,23 +34,31 @@ export function networkFailure(error: unknown, server: string, progress: Progres
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return abortedFailure(server, error);
   if (code === 'UND_ERR_INVALID_ARG') {
-    const { message } = error as Error;
-    return new Failure('service_error', `No request to ${server} can be made: ${message}`, {
+    return new Failure('service_error', `No request to ${server} can be made`, {
       code: 'upstream_request_invalid',
+      detail: detailOf(error),
       cause: error,
     });
   }
   if (progress === 'connecting') {
     return new Failure('network_error', `${server} cannot be reached: ${reason(error)}`, {
       code: 'unreachable',
+      detail: detailOf(error),
       cause: error,
     });
   }
   const when = progress === 'sent' ? 'before it answered' : 'in the middle of its answer';
   return new Failure('network_error', `${server} went away ${when}: ${reason(error)}`, {
     code: 'connection_lost',
+    detail: detailOf(error),
     cause: error,
   });
+}
+
+/** The library's own words, with the address that it connected to. */
+function detailOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : String(first);
 }
 
 /** Words for errors of the system and of TLS, whose own messages tell addresses. */
