@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { field } from '../schema.ts';
 import { PLANS } from '../store/account.ts';
+import { toCredits } from '../store/credits.ts';
 import { accountReference, credits, newName, note } from './fields.ts';
 import { accountNamed } from './find.ts';
 import { type AccountRecord, accountRecord, decimal, keyRecord } from './records.ts';
@@ -25,6 +26,10 @@ const createAccount = defineVerb({
   }),
   examples: ['accounts create ci --plan paid --credits 1000'],
   run: async (store, account) => accountRecord(await store.createAccount(account)),
+  audit: ({ name, plan: its, credits: sum }, account) => ({
+    object: name,
+    details: { plan: its, credits: toCredits(sum), id: account?.id },
+  }),
   show: (account) => ({
     said: [`account ${account.name} made: ${account.plan}`, balance(account)],
   }),
@@ -73,6 +78,10 @@ const grantCredits = defineVerb({
     const { id } = await accountNamed(store, options.name);
     return accountRecord(await store.grant(id, options.credits, options.note));
   },
+  audit: ({ name, credits: sum, note: why }, account) => ({
+    object: account?.name ?? name,
+    details: { credits: toCredits(sum), note: why, id: account?.id },
+  }),
   show: (account) => ({ said: [balance(account)] }),
 });
 
@@ -87,6 +96,10 @@ const setPlan = defineVerb({
     const { id } = await accountNamed(store, options.name);
     return accountRecord(await store.setPlan(id, options.plan));
   },
+  audit: (options, account) => ({
+    object: account?.name ?? options.name,
+    details: { plan: options.plan, id: account?.id },
+  }),
   show: ({ name, plan: its }) => ({ said: [`account ${name} is on the plan ${its}`] }),
 });
 
@@ -101,6 +114,10 @@ const showCallbackSecret = defineVerb({
     const { id, name, callbackSecret } = await accountNamed(store, options.name);
     return { id, name, secret: callbackSecret };
   },
+  audit: (options, account) => ({
+    object: account?.name ?? options.name,
+    details: { id: account?.id },
+  }),
   show: ({ secret }) => ({ value: secret }),
 });
 

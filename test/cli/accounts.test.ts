@@ -9,6 +9,7 @@ import { startAdmin } from '../../src/http/admin.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { UNAUDITED } from '../administration/unaudited.ts';
 import { oriel, type Run, shell, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { filesBelow } from './folder.ts';
@@ -76,6 +77,7 @@ async function served(): Promise<Place> {
     }),
   );
   const admin = await startAdmin({
+    ...UNAUDITED,
     store,
     directory: data,
     log,
