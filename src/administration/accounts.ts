@@ -121,6 +121,41 @@ const showCallbackSecret = defineVerb({
   show: ({ secret }) => ({ value: secret }),
 });
 
+const rotateCallbackSecret = defineVerb({
+  group: 'accounts',
+  name: 'rotate-callback-secret',
+  summary: "Replace the secret that an account's callbacks are signed with",
+  places: ['name'],
+  options: v.strictObject({
+    name: accountReference('the account'),
+    dropPrevious: v.optional(
+      field(v.boolean(), 'sign with the old secret no more, instead of callbacks.secretOverlap'),
+      false,
+    ),
+  }),
+  examples: ['accounts rotate-callback-secret ci'],
+  run: async (store, options) => {
+    const account = await accountNamed(store, options.name);
+    const { id, name, callbackSecret } = await store.rotateCallbackSecret(
+      account.id,
+      options.dropPrevious,
+    );
+    return { id, name, secret: callbackSecret, previousDropped: options.dropPrevious };
+  },
+  audit: (options, account) => ({
+    object: account?.name ?? options.name,
+    details: { dropPrevious: options.dropPrevious, id: account?.id },
+  }),
+  show: ({ name, secret, previousDropped }) => ({
+    value: secret,
+    said: [
+      previousDropped
+        ? `callbacks of account ${name} are signed with this secret alone`
+        : `callbacks of account ${name} are signed with the old secret as well, for callbacks.secretOverlap`,
+    ],
+  }),
+});
+
 export const ACCOUNT_VERBS = [
   createAccount,
   listAccounts,
@@ -128,4 +163,5 @@ export const ACCOUNT_VERBS = [
   grantCredits,
   setPlan,
   showCallbackSecret,
+  rotateCallbackSecret,
 ];

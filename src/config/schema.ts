@@ -139,6 +139,16 @@ const network = v.strictObject({
   ),
 });
 
+const callbacks = v.strictObject({
+  secretOverlap: v.optional(
+    field(
+      duration('0s', '365d'),
+      'How long callbacks are signed with the secret before as well, after it was rotated.',
+    ),
+    '24h',
+  ),
+});
+
 interface PlanDefaults {
   readonly rpm: number;
   readonly tasks: number;
@@ -316,6 +326,7 @@ export const configSchema = v.strictObject({
   routing: v.nullish(field(routing, 'How providers are tried.'), {}),
   answers: v.nullish(field(answers, 'What text answers tell of their origin.'), {}),
   network: v.nullish(field(network, 'Where the server may connect to.'), {}),
+  callbacks: v.nullish(field(callbacks, 'How clients are told that a task has ended.'), {}),
   limits: v.nullish(field(limits, 'What accounts may do, and how long things take.'), {}),
   batch: v.nullish(field(batch, 'Batch image work.'), {}),
   overload: v.nullish(field(overload, 'When new requests are turned away.'), {}),

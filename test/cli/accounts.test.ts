@@ -211,6 +211,11 @@ describe.each([
     });
     expect(log()).not.toContain(callbackSecret);
     expect((await run('accounts', 'callback-secret', 'none')).status).toBe(1);
+    const rotated = await run('accounts', 'rotate-callback-secret', 'ci');
+    expect(rotated.out).toMatch(/^whsec_\S+\n$/);
+    expect(rotated.out).not.toBe(out);
+    expect(rotated.stderr).toContain('with the old secret as well');
+    expect((await run('accounts', 'callback-secret', 'ci')).out).toBe(rotated.out);
   });
 
   it('keys are listed by account', async () => {
