@@ -23,6 +23,7 @@ import { withoutSecret } from './routing/redaction.ts';
 import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
 import { AssetFiles } from './store/assets.ts';
+import { checkDataFolder } from './store/data-folder.ts';
 import type { Recovery } from './store/lowdb/journal.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
 import { patience } from './store/lowdb/patience.ts';
@@ -77,6 +78,9 @@ export async function startDaemon(
   const draining = new AbortController();
   let isClockAhead = false;
   const recoveries: Recovery[] = [];
+  for (const warning of await checkDataFolder(config.dataDir)) {
+    log.warn({ folder: warning }, 'others may write in the data folder');
+  }
   const store = await openWhenFree({
     directory: join(config.dataDir, 'store'),
     acceptClock,

@@ -7,6 +7,7 @@ import { perform } from '../administration/perform.ts';
 import type { Verb } from '../administration/verb.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
+import { checkDataFolder } from '../store/data-folder.ts';
 import type { Recovery } from '../store/lowdb/journal.ts';
 import { openStore } from '../store/lowdb/open.ts';
 import { patience } from '../store/lowdb/patience.ts';
@@ -47,6 +48,7 @@ export async function administer(verb: Verb, request: Request): Promise<Done> {
       status: 404,
     });
   }
+  await checkDataFolder(request.dataDir);
   const wait = patience(PATIENCE);
   for (;;) {
     const locked = await attempt(verb, request, directory);
