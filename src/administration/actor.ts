@@ -3,13 +3,13 @@ import { userInfo } from 'node:os';
 import type { Actor } from '../store/audit/entry.ts';
 
 /** Where requests of this machine come from. */
-export const LOCAL = 'local';
+const LOCAL = 'local';
 
 /** A name that may stand in a header and in a log. */
 const USER = /^[A-Za-z_][A-Za-z0-9_.$-]{0,63}$/;
 
 /** A user's name as somebody told it; null where it is none. */
-export function userName(text: unknown): string | null {
+function userName(text: unknown): string | null {
   return typeof text === 'string' && USER.test(text) ? text : null;
 }
 

@@ -152,9 +152,13 @@ const DAEMON = `
   const { startAdmin } = await load('http/admin.js');
   const store = await openStore({ directory: data + '/store' });
   const { default: pino } = await import(new URL('node_modules/pino/pino.js', 'file://' + root));
-  const admin = await startAdmin({ ...UNAUDITED, store, directory: data, log: pino({ enabled: false }), models: () => [] });
+  const { ownActor } = await load('administration/actor.js');
+  const { openAudit } = await load('administration/audit.js');
+  const audit = await openAudit(data, ownActor(), {});
+  const admin = await startAdmin({ store, audit, directory: data, log: pino({ enabled: false }), models: () => [] });
   process.once('SIGTERM', async () => {
     await admin.close();
+    await audit.close();
     await store.close();
   });
   console.log('ready');
@@ -200,5 +204,9 @@ describe('a daemon in a process of its own', () => {
     const sum = await granted();
     expect(sum).toBeGreaterThanOrEqual(done.length);
     expect(sum).toBeLessThanOrEqual(done.length + unsure.length);
+    const { status, out } = await oriel(['audit', '--data', data, '--json', '--act', 'accounts']);
+    const { acts, faults } = JSON.parse(out) as { acts: unknown[]; faults: string[] };
+    expect({ status, faults }).toEqual({ status: 0, faults: [] });
+    expect(acts.length).toBeGreaterThanOrEqual(sum);
   });
 });
