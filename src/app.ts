@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { ownActor } from './administration/actor.ts';
+import { openAudit, recordRecovery } from './administration/audit.ts';
 import { type FirstKey, readFirstKey, writeFirstKey } from './administration/first-key.ts';
 import { firstRun } from './administration/first-run.ts';
 import type { Config } from './config/schema.ts';
@@ -17,9 +19,12 @@ import { admitPrompt, preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
 import { MOST_WAITING } from './operations/pool.ts';
 import { startSharedPool } from './operations/shared-pool.ts';
+import { withoutSecret } from './routing/redaction.ts';
 import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
 import { AssetFiles } from './store/assets.ts';
+import { checkDataFolder } from './store/data-folder.ts';
+import type { Recovery } from './store/lowdb/journal.ts';
 import { openStore, type StoreOptions } from './store/lowdb/open.ts';
 import { patience } from './store/lowdb/patience.ts';
 import type { Store } from './store/store.ts';
@@ -35,8 +40,15 @@ export interface Daemon {
   /** The owner's first key, until its file is removed. */
   readonly firstKey: FirstKey | undefined;
   readonly log: Logger;
-  /** Puts a configuration in the place of the one in force; requests under way do not notice. */
-  reconfigure(config: Config): void;
+  /**
+   * Puts a configuration in the place of the one in force; requests under way do not notice.
+   *
+   * @param changes the names of settings, for the audit log
+   * @throws Failure where the audit log cannot be written
+   */
+  reconfigure(config: Config, changes: Readonly<Record<string, readonly string[]>>): Promise<void>;
+  /** Records that a configuration was at fault. */
+  refuseConfiguration(): Promise<void>;
   /** Takes nothing new, waits for what is under way as long as the grace allows, and ends. */
   close(): Promise<void>;
 }
@@ -67,11 +79,18 @@ export async function startDaemon(
   const metrics = new Metrics();
   const draining = new AbortController();
   let isClockAhead = false;
+  const recoveries: Recovery[] = [];
+  for (const warning of await checkDataFolder(config.dataDir)) {
+    log.warn({ folder: warning }, 'others may write in the data folder');
+  }
   const store = await openWhenFree({
     directory: join(config.dataDir, 'store'),
     acceptClock,
     onCommit: (commit) => metrics.observeCommit(commit),
-    onRecovery: (recovery) => log.warn(recovery, 'moved the torn end of the journal to a file'),
+    onRecovery: (recovery) => {
+      recoveries.push(recovery);
+      log.warn(recovery, 'moved the torn end of the journal to a file');
+    },
     onLockFallback: () => log.warn(LOCK_FALLBACK),
     onClockAhead: ({ now, newest }) => {
       isClockAhead = true;
@@ -92,13 +111,24 @@ export async function startDaemon(
     work.catch((error: unknown) => log.error({ err: error }, complaint));
   };
   try {
+    const who = ownActor();
+    const audit = await openAudit(config.dataDir, who, {
+      // The lines of a log that is kept elsewhere tell whether the file was rewritten.
+      onEntry: ({ act, result, object }, { number, hash }) =>
+        log.info({ act, object, result, number, hash }, 'audit'),
+      onFault: (error) => log.error({ err: error }, 'the end of an act is not in the audit log'),
+    });
+    closers.push(() => audit.close());
+    for (const recovery of recoveries) await recordRecovery(audit, who, recovery);
+    const details = { acceptClock: acceptClock || undefined };
+    await audit.append({ act: 'serve.start', who, result: 'done', object: version, details });
     const span = await store.span();
     const { credits } = config.owner;
     // Known before the first request may come with it.
-    if (bootstrapKey !== undefined) await firstRun(store, { credits, bootstrapKey });
+    if (bootstrapKey !== undefined) await firstRun(store, { audit, who, credits, bootstrapKey });
     // Open as long as the store is: while the daemon drains, too.
     const models = () => Object.keys(config.models);
-    const admin = await startAdmin({ store, log, directory: config.dataDir, models });
+    const admin = await startAdmin({ store, audit, log, directory: config.dataDir, models });
     closers.push(() => admin.close());
     const pool = await startSharedPool(config.pool);
     closers.push(() => pool.close());
@@ -107,13 +137,18 @@ export async function startDaemon(
       log.error({ err: error }, 'an upload could not be removed from the spool'),
     );
     const upstream = new Upstream();
-    const tried: Tried = (provider, failure) => {
+    const tried: Tried = (provider, failure, subject) => {
       metrics.observeTry(provider, failure?.type ?? 'ok');
-      if (failure === null || !needsOperator(failure)) return;
-      log.warn(
-        { provider, code: failure.code },
-        'a provider refused the key or the account of the gateway',
-      );
+      const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
+      if (failure === null || isOurs) return;
+      // Clients are told neither the provider nor what it said.
+      const { type, status } = failure;
+      const code = withoutKeys(failure.code, config.providers);
+      const detail = withoutKeys(failure.detail, config.providers);
+      const line = { ...subject, provider, type, code, status, detail };
+      if (needsOperator(failure)) {
+        log.warn(line, 'a provider refused the key or the account of the gateway');
+      } else log.info(line, 'an attempt at a provider failed');
     };
     closers.push(() => upstream.close());
     const text = new TextGateway({
@@ -180,6 +215,7 @@ export async function startDaemon(
       },
       version,
       store,
+      audit,
       text,
       media,
       assets: files,
@@ -204,7 +240,7 @@ export async function startDaemon(
     if (!isClockAhead) upkeep.start();
     // Last of all: a key that is drawn is told to somebody only where nothing else has failed.
     const keep = (key: string) => writeFirstKey(config.dataDir, key);
-    await firstRun(store, { credits, keep });
+    await firstRun(store, { audit, who, credits, keep });
     const firstKey = await readFirstKey(config.dataDir, store);
     background(preparePromptRules(), 'the rules for prompts could not be loaded');
 
@@ -213,9 +249,16 @@ export async function startDaemon(
       operationsUrl,
       firstKey,
       log,
-      reconfigure(next) {
-        config = next;
-        media.runner.reconfigured();
+      reconfigure(next, details) {
+        const subject = () => ({ object: 'configuration', details });
+        return audit.record({ act: 'config.reload', who, subject }, async () => {
+          config = next;
+          media.runner.reconfigured();
+        });
+      },
+      async refuseConfiguration() {
+        const refused = { act: 'config.reload', who, result: 'refused' as const };
+        await audit.append({ ...refused, code: 'invalid_config', object: 'configuration' });
       },
       async close() {
         draining.abort();
@@ -241,6 +284,15 @@ export async function startDaemon(
     await closeAll();
     throw error;
   }
+}
+
+/** A provider may quote the key of another, by way of which it was asked. */
+function withoutKeys(text: string | null, providers: Config['providers']): string | null {
+  let clean = text;
+  for (const provider of Object.values(providers)) {
+    if (clean !== null && 'apiKey' in provider) clean = withoutSecret(clean, provider.apiKey);
+  }
+  return clean;
 }
 
 function shuttingDown(): Failure {

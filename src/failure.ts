@@ -36,6 +36,8 @@ interface FailureDetails {
   status?: number;
   /** Seconds after which the same request may do better; answered as Retry-After. */
   retryAfter?: number;
+  /** For the log alone: what clients may not know, such as an upstream's own words. */
+  detail?: string;
   cause?: unknown;
 }
 
@@ -46,6 +48,7 @@ export class Failure extends Error {
   readonly code: string | null;
   readonly status: number;
   readonly retryAfter: number | null;
+  readonly detail: string | null;
 
   constructor(type: FailureType, message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
@@ -55,5 +58,6 @@ export class Failure extends Error {
     this.code = details.code ?? null;
     this.status = details.status ?? statusOf(type, this.code);
     this.retryAfter = details.retryAfter ?? null;
+    this.detail = details.detail ?? null;
   }
 }

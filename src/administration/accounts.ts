@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { field } from '../schema.ts';
 import { PLANS } from '../store/account.ts';
+import { toCredits } from '../store/credits.ts';
 import { accountReference, credits, newName, note } from './fields.ts';
 import { accountNamed } from './find.ts';
 import { type AccountRecord, accountRecord, decimal, keyRecord } from './records.ts';
@@ -25,6 +26,10 @@ const createAccount = defineVerb({
   }),
   examples: ['accounts create ci --plan paid --credits 1000'],
   run: async (store, account) => accountRecord(await store.createAccount(account)),
+  audit: ({ name, plan: its, credits: sum }, account) => ({
+    object: name,
+    details: { plan: its, credits: toCredits(sum), id: account?.id },
+  }),
   show: (account) => ({
     said: [`account ${account.name} made: ${account.plan}`, balance(account)],
   }),
@@ -73,6 +78,10 @@ const grantCredits = defineVerb({
     const { id } = await accountNamed(store, options.name);
     return accountRecord(await store.grant(id, options.credits, options.note));
   },
+  audit: ({ name, credits: sum, note: why }, account) => ({
+    object: account?.name ?? name,
+    details: { credits: toCredits(sum), note: why, id: account?.id },
+  }),
   show: (account) => ({ said: [balance(account)] }),
 });
 
@@ -87,6 +96,10 @@ const setPlan = defineVerb({
     const { id } = await accountNamed(store, options.name);
     return accountRecord(await store.setPlan(id, options.plan));
   },
+  audit: (options, account) => ({
+    object: account?.name ?? options.name,
+    details: { plan: options.plan, id: account?.id },
+  }),
   show: ({ name, plan: its }) => ({ said: [`account ${name} is on the plan ${its}`] }),
 });
 
@@ -101,7 +114,46 @@ const showCallbackSecret = defineVerb({
     const { id, name, callbackSecret } = await accountNamed(store, options.name);
     return { id, name, secret: callbackSecret };
   },
+  audit: (options, account) => ({
+    object: account?.name ?? options.name,
+    details: { id: account?.id },
+  }),
   show: ({ secret }) => ({ value: secret }),
+});
+
+const rotateCallbackSecret = defineVerb({
+  group: 'accounts',
+  name: 'rotate-callback-secret',
+  summary: "Replace the secret that an account's callbacks are signed with",
+  places: ['name'],
+  options: v.strictObject({
+    name: accountReference('the account'),
+    dropPrevious: v.optional(
+      field(v.boolean(), 'sign with the old secret no more, instead of callbacks.secretOverlap'),
+      false,
+    ),
+  }),
+  examples: ['accounts rotate-callback-secret ci'],
+  run: async (store, options) => {
+    const account = await accountNamed(store, options.name);
+    const { id, name, callbackSecret } = await store.rotateCallbackSecret(
+      account.id,
+      options.dropPrevious,
+    );
+    return { id, name, secret: callbackSecret, previousDropped: options.dropPrevious };
+  },
+  audit: (options, account) => ({
+    object: account?.name ?? options.name,
+    details: { dropPrevious: options.dropPrevious, id: account?.id },
+  }),
+  show: ({ name, secret, previousDropped }) => ({
+    value: secret,
+    said: [
+      previousDropped
+        ? `callbacks of account ${name} are signed with this secret alone`
+        : `callbacks of account ${name} are signed with the old secret as well, for callbacks.secretOverlap`,
+    ],
+  }),
 });
 
 export const ACCOUNT_VERBS = [
@@ -111,4 +163,5 @@ export const ACCOUNT_VERBS = [
   grantCredits,
   setPlan,
   showCallbackSecret,
+  rotateCallbackSecret,
 ];

@@ -8,6 +8,19 @@ const UNITS: Readonly<Record<string, number>> = {
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
+/**
+ * Reads since when something is asked for: a date, a date and time, or a time before now (`7d`).
+ *
+ * @returns milliseconds since 1970; undefined where it is none of these
+ */
+export function parseSince(text: string, now: number): number | undefined {
+  const trimmed = text.trim();
+  const [, count, unit] = /^(\d{1,10})([smhd])$/.exec(trimmed) ?? [];
+  if (unit !== undefined) return now - Number(count) * UNITS[unit]!;
+  const date = DATE.test(trimmed) ? trimmed : DATE_TIME.exec(trimmed)?.[1];
+  return date !== undefined && isDay(date) ? Date.parse(trimmed) : undefined;
+}
+
 /** The last moment that four digits of a year can name. */
 const LAST = Date.UTC(9999, 11, 31);
 

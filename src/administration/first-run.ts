@@ -1,10 +1,19 @@
-import type { Account } from '../store/account.ts';
+import type { Account, ApiKey } from '../store/account.ts';
+import type { Actor } from '../store/audit/entry.ts';
+import type { AuditTrail } from '../store/audit/log.ts';
+import { toCredits } from '../store/credits.ts';
 import { checkChosenKey, hashOf, hintOf, newKey } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 
 const OWNER = 'owner';
 
+/** What the audit log says of acts that nobody asked for. */
+const REASON = 'first run';
+
 interface FirstRunOptions {
+  readonly audit: AuditTrail;
+  /** The user of the daemon. */
+  readonly who: Actor;
   /** Micro-credits that the owner starts with. */
   readonly credits: number;
   /** A key that somebody chose for the owner. */
@@ -23,31 +32,52 @@ interface FirstRunOptions {
  */
 export async function firstRun(
   store: Store,
-  { credits, bootstrapKey, keep }: FirstRunOptions,
+  options: FirstRunOptions,
 ): Promise<{ account: Account; key: string } | undefined> {
+  const { bootstrapKey, keep } = options;
   if (bootstrapKey !== undefined) {
     checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY');
     if (await store.findKey(hashOf(bootstrapKey))) return undefined;
-    await addKey(store, await ownerOf(store, credits), 'bootstrap', bootstrapKey);
+    await addKey(store, await ownerOf(store, options), 'bootstrap', bootstrapKey, options);
     return undefined;
   }
   const found = await store.findAccount(OWNER);
   if (found === undefined && (await store.listAccounts()).length > 0) return undefined;
-  const account = found ?? (await ownerOf(store, credits));
+  const account = found ?? (await ownerOf(store, options));
   if ((await store.listKeys(account.id)).length > 0) return undefined;
   const key = newKey();
   await keep?.(key);
-  await addKey(store, account, 'first', key);
+  await addKey(store, account, 'first', key, options);
   return { account, key };
 }
 
-async function ownerOf(store: Store, credits: number): Promise<Account> {
+async function ownerOf(store: Store, { audit, who, credits }: FirstRunOptions): Promise<Account> {
   const found = await store.findAccount(OWNER);
-  return found ?? (await store.createAccount({ name: OWNER, plan: 'paid', credits }));
+  if (found) return found;
+  const details = { plan: 'paid', credits: toCredits(credits), reason: REASON };
+  const subject = (made: Account | null) => ({
+    object: OWNER,
+    details: { ...details, id: made?.id },
+  });
+  return audit.record({ act: 'accounts.create', who, subject }, () =>
+    store.createAccount({ name: OWNER, plan: 'paid', credits }),
+  );
 }
 
-async function addKey(store: Store, account: Account, name: string, key: string): Promise<void> {
+async function addKey(
+  store: Store,
+  account: Account,
+  name: string,
+  key: string,
+  { audit, who }: FirstRunOptions,
+): Promise<void> {
   const unlimited = { expiresAt: null, models: null, rpm: null, budget: null };
   const kept = { accountId: account.id, name, hash: hashOf(key), hint: hintOf(key) };
-  await store.createKey({ ...kept, ...unlimited });
+  const subject = (made: ApiKey | null) => ({
+    object: made?.id ?? name,
+    details: { account: account.name, name, reason: REASON },
+  });
+  await audit.record({ act: 'keys.create', who, subject }, () =>
+    store.createKey({ ...kept, ...unlimited }),
+  );
 }

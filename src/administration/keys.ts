@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema.ts';
+import { toCredits } from '../store/credits.ts';
 import {
   accountReference,
   credits,
@@ -15,6 +16,9 @@ import { keyTable } from './tables.ts';
 import { defineVerb } from './verb.ts';
 
 const called = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
+
+/** An identifier of a key, or its beginning. Keys that are chosen are longer. */
+const KEY_ID = /^key_[A-Za-z0-9]{0,20}$/;
 
 const createKey = defineVerb({
   group: 'keys',
@@ -49,6 +53,17 @@ const createKey = defineVerb({
     });
     return { ...keyRecord(made, account), key };
   },
+  audit: ({ account, name, expires, models: named, rpm, budget }, made) => ({
+    object: made?.id ?? name,
+    details: {
+      account: made?.account ?? account,
+      name,
+      expires: expires === undefined ? undefined : new Date(expires).toISOString(),
+      models: named,
+      rpm,
+      budget: budget === undefined ? undefined : toCredits(budget),
+    },
+  }),
   warn: ({ models: named = [] }, models) =>
     named
       .filter((name) => !models.includes(name))
@@ -92,6 +107,11 @@ const revokeKey = defineVerb({
     const account = await store.findAccount(key.accountId);
     return keyRecord(await store.revokeKey(key.id), account);
   },
+  audit: ({ id }, key) => ({
+    // What was typed may be the key itself.
+    object: key?.id ?? (KEY_ID.test(id) ? id : `${id.slice(0, 4)}…${id.slice(-4)}`),
+    details: { account: key?.account, name: key?.name },
+  }),
   show: (key) => ({ said: [`${called(key)} is revoked`] }),
 });
 

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import type { ObjectSchema } from '../schema.ts';
+import type { Subject } from '../store/audit/entry.ts';
 import type { Store } from '../store/store.ts';
 
 export const GROUPS = {
@@ -35,6 +36,13 @@ export interface Verb<Schema extends ObjectSchema = ObjectSchema, Result extends
   readonly examples: readonly string[];
   /** The result is plain JSON and holds no secret, but for one that the verb is there to tell. */
   run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
+  /**
+   * What the audit log tells of it, without secrets. A verb without it changes nothing and tells no
+   * secret, and is not in the log.
+   *
+   * @param result null before it is done
+   */
+  audit?(options: v.InferOutput<Schema>, result: Result | null): Subject;
   /**
    * What is legal and yet hardly meant.
    *

@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander';
+import { printable, printableJson } from '../operations/filename.ts';
 import { print, say } from './terminal.ts';
 
 const FILE = 'the configuration; ORIEL_CONFIG, then oriel.yaml, where not given';
@@ -17,7 +18,8 @@ async function check(file: string | undefined): Promise<void> {
   for (const warning of loaded.warnings) say(`oriel: warning: ${warning}`);
   const { providers, models } = loaded.config;
   const contents = `${count(Object.keys(providers).length, 'provider')}, ${count(Object.keys(models).length, 'model')}`;
-  await print(`${loaded.file ?? 'no file, the defaults'}: good: ${contents}\n`);
+  const name = printable(loaded.file ?? 'no file, the defaults');
+  await print(`${name}: good: ${contents}\n`);
 }
 
 async function printEffective(
@@ -26,7 +28,7 @@ async function printEffective(
 ): Promise<void> {
   const { effectiveSettings, toYaml } = await import('../config/print.ts');
   const settings = effectiveSettings(options(file));
-  await print(json ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings));
+  await print(json ? `${printableJson(JSON.stringify(settings, null, 2))}\n` : toYaml(settings));
 }
 
 async function printSchema(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { administrationCommands } from './administration-command.ts';
+import { auditCommand } from './audit-command.ts';
 import { clientCommands } from './client/client-commands.ts';
 import { configCommand } from './config-command.ts';
 import { serveCommand } from './serve-command.ts';
@@ -16,6 +17,7 @@ export function addDaemonCommands(
     program.addCommand(group.copyInheritedSettings(program));
     for (const verb of group.commands) verb.copyInheritedSettings(group);
   }
+  program.addCommand(auditCommand(finish).copyInheritedSettings(program));
   for (const command of clientCommands(finish)) {
     program.addCommand(command.copyInheritedSettings(program));
   }

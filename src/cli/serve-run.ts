@@ -2,8 +2,11 @@ import { dirname } from 'node:path';
 import type * as v from 'valibot';
 import { type FirstKey, removeFirstKey } from '../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../app.ts';
+import { changedSettings } from '../config/changes.ts';
+import { INVALID_CONFIG } from '../config/invalid.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
 import { hintOf } from '../store/key.ts';
 import { uncaughtException } from './defects.ts';
 import { noteNativeCode } from './exit.ts';
@@ -127,23 +130,37 @@ function reloadOnHangup(
   adjust: (config: Config) => Config,
 ): () => void {
   const { log } = daemon;
-  const reload = () => {
+  let inForce = initial.config;
+  let last = Promise.resolve();
+  const reload = async () => {
     try {
       const loaded = reloadConfig(initial, source);
       for (const setting of loaded.restart) {
         log.warn({ setting }, 'this setting changes at the next start only');
       }
       warn(log, loaded);
-      daemon.reconfigure(adjust(loaded.config));
+      const changed = changedSettings(inForce, loaded.config);
+      await daemon.reconfigure(adjust(loaded.config), { changed, atRestart: loaded.restart });
+      inForce = loaded.config;
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
-      // A file that cannot be read now, for want of descriptors for instance, must not end the process.
-      const faults = (error as Error).message.split('\n');
+      if (!(error instanceof Failure) || error.code !== INVALID_CONFIG) {
+        // A file that cannot be read now, for want of descriptors for instance, must not end the process.
+        log.error({ err: error }, 'the configuration was not changed');
+        return;
+      }
+      const faults = error.message.split('\n');
       log.error({ faults }, 'the configuration is at fault; the one before stays in force');
+      await daemon
+        .refuseConfiguration()
+        .catch((fault: unknown) => log.error({ err: fault }, 'the audit log cannot be written'));
     }
   };
-  process.on('SIGHUP', reload);
-  return () => process.off('SIGHUP', reload);
+  const onHangup = () => {
+    last = last.then(reload);
+  };
+  process.on('SIGHUP', onHangup);
+  return () => process.off('SIGHUP', onHangup);
 }
 
 /** Resolves with the signal that asks for the end. A second one has the system's own meaning. */

@@ -1,8 +1,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownActor } from '../administration/actor.ts';
+import { openAudit, recordRecovery } from '../administration/audit.ts';
 import { type Door, readDoor } from '../administration/door.ts';
+import { perform } from '../administration/perform.ts';
 import type { Verb } from '../administration/verb.ts';
 import { Failure, type FailureType } from '../failure.ts';
+import type { AuditLog } from '../store/audit/log.ts';
+import { checkDataFolder } from '../store/data-folder.ts';
+import type { Recovery } from '../store/lowdb/journal.ts';
 import { openStore } from '../store/lowdb/open.ts';
 import { patience } from '../store/lowdb/patience.ts';
 import { say } from './terminal.ts';
@@ -42,6 +48,7 @@ export async function administer(verb: Verb, request: Request): Promise<Done> {
       status: 404,
     });
   }
+  await checkDataFolder(request.dataDir);
   const wait = patience(PATIENCE);
   for (;;) {
     const locked = await attempt(verb, request, directory);
@@ -64,28 +71,43 @@ function isMissing(path: string): boolean {
   }
 }
 
+/** The header that tells the daemon for whom sudo runs a command. */
+const SUDO_USER = 'x-oriel-sudo-user';
+
 /** Does it here. Gives the failure to open the store where another process has it. */
 async function attempt(
   verb: Verb,
-  { options, models }: Request,
+  { options, models, dataDir }: Request,
   directory: string,
 ): Promise<Done | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
+  const recoveries: Recovery[] = [];
   try {
     store = await openStore({
       directory,
-      onRecovery: ({ file, dropped, keptIn }) =>
-        say(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`),
+      onRecovery: (recovery) => {
+        recoveries.push(recovery);
+        const { file, dropped, keptIn } = recovery;
+        say(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`);
+      },
     });
   } catch (error) {
     if (error instanceof Failure && error.code === 'store_locked') return error;
     throw error;
   }
+  const who = ownActor();
+  let log: AuditLog | undefined;
+  const audit = async () => {
+    log ??= await openAudit(dataDir, who, { onFault: (error) => say(`oriel: warning: ${error}`) });
+    return log;
+  };
   try {
-    const result = await verb.run(store, options as never);
+    for (const recovery of recoveries) await recordRecovery(await audit(), who, recovery);
+    const result = await perform(verb, options as never, { store, audit, who });
     const known = verb.warn && models();
     return { result, warnings: known ? verb.warn!(options as never, known) : [] };
   } finally {
+    await log?.close();
     await store.close();
   }
 }
@@ -93,8 +115,12 @@ async function attempt(
 /** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
 async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | undefined> {
   const { postJson } = await import('../upstream.ts');
+  const { sudoUser } = ownActor();
   const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
-    headers: { authorization: `Bearer ${door.token}` },
+    headers: {
+      authorization: `Bearer ${door.token}`,
+      ...(sudoUser !== null && { [SUDO_USER]: sudoUser }),
+    },
     timeout: ANSWER,
   }).catch((error: Failure) => {
     if (error.code === 'unreachable' || error.code === 'connect_timeout') return undefined;

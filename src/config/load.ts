@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { checkAll, type Fault, formatPath, type Show, showValue } from '../schema/faults.ts';
 import { declared, type Path, places, schemaAt, valueAt } from '../schema/places.ts';
+import { hideUrlSecrets } from '../schema/url-secrets.ts';
 import { fieldFor, fromText, notesOf } from '../schema.ts';
 import { crossFaults, warningsOf } from './check.ts';
 import { type Document, readDocument } from './document.ts';
@@ -126,7 +127,9 @@ function quoting({ value, document }: Settings): Show {
     const variables = document.variables(path).map((name) => `\${${name}}`);
     if (variables.length > 0) return `what ${variables.join(', ')} gives`;
     const place = schemaAt(configSchema, value, path);
-    if (place && notesOf(place.schema).secret === 'always' && came) return 'something else';
+    const secret = place && notesOf(place.schema).secret;
+    if (secret === 'always' && came) return 'something else';
+    if (secret && typeof came === 'string') return showValue(hideUrlSecrets(came), path);
     return came === null ? 'nothing' : showValue(came, path);
   };
 }

@@ -153,6 +153,16 @@ const billing = v.strictObject({
   ),
 });
 
+const callbacks = v.strictObject({
+  secretOverlap: v.optional(
+    field(
+      duration('0s', '365d'),
+      'How long callbacks are signed with the secret before as well, after it was rotated.',
+    ),
+    '24h',
+  ),
+});
+
 interface PlanDefaults {
   readonly rpm: number;
   readonly tasks: number;
@@ -367,6 +377,7 @@ export const configSchema = v.strictObject({
   answers: v.nullish(field(answers, 'What text answers tell of their origin.'), {}),
   billing: v.nullish(field(billing, 'What requests for text are charged.'), {}),
   network: v.nullish(field(network, 'Where the server may connect to.'), {}),
+  callbacks: v.nullish(field(callbacks, 'How clients are told that a task has ended.'), {}),
   limits: v.nullish(field(limits, 'What accounts may do, and how long things take.'), {}),
   batch: v.nullish(field(batch, 'Batch image work.'), {}),
   overload: v.nullish(field(overload, 'When new requests are turned away.'), {}),

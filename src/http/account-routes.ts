@@ -1,11 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { day, field, integer } from '../schema.ts';
-import { PLANS } from '../store/account.ts';
+import { type Account, PLANS, previousSecretEnd } from '../store/account.ts';
 import { creditsOf, toCredits } from '../store/credits.ts';
 import { dayOf, ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';
 import type { Gateway } from './gateway.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
+import { Rotations } from './rotations.ts';
 
 const creditsShape = v.object({
   granted: v.number(),
@@ -84,6 +85,22 @@ const ledgerQuery = v.strictObject({
   after: v.optional(field(integer(0), 'the id of the last element of the page before')),
 });
 
+const secretShape = v.object({
+  object: v.literal('callback_secret'),
+  secret: v.string(),
+  previous_expires: v.optional(v.number()),
+});
+
+const rotationQuery = v.strictObject({
+  drop_previous: v.optional(
+    field(v.boolean(), 'whether the old secret signs no more from now on'),
+    false,
+  ),
+});
+
+/** No user of this machine. */
+const NOBODY = { user: null, uid: null, sudoUser: null };
+
 /** Days that usage covers where the client does not say from when. */
 const USUAL_DAYS = 30;
 
@@ -123,6 +140,13 @@ const config = { uncounted: true };
 
 /** What a caller may know of its own account. */
 export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
+  const rotations = new Rotations();
+  const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
+    const { secretOverlap } = gateway.config.callbacks;
+    const end = previousSecretEnd(account, secretOverlap, Date.now());
+    const previous = end === null ? {} : { previous_expires: seconds(end) };
+    return { object: 'callback_secret', secret: account.callbackSecret, ...previous };
+  };
   return async (server) => {
     server.get('/v1/account', {
       config,
@@ -164,15 +188,40 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
       schema: {
         summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
         tags: ['Account'],
-        response: {
-          200: v.object({ object: v.literal('callback_secret'), secret: v.string() }),
-        },
+        response: { 200: secretShape },
       },
       handler: async ({ holder }, reply) => {
         reply.header('cache-control', 'no-store');
-        return { object: 'callback_secret', secret: holder.account.callbackSecret };
+        return secretOf(holder.account);
       },
     });
+
+    server.post<{ Querystring: v.InferOutput<typeof rotationQuery> }>(
+      '/v1/account/callback-secret',
+      {
+        schema: {
+          summary:
+            'Replaces the secret of callbacks; for a while they are signed with the old one as well',
+          tags: ['Account'],
+          querystring: rotationQuery,
+          response: { 200: secretShape },
+        },
+        handler: async ({ holder, query, ip }, reply) => {
+          const { account, key } = holder;
+          rotations.take(account.id);
+          const dropPrevious = query.drop_previous;
+          const who = { ...NOBODY, key: key.id, account: account.id, from: ip };
+          const details = { id: account.id, dropPrevious };
+          const subject = () => ({ object: account.name, details });
+          const act = { act: 'accounts.rotate-callback-secret', who, subject };
+          const rotated = await gateway.audit.record(act, () =>
+            gateway.store.rotateCallbackSecret(account.id, dropPrevious),
+          );
+          reply.header('cache-control', 'no-store');
+          return secretOf(rotated);
+        },
+      },
+    );
 
     server.get<{ Querystring: v.InferOutput<typeof ledgerQuery> }>('/v1/account/credits', {
       config,

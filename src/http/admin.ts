@@ -1,9 +1,12 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { peerActor } from '../administration/actor.ts';
 import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
+import { perform } from '../administration/perform.ts';
 import { VERBS } from '../administration/registry.ts';
 import { Failure } from '../failure.ts';
 import { parseFields } from '../schema.ts';
+import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import { bearsToken } from './auth.ts';
 import { answerFailure } from './errors.ts';
@@ -13,6 +16,7 @@ import { answerUnknownRoutes } from './unknown-routes.ts';
 
 export interface AdminOptions {
   readonly store: Store;
+  readonly audit: AuditTrail;
   /** The data directory, where the command line looks for the way in. */
   readonly directory: string;
   readonly log: Logger;
@@ -26,6 +30,7 @@ export interface AdminOptions {
  */
 export async function startAdmin({
   store,
+  audit,
   directory,
   log,
   models,
@@ -50,12 +55,18 @@ export async function startAdmin({
   });
   answerUnknownRoutes(server);
   for (const verb of VERBS) {
-    server.post(`/${verb.group}/${verb.name}`, async ({ body }) => {
+    server.post(`/${verb.group}/${verb.name}`, async ({ body, headers, socket }) => {
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         throw new Failure('invalid_request', 'the body: expected a JSON object');
       }
       const options = parseFields(verb.options, body as Record<string, unknown>);
-      const result = await verb.run(store, options);
+      const { remotePort = 0, localPort = 0 } = socket;
+      const who = await peerActor(remotePort, localPort, headers['x-oriel-sudo-user']);
+      const result = await perform(verb, options as never, {
+        store,
+        audit: async () => audit,
+        who,
+      });
       return { result, warnings: verb.warn?.(options, models()) ?? [] };
     });
   }

@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { AssetFiles } from '../store/assets.ts';
+import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
@@ -18,6 +19,7 @@ export interface Gateway {
   /** Of Oriel, as in package.json. */
   readonly version: string;
   readonly store: Store;
+  readonly audit: AuditTrail;
   readonly text: TextGateway;
   readonly media: Media;
   readonly assets: AssetFiles;

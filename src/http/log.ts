@@ -1,6 +1,7 @@
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols } from 'pino';
 import type { Config } from '../config/schema.ts';
+import { printable, printableJson } from '../operations/filename.ts';
 
 /**
  * The daemon's log on standard output. No line is made of headers or bodies, which hold secrets;
@@ -31,15 +32,20 @@ export async function openLog({ level, format }: Config['log']): Promise<Logger>
     return pino(options, new Output());
   }
   const { default: pretty } = await import('pino-pretty');
-  return pino(
-    options,
-    pretty({
-      destination: standardOutput(),
-      ignore: 'pid,hostname',
-      translateTime: 'HH:MM:ss.l',
-      singleLine: true,
-    }),
-  );
+  const terminal = pretty({
+    destination: standardOutput(),
+    ignore: 'pid,hostname',
+    translateTime: 'HH:MM:ss.l',
+    singleLine: true,
+  });
+  return pino(options, {
+    write: (line) => void terminal.write(`${JSON.stringify(JSON.parse(line, shown))}\n`),
+  });
+}
+
+/** A text of a line as a terminal may have it. Stacks have several lines. */
+function shown(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.split('\n').map(printable).join('\n') : value;
 }
 
 let millisecond = 0;
@@ -93,7 +99,7 @@ class Output implements DestinationStream {
     this.#timer = null;
     const lines = this.#lines;
     this.#lines = '';
-    if (lines !== '') this.#output.write(lines);
+    if (lines !== '') this.#output.write(printableJson(lines));
   }
 }
 

@@ -113,7 +113,11 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
         response: { 200: moderationShape },
       },
       handler: async (request, reply) =>
-        media.moderate(request.holder, fieldsOf(request), departureOf(reply)),
+        media.moderate(
+          { holder: request.holder, requestId: request.id },
+          fieldsOf(request),
+          departureOf(reply),
+        ),
     });
   };
 }

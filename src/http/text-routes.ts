@@ -102,7 +102,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
           if (asksForStream(request)) outlet.keepAlive();
           try {
             const whole = await text.answer({
-              id: request.id,
+              requestId: request.id,
               dialect,
               body: request.body,
               bytes: lengthOf(request),

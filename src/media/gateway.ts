@@ -7,7 +7,7 @@ import type { Task } from '../store/task.ts';
 import type { Upstream } from '../upstream.ts';
 import { keepImage, LARGEST_IMAGE } from './files/kept-image.ts';
 import { pictureLimits } from './files/pictures.ts';
-import { Moderator } from './moderation.ts';
+import { type ModerationCall, Moderator } from './moderation.ts';
 import type { ModerationAnswer } from './providers/provider.ts';
 import { Runner, type RunnerObserver } from './queue/runner.ts';
 import { MediaWorker } from './queue/worker.ts';
@@ -87,10 +87,10 @@ export class MediaGateway {
 
   /** @param left aborted when the client leaves */
   moderate(
-    holder: KeyHolder,
+    call: ModerationCall,
     fields: Readonly<Record<string, unknown>>,
     left: AbortSignal,
   ): Promise<ModerationAnswer> {
-    return this.#moderator.moderate(holder, fields, left);
+    return this.#moderator.moderate(call, fields, left);
   }
 }

@@ -18,6 +18,12 @@ interface ModeratorOptions {
   readonly routing: Routing;
 }
 
+/** Who asks. */
+export interface ModerationCall {
+  readonly holder: KeyHolder;
+  readonly requestId: string;
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Judges texts and images by whichever route of a moderation model is well. */
@@ -29,7 +35,11 @@ export class Moderator {
   }
 
   /** @throws Failure */
-  async moderate(holder: KeyHolder, fields: Fields, left: AbortSignal): Promise<ModerationAnswer> {
+  async moderate(
+    { holder, requestId }: ModerationCall,
+    fields: Fields,
+    left: AbortSignal,
+  ): Promise<ModerationAnswer> {
     const config = this.#options.config();
     const allowed = holder.key.models;
     const id = fields['model'] == null ? usualModerator(config, allowed) : namedModel(fields);
@@ -45,6 +55,7 @@ export class Moderator {
     try {
       const answer = await routing.run({
         model: id,
+        subject: { requestId },
         ways: waysOf(model),
         signal: left,
         deadline,

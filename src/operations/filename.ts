@@ -120,6 +120,17 @@ export function printable(name: string): string {
   return replaceHidden(name, escapeOf);
 }
 
+/**
+ * JSON in which no text can command a terminal: the controls that JSON itself lets pass stand as
+ * escapes, too.
+ */
+export function printableJson(json: string): string {
+  return json.replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** What Windows forbids in a name; the slashes are gone by then. */
 const FORBIDDEN = /[:*?"<>|]/g;
 

@@ -102,10 +102,10 @@ function statusOf(value: unknown): number | null {
     : null;
 }
 
-/** One line without control characters, of bounded length. */
+/** One line without control characters, those of direction included, of bounded length. */
 function tidy(text: string): string {
   return text
     .slice(0, LOOKED_AT)
-    .replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')
+    .replace(/[\s\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]+/gu, ' ')
     .trim();
 }

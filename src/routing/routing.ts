@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 import type { Cancelled } from '../upstream/cancellation.ts';
 import { RouteHealth } from './health.ts';
 import { pauseBefore } from './patience.ts';
-import { isRetriable, isRoutable } from './upstream-failure.ts';
+import { forClient, isRetriable, isRoutable } from './upstream-failure.ts';
 
 /** A provider to ask, as a model of the catalog names it. */
 interface Route {
@@ -42,6 +42,7 @@ function nameOf(route: Model['routes'][number]): string {
 export interface Trial<Routed extends Route, Outcome> {
   /** The model's public identifier. */
   readonly model: string;
+  readonly subject: Subject;
   /** In the order in which they are tried. */
   readonly ways: readonly Way<Routed>[];
   readonly signal: Cancelled;
@@ -55,8 +56,14 @@ export interface Trial<Routed extends Route, Outcome> {
   forget?(): void;
 }
 
+/** What an attempt was made for, for the log: the identifier of a request, of a task, or neither. */
+export interface Subject {
+  readonly requestId?: string;
+  readonly task?: string;
+}
+
 /** Called after each attempt at a route. @param failure null where the attempt succeeded */
-export type Tried = (provider: string, failure: Failure | null) => void;
+export type Tried = (provider: string, failure: Failure | null, subject: Subject) => void;
 
 /** No number of failures makes a route rest. */
 const NEVER = { after: 0, for: 0 };
@@ -126,16 +133,16 @@ export class Routing {
         const outcome = await trial.attempt(way);
         const told = trial.failureOf?.(outcome) ?? null;
         tell(healthOf(told, signal));
-        this.#tried(provider, told);
+        this.#tried(provider, told, trial.subject);
         return outcome;
       } catch (error) {
         const fault = signal.aborted ? signal.reason : error;
         tell(fault instanceof Failure ? healthOf(fault, signal) : null);
         if (!(fault instanceof Failure) || signal.aborted) throw fault;
-        failure = fault;
+        failure = forClient(fault, { ...providers[provider], name: provider });
       }
       if (isUntold(failure)) return failure;
-      this.#tried(provider, failure);
+      this.#tried(provider, failure, trial.subject);
       if (!isRoutable(failure)) throw failure;
       trial.forget?.();
       const again = isRetriable(failure) && tries < retries;

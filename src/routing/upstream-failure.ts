@@ -1,6 +1,6 @@
 import { Failure, type FailureType } from '../failure.ts';
 import { readComplaint } from './complaint.ts';
-import { withoutSecret } from './redaction.ts';
+import { type Origin, withoutOrigin, withoutSecret } from './redaction.ts';
 
 /** What may be wrong at an upstream. */
 interface Kind {
@@ -8,12 +8,13 @@ interface Kind {
   readonly status?: number;
   /** Ours, where the upstream's own would mean something else to the client. */
   readonly code?: string;
-  /** What is told of the provider; null where its own words are for the client. */
+  /**
+   * What clients are told, while the upstream's words, which may name it, go to the log; null where
+   * its words are for the client.
+   */
   readonly says: string | null;
   /** A word for it is surer than the status that it came with. */
   readonly sure?: boolean;
-  /** Its message may tell what is nobody's business. */
-  readonly secretive?: boolean;
 }
 
 const KINDS = {
@@ -26,14 +27,12 @@ const KINDS = {
     type: 'service_error',
     code: 'upstream_auth',
     says: "did not accept the gateway's credentials",
-    secretive: true,
   },
   quota: {
     type: 'service_error',
     code: 'upstream_quota',
     says: 'has no credit left for the gateway',
     sure: true,
-    secretive: true,
   },
   notFound: {
     type: 'service_error',
@@ -177,8 +176,6 @@ interface UpstreamFailureOptions {
   readonly retryAfter?: string | undefined;
   /** The header `retry-after-ms`, as it came. */
   readonly retryAfterMs?: string | undefined;
-  /** The provider's name in the configuration. */
-  readonly provider?: string | undefined;
   /** What may be in no message: the provider's key. */
   readonly secret?: string | undefined;
 }
@@ -200,15 +197,12 @@ export function upstreamFailure(
   const kind: Kind = KINDS[name];
   const clean = (text: string) => withoutSecret(text, options.secret);
 
-  const provider =
-    options.provider === undefined ? 'The provider' : `The provider ${options.provider}`;
-  const words = kind.secretive ? '' : clean(complaint.message);
-  const silent = said === null ? 'without saying why' : `with status ${said}, without saying why`;
-  let message = `${provider} ${kind.says ?? 'refused the request'}`;
-  if (kind.says === null && words !== '') message = words;
-  else if (words !== '') message += `: ${words}`;
-  else if (!kind.secretive) message += ` ${silent}`;
-
+  const words = clean(complaint.message);
+  const message =
+    kind.says === null && words !== ''
+      ? words
+      : `The provider ${kind.says ?? 'refused the request'}`;
+  const detail = [said === null ? '' : `status ${said}`, words].filter((part) => part !== '');
   const code = kind.code ?? (complaint.code === null ? null : clean(complaint.code));
   const param = kind.type === 'invalid_request' && complaint.param !== null;
   const wait = waitOf(options);
@@ -217,6 +211,7 @@ export function upstreamFailure(
     ...(code !== null && { code }),
     ...(param && { param: clean(complaint.param!) }),
     ...(wait !== null && { retryAfter: wait }),
+    detail: cut(detail.join(': ')),
   });
 }
 
@@ -335,15 +330,39 @@ export function withoutKey(failure: Failure, secret: string | undefined): Failur
   const message = withoutSecret(failure.message, secret);
   const param = failure.param === null ? null : withoutSecret(failure.param, secret);
   const code = failure.code === null ? null : withoutSecret(failure.code, secret);
-  if (message === failure.message && param === failure.param && code === failure.code) {
-    return failure;
-  }
+  const detail = failure.detail === null ? null : withoutSecret(failure.detail, secret);
+  return rephrased(failure, { message, param, code, detail });
+}
+
+/**
+ * A failure of a provider as its client is told it: without the key, the provider's name and
+ * addresses. The detail, which is for the log, keeps the latter two.
+ */
+export function forClient(failure: Failure, origin: Origin): Failure {
+  const keyless = withoutKey(failure, origin.apiKey);
+  const { param, code, detail } = keyless;
+  // Words of ours name nobody.
+  if (detail === null) return keyless;
+  const message = withoutOrigin(keyless.message, origin);
+  return rephrased(keyless, { message, param, code, detail });
+}
+
+type Words = Pick<Failure, 'message' | 'param' | 'code' | 'detail'>;
+
+function rephrased(failure: Failure, { message, param, code, detail }: Words): Failure {
+  const isSame =
+    message === failure.message &&
+    param === failure.param &&
+    code === failure.code &&
+    detail === failure.detail;
+  if (isSame) return failure;
   const { type, status, retryAfter, cause } = failure;
   return new Failure(type, message, {
     status,
     cause,
     ...(param !== null && { param }),
     ...(code !== null && { code }),
+    ...(detail !== null && { detail }),
     ...(retryAfter !== null && { retryAfter }),
   });
 }

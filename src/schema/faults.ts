@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { fieldFor, received } from '../schema.ts';
 import { isListInstead, type Path, places, schemaAt, valueAt } from './places.ts';
+import { withoutUrlSecrets } from './url-secrets.ts';
 
 /** One thing that is wrong with a value, and where. */
 export interface Fault {
@@ -15,8 +16,8 @@ export type Show = (value: unknown, path: Path) => string;
 export const showValue: Show = (value) => {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
-  // Whoever writes credentials into an address did not mean to see them again.
-  return received(typeof value === 'string' ? value.replace(/\/\/[^/\s]*@/, '//***@') : value);
+  // An address may hold credentials, a query with a key among them.
+  return received(typeof value === 'string' ? withoutUrlSecrets(value) : value);
 };
 
 /** A path as people write it: `models.some-model.routes[0].provider`, `models["gpt 4"]`. */

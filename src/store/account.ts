@@ -11,7 +11,24 @@ export interface Account extends Balance {
   readonly plan: Plan;
   /** Signs callbacks (Standard Webhooks, `whsec_…`). */
   readonly callbackSecret: string;
+  /** The secret before, which signs callbacks as well until the overlap is over. */
+  readonly previousSecret?: { readonly secret: string; readonly replacedAt: number } | null;
   readonly createdAt: number;
+}
+
+/**
+ * When the secret before the account's signs no more, in milliseconds since 1970; null where there is
+ * none that does.
+ *
+ * @param overlap milliseconds for which both sign
+ */
+export function previousSecretEnd(
+  { previousSecret }: Account,
+  overlap: number,
+  now: number,
+): number | null {
+  const end = previousSecret ? previousSecret.replacedAt + overlap : 0;
+  return end > now ? end : null;
 }
 
 /** A credential of an account. The key itself is shown once and never kept. */

@@ -28,10 +28,43 @@ export function hintOf(key: string): string {
  * @throws Failure where it could be guessed, or could not be sent in a header
  */
 export function checkChosenKey(key: string, source: string): void {
-  if (/^[\x21-\x7e]{24,512}$/.test(key)) return;
-  throw new Failure(
-    'invalid_request',
-    `${source}: expected 24 to 512 printable ASCII characters without spaces`,
-    { param: source },
-  );
+  const refuse = (message: string) =>
+    new Failure('invalid_request', `${source}: ${message}`, { param: source });
+  if (!/^[\x21-\x7e]{24,512}$/.test(key)) {
+    throw refuse('expected 24 to 512 printable ASCII characters without spaces');
+  }
+  if (bitsOf(key) < LEAST_BITS) {
+    throw refuse(
+      'this key could be guessed: it repeats or counts; `openssl rand -hex 24` draws one that cannot be',
+    );
+  }
+}
+
+/** Estimated bits below which a chosen key is refused. */
+const LEAST_BITS = 56;
+
+/**
+ * Estimates how much there is to guess in a key: the entropy of its characters, without those
+ * that go on as the ones before did, by a step of the same size or in a pair that was there already.
+ * Words count as if their letters were drawn, so that this is an upper bound.
+ */
+function bitsOf(key: string): number {
+  const counts = new Map<string, number>();
+  for (const character of key) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let entropy = 0;
+  for (const count of counts.values())
+    entropy -= (count / key.length) * Math.log2(count / key.length);
+  const pairs = new Set<string>();
+  let bits = 0;
+  for (let at = 0; at < key.length; at += 1) {
+    const pair = key.slice(Math.max(0, at - 1), at + 1);
+    const goesOn = at > 1 && stepAt(key, at) === stepAt(key, at - 1);
+    if (!goesOn && !pairs.has(pair)) bits += entropy;
+    pairs.add(pair);
+  }
+  return bits;
+}
+
+function stepAt(key: string, at: number): number {
+  return key.charCodeAt(at) - key.charCodeAt(at - 1);
 }

@@ -131,6 +131,11 @@ export interface Store {
   /** Adds credits. @param note shown in the ledger */
   grant(accountId: string, amount: number, note?: string): Promise<Account>;
   setPlan(accountId: string, plan: Plan): Promise<Account>;
+  /**
+   * Gives an account another secret for its callbacks. The secret that it had stays as the previous
+   * one, unless it is dropped; the one before that is gone.
+   */
+  rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account>;
 
   createKey(key: NewKey): Promise<ApiKey>;
   /**

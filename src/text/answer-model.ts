@@ -62,7 +62,7 @@ export class ChunkRenamer {
 }
 
 /** Where a JSON text ends, its last quote included; -1 where it does not. @param start its first quote */
-function endOfText(text: string, start: number): number {
+export function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text[end - 1 - escapes] === '\\') escapes += 1;

@@ -6,10 +6,10 @@ import {
 } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { complaintWithout, told } from '../routing/redaction.ts';
-import { upstreamFailure, withoutKey } from '../routing/upstream-failure.ts';
+import { type Origin, told } from '../routing/redaction.ts';
+import { forClient, upstreamFailure } from '../routing/upstream-failure.ts';
 import { parse } from '../schema/json.ts';
-import { objectsOf } from '../schema/untrusted.ts';
+import { isObject, objectsOf } from '../schema/untrusted.ts';
 import { type Cancelled, follow } from '../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream.ts';
@@ -31,7 +31,6 @@ import {
 } from './endpoints.ts';
 import { GuardedOutlet } from './guarded-outlet.ts';
 import type { Inspection } from './inspection.ts';
-import type { Outlet } from './outlet.ts';
 import { canPass, passBody } from './pass-through.ts';
 import { type Delivery, StreamReceiver, WholeReceiver } from './receivers.ts';
 import { Relay } from './relay.ts';
@@ -72,7 +71,7 @@ interface Reading {
   readonly receiver: StreamReceiver | WholeReceiver;
   readonly choice: number;
   /** What no failure may tell. */
-  readonly secret: string | undefined;
+  readonly origin: Origin;
 }
 
 /** The largest answer that says why a request failed. */
@@ -125,22 +124,18 @@ export class Attempt {
     const firstByte = request.stream ? usual.firstByte : 0;
     const timeouts = { ...usual, firstByte, total: Math.max(1, remaining) };
     const go = canPass(request, target) ? this.#pass : this.#translate;
-    try {
-      return await go.call(this, provider, target, timeouts);
-    } catch (error) {
-      throw error instanceof Failure ? withoutKey(error, provider.apiKey) : error;
-    }
+    return go.call(this, provider, target, timeouts);
   }
 
   async #open(
     provider: RemoteProvider,
-    { dialect, provider: name }: Target,
+    { dialect }: Target,
     body: Json,
     { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: Cancelled },
   ): Promise<Exchange> {
     const { call } = this.#options;
     const exchange = await this.#upstream.open(urlOf(provider, dialect), {
-      name: `The provider ${name}`,
+      name: 'The provider',
       headers: headersOf(provider, dialect, call, this.#betas),
       body: JSON.stringify(body),
       timeouts,
@@ -151,7 +146,6 @@ export class Attempt {
     throw upstreamFailure(exchange.status, parse(text) ?? text, {
       retryAfter: exchange.headers['retry-after'],
       retryAfterMs: exchange.headers['retry-after-ms'],
-      provider: name,
       secret: provider.apiKey,
     });
   }
@@ -161,14 +155,15 @@ export class Attempt {
     const { ruled, tally, signal, allowance, inspection } = this.#options;
     const { request, turned } = ruled;
     allowance.check(inspection, provider.shared !== false);
+    const origin = originOf(provider, target);
     const body = passBody(request, target, turned);
     this.#announce([]);
     tally.begin(1);
     const exchange = await this.#open(provider, target, body, { timeouts, signal });
     if (isEventStream(exchange) !== request.stream) {
       // It gives a stream where none was asked for, or none where one was.
-      return this.#receive(1, provider.apiKey, (receiver) =>
-        this.#read(exchange, { target, receiver, choice: 0, secret: provider.apiKey }),
+      return this.#receive(1, origin, (receiver) =>
+        this.#read(exchange, { target, receiver, choice: 0, origin }),
       );
     }
     const dialect = DIALECTS[target.dialect];
@@ -179,12 +174,11 @@ export class Attempt {
       if (this.#model !== null) renameModel(answer, this.#model);
       this.#remember(answer, target);
       const { error } = answer;
-      // A response that failed says why in its own words.
-      const clear = error ? { ...answer, error: complaintWithout(error, provider.apiKey) } : answer;
+      const clear = error ? { ...answer, error: errorForClient(error, origin) } : answer;
       return { body: told(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
     }
-    const clean = (failure: Failure) => withoutKey(failure, provider.apiKey);
-    const outlet = this.#outlet(provider.apiKey);
+    const clean = (failure: Failure) => forClient(failure, origin);
+    const outlet = new GuardedOutlet(this.#options.call.outlet, provider.apiKey);
     const { context } = this;
     const answered = (answer: Json) => this.#remember(answer, target);
     const relay = new Relay({
@@ -205,7 +199,7 @@ export class Attempt {
       if (relay.failure) exchange.abort();
     }
     if (relay.failure && !relay.committed) throw relay.failure;
-    return { body: null, end: told(relay.end, provider.apiKey), failure: relay.failure };
+    return { body: null, end: outlet.last(relay.end), failure: relay.failure };
   }
 
   /** The request in the upstream's dialect there, its events in the client's back. */
@@ -217,9 +211,10 @@ export class Attempt {
     const body = DIALECTS[target.dialect].encodeRequest(request, target);
     allowance.check(inspection, provider.shared !== false);
     this.#announce(ignoredAdvice(ruled.request, body, target));
-    return this.#receive(choices, provider.apiKey, async (receiver, choice, signal) => {
+    const origin = originOf(provider, target);
+    return this.#receive(choices, origin, async (receiver, choice, signal) => {
       const exchange = await this.#open(provider, target, body, { timeouts, signal });
-      await this.#read(exchange, { target, receiver, choice, secret: provider.apiKey });
+      await this.#read(exchange, { target, receiver, choice, origin });
     });
   }
 
@@ -232,8 +227,9 @@ export class Attempt {
     const timer = setTimeout(() => cancellation.abort(sandboxIsLate()), remaining);
     try {
       const { dialect } = target;
-      const options = { dialect, target, model: this.#model, secret: undefined };
-      return await this.#receive(ruled.request.n ?? 1, undefined, async (receiver, choice) => {
+      const origin = { name: target.provider };
+      const options = { dialect, target, model: this.#model, origin };
+      return await this.#receive(ruled.request.n ?? 1, origin, async (receiver, choice) => {
         const push = (event: TextEvent) => receiver.push(event, choice);
         await answerFromSandbox(ruled.request, target, {
           signal: controller.signal,
@@ -250,11 +246,11 @@ export class Attempt {
   }
 
   /** Reads one answer into a receiver. */
-  async #read(exchange: Exchange, { target, receiver, choice, secret }: Reading): Promise<void> {
+  async #read(exchange: Exchange, { target, receiver, choice, origin }: Reading): Promise<void> {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
-    const options = { dialect: ruled.request.dialect, target, model: this.#model, secret };
+    const options = { dialect: ruled.request.dialect, target, model: this.#model, origin };
     const push = (event: TextEvent) => receiver.push(event, choice);
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
@@ -271,7 +267,7 @@ export class Attempt {
   /** Runs the tries of all `n` answers, and makes one answer of them. */
   async #receive(
     choices: number,
-    secret: string | undefined,
+    origin: Origin,
     run: (
       receiver: StreamReceiver | WholeReceiver,
       choice: number,
@@ -285,8 +281,9 @@ export class Attempt {
       context: this.context,
       choices,
     };
+    const outlet = new GuardedOutlet(this.#options.call.outlet, origin.apiKey);
     const receiver = request.stream
-      ? new StreamReceiver(delivery, this.#outlet(secret), tally)
+      ? new StreamReceiver(delivery, outlet, tally)
       : new WholeReceiver(delivery, tally);
     tally.begin(choices);
     const { cancellation: siblings, release } = follow(this.#options.signal);
@@ -295,7 +292,7 @@ export class Attempt {
         await run(receiver, choice, siblings);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        receiver.push({ type: 'error', failure: error }, choice);
+        receiver.push({ type: 'error', failure: forClient(error, origin) }, choice);
         receiver.flush();
       }
       // One answer that fails is the failure of all: the others need not be paid for.
@@ -311,13 +308,9 @@ export class Attempt {
     const { failure } = receiver;
     if (failure && !receiver.committed) throw failure;
     if (receiver instanceof StreamReceiver) {
-      return { body: null, end: told(receiver.end, secret), failure };
+      return { body: null, end: outlet.last(receiver.end), failure };
     }
-    return { body: told(JSON.stringify(receiver.answer()), secret), end: '', failure };
-  }
-
-  #outlet(secret: string | undefined): Outlet {
-    return new GuardedOutlet(this.#options.call.outlet, secret);
+    return { body: told(JSON.stringify(receiver.answer()), origin.apiKey), end: '', failure };
   }
 
   /** Remembers what a provider of responses stored for the client, which may name it later. */
@@ -346,6 +339,16 @@ function ignoredAdvice(
   return advice.filter((path) => {
     return body[path] === undefined && !(dialect !== 'messages' && path.endsWith('.detail'));
   });
+}
+
+/** Why a response failed that is answered whole, with its status. */
+function errorForClient(error: unknown, origin: Origin): unknown {
+  const { code, message } = forClient(upstreamFailure(null, { error }), origin);
+  return isObject(error) ? { code: code ?? 'server_error', message } : message;
+}
+
+function originOf({ apiKey, baseUrl }: RemoteProvider, { provider: name }: Target): Origin {
+  return { name, apiKey, baseUrl };
 }
 
 function sandboxIsLate(): Failure {

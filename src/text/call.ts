@@ -7,7 +7,7 @@ import type { Outlet } from './outlet.ts';
 /** One request of one client. */
 export interface TextCall {
   /** The request's identifier in the log. */
-  readonly id: string;
+  readonly requestId: string;
   readonly dialect: DialectName;
   readonly body: unknown;
   /** Length of the body as it was sent; null where nobody said. */

@@ -1,4 +1,5 @@
-import { withoutKey } from '../routing/upstream-failure.ts';
+import type { Origin } from '../routing/redaction.ts';
+import { forClient } from '../routing/upstream-failure.ts';
 import type { DialectName, TextEvent } from './canonical.ts';
 import type { Target } from './dialect.ts';
 import { bareProof } from './proof.ts';
@@ -9,14 +10,14 @@ interface ClientEventsOptions {
   readonly target: Target;
   /** The model that answers name; null for the upstream's own name. */
   readonly model: string | null;
-  /** The provider's key, which no failure may tell. */
-  readonly secret: string | undefined;
+  /** The provider, which no failure may name. */
+  readonly origin: Origin;
 }
 
 /** Passes on the events that tell a client what one event of an upstream said. */
 export function passOn(
   event: TextEvent,
-  { dialect, target, model, secret }: ClientEventsOptions,
+  { dialect, target, model, origin }: ClientEventsOptions,
   push: (event: TextEvent) => void,
 ): void {
   switch (event.type) {
@@ -32,7 +33,7 @@ export function passOn(
       push({ ...event, proof: event.proof ?? bareProof(target.dialect, target.provider) });
       return;
     case 'error':
-      push({ type: 'error', failure: withoutKey(event.failure, secret) });
+      push({ type: 'error', failure: forClient(event.failure, origin) });
       return;
     default:
       push(event);

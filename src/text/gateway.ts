@@ -132,6 +132,7 @@ export class TextGateway {
     try {
       const outcome = await this.#routing.run({
         model: id,
+        subject: { requestId: call.requestId },
         ways: waysOf(model),
         signal,
         deadline,
@@ -139,14 +140,14 @@ export class TextGateway {
         failureOf: ({ failure }: Outcome) => failure,
         forget: () => tally.forget(),
       });
-      await this.#settle(meter, tally, call.id, id);
+      await this.#settle(meter, tally, call.requestId, id);
       if (outcome.end !== '') call.outlet.write(outcome.end);
       return outcome.body;
     } catch (error) {
       // What a client did not wait for, or cannot be told, has been worked on all the same.
       const worked =
         signal.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (worked) await this.#settle(meter, tally, call.id, id);
+      if (worked) await this.#settle(meter, tally, call.requestId, id);
       else await meter.release();
       if (!call.outlet.begun || !(error instanceof Failure)) throw error;
       // The client has been kept waiting by comments: it can only be told inside the stream.

@@ -34,9 +34,9 @@ export function networkFailure(error: unknown, server: string, progress: Progres
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return abortedFailure(server, error);
   if (code === 'UND_ERR_INVALID_ARG') {
-    const { message } = error as Error;
-    return new Failure('service_error', `No request to ${server} can be made: ${message}`, {
+    return new Failure('service_error', `No request to ${server} can be made`, {
       code: 'upstream_request_invalid',
+      detail: detailOf(error),
       cause: error,
     });
   }
@@ -51,18 +51,25 @@ export function networkFailure(error: unknown, server: string, progress: Progres
   if (progress === 'connecting') {
     return new Failure('network_error', `${server} cannot be reached: ${reason(error)}`, {
       code: 'unreachable',
+      detail: detailOf(error),
       cause: error,
     });
   }
   const when = progress === 'sent' ? 'before it answered' : 'in the middle of its answer';
   return new Failure('network_error', `${server} went away ${when}: ${reason(error)}`, {
     code: 'connection_lost',
+    detail: detailOf(error),
     cause: error,
   });
 }
 
 /** Errors of the system that are no fault of the other server: descriptors or memory ran out here. */
 const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+/** The library's own words, with the address that it connected to. */
+function detailOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : String(first);
+}
 
 /** Words for errors of the system and of TLS, whose own messages tell addresses. */
 const REASONS: Readonly<Record<string, string>> = {

@@ -6,6 +6,7 @@ import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
+import { UNAUDITED } from './unaudited.ts';
 
 const CREDITS = 1_000_000_000;
 const CHOSEN = 'chosen-by-somebody-0123456789';
@@ -23,7 +24,7 @@ async function keysOf(store: Store, account: string) {
 
 it('makes an owner with credits and a key that works', async () => {
   const store = await emptyStore();
-  const made = await firstRun(store, { credits: CREDITS });
+  const made = await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   expect(made).toMatchObject({ account: { name: 'owner', plan: 'paid', granted: CREDITS } });
   const holder = await store.findKey(hashOf(made!.key));
   expect(holder).toMatchObject({
@@ -38,7 +39,9 @@ it('keeps a key before the store knows it', async () => {
     expect(await store.findKey(hashOf(key))).toBeUndefined();
     throw new Error('the disk is full');
   };
-  await expect(firstRun(store, { credits: CREDITS, keep })).rejects.toThrow('the disk is full');
+  await expect(firstRun(store, { ...UNAUDITED, credits: CREDITS, keep })).rejects.toThrow(
+    'the disk is full',
+  );
   expect(await store.listKeys()).toEqual([]);
 });
 
@@ -50,6 +53,7 @@ it('forgets a key that a crash kept from the store, and one that was revoked', a
   expect(readdirSync(folder)).toEqual([]);
 
   const made = await firstRun(store, {
+    ...UNAUDITED,
     credits: CREDITS,
     keep: (key) => writeFirstKey(folder, key),
   });
@@ -62,8 +66,8 @@ it('forgets a key that a crash kept from the store, and one that was revoked', a
 
 it('makes nothing the second time', async () => {
   const store = await emptyStore();
-  await firstRun(store, { credits: CREDITS });
-  expect(await firstRun(store, { credits: CREDITS })).toBeUndefined();
+  await firstRun(store, { ...UNAUDITED, credits: CREDITS });
+  expect(await firstRun(store, { ...UNAUDITED, credits: CREDITS })).toBeUndefined();
   expect(await store.listAccounts()).toHaveLength(1);
   expect(await store.listKeys()).toHaveLength(1);
 });
@@ -71,7 +75,7 @@ it('makes nothing the second time', async () => {
 it('goes on where a crash came between account and key', async () => {
   const store = await emptyStore();
   await store.createAccount({ name: 'owner', plan: 'paid', credits: CREDITS });
-  const made = await firstRun(store, { credits: CREDITS });
+  const made = await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   expect(made?.account.granted).toBe(CREDITS);
   expect(await store.findKey(hashOf(made!.key))).toMatchObject({ account: { name: 'owner' } });
   expect(await store.listAccounts()).toHaveLength(1);
@@ -79,23 +83,23 @@ it('goes on where a crash came between account and key', async () => {
 
 it('makes no other key where the only one was revoked', async () => {
   const store = await emptyStore();
-  await firstRun(store, { credits: CREDITS });
+  await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   const [key] = await store.listKeys();
   await store.revokeKey(key!.id);
-  expect(await firstRun(store, { credits: CREDITS })).toBeUndefined();
+  expect(await firstRun(store, { ...UNAUDITED, credits: CREDITS })).toBeUndefined();
 });
 
 it('makes no owner where others are', async () => {
   const store = await emptyStore();
   await store.createAccount({ name: 'ci', plan: 'free', credits: 0 });
-  expect(await firstRun(store, { credits: CREDITS })).toBeUndefined();
+  expect(await firstRun(store, { ...UNAUDITED, credits: CREDITS })).toBeUndefined();
   expect(await store.findAccount('owner')).toBeUndefined();
   expect(await store.listKeys()).toEqual([]);
 });
 
 it('takes a key that somebody chose, and tells nobody', async () => {
   const store = await emptyStore();
-  const options = { credits: CREDITS, bootstrapKey: CHOSEN };
+  const options = { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN };
   expect(await firstRun(store, options)).toBeUndefined();
   expect(await firstRun(store, options)).toBeUndefined();
   expect(await store.findKey(hashOf(CHOSEN))).toMatchObject({
@@ -106,9 +110,9 @@ it('takes a key that somebody chose, and tells nobody', async () => {
 
 it('adds a chosen key that is new beside those before', async () => {
   const store = await emptyStore();
-  await firstRun(store, { credits: CREDITS });
-  await firstRun(store, { credits: CREDITS, bootstrapKey: CHOSEN });
-  await firstRun(store, { credits: CREDITS, bootstrapKey: `${CHOSEN}-rotated` });
+  await firstRun(store, { ...UNAUDITED, credits: CREDITS });
+  await firstRun(store, { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN });
+  await firstRun(store, { ...UNAUDITED, credits: CREDITS, bootstrapKey: `${CHOSEN}-rotated` });
   expect(await keysOf(store, 'owner')).toHaveLength(3);
   expect(await store.findAccount('owner')).toMatchObject({ granted: CREDITS });
 });
@@ -116,13 +120,13 @@ it('adds a chosen key that is new beside those before', async () => {
 it('makes an owner for a chosen key even where others are', async () => {
   const store = await emptyStore();
   await store.createAccount({ name: 'ci', plan: 'free', credits: 0 });
-  await firstRun(store, { credits: CREDITS, bootstrapKey: CHOSEN });
+  await firstRun(store, { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN });
   expect(await keysOf(store, 'owner')).toHaveLength(1);
 });
 
 it('leaves a chosen key revoked', async () => {
   const store = await emptyStore();
-  const options = { credits: CREDITS, bootstrapKey: CHOSEN };
+  const options = { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN };
   await firstRun(store, options);
   const [key] = await store.listKeys();
   await store.revokeKey(key!.id);
@@ -134,7 +138,7 @@ it.each(['', 'short', `${CHOSEN} with spaces`, `${CHOSEN}é`, `${CHOSEN}\n`])(
   'refuses %j as a chosen key, before anything is made',
   async (bootstrapKey) => {
     const store = await emptyStore();
-    await expect(firstRun(store, { credits: CREDITS, bootstrapKey })).rejects.toThrow(
+    await expect(firstRun(store, { ...UNAUDITED, credits: CREDITS, bootstrapKey })).rejects.toThrow(
       'ORIEL_BOOTSTRAP_KEY: expected 24 to 512 printable ASCII characters',
     );
     expect(await store.listAccounts()).toEqual([]);

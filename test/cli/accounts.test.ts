@@ -9,6 +9,7 @@ import { startAdmin } from '../../src/http/admin.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { UNAUDITED } from '../administration/unaudited.ts';
 import { oriel, type Run, shell, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { filesBelow } from './folder.ts';
@@ -76,6 +77,7 @@ async function served(): Promise<Place> {
     }),
   );
   const admin = await startAdmin({
+    ...UNAUDITED,
     store,
     directory: data,
     log,
@@ -209,6 +211,11 @@ describe.each([
     });
     expect(log()).not.toContain(callbackSecret);
     expect((await run('accounts', 'callback-secret', 'none')).status).toBe(1);
+    const rotated = await run('accounts', 'rotate-callback-secret', 'ci');
+    expect(rotated.out).toMatch(/^whsec_\S+\n$/);
+    expect(rotated.out).not.toBe(out);
+    expect(rotated.stderr).toContain('with the old secret as well');
+    expect((await run('accounts', 'callback-secret', 'ci')).out).toBe(rotated.out);
   });
 
   it('keys are listed by account', async () => {

@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readDoor, writeDoor } from '../../src/administration/door.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
+import { UNAUDITED } from '../administration/unaudited.ts';
 import { oriel, ROOT, type Run, startProgram, temporaryFolder } from '../oriel.ts';
 import { type Command, residentCommand } from '../resident.ts';
 
@@ -94,6 +95,7 @@ describe('a command waits', () => {
     let admin: Awaited<ReturnType<typeof startAdmin>> | undefined;
     await behindTheDoor(async (_, response) => {
       admin ??= await startAdmin({
+        ...UNAUDITED,
         store,
         directory: data,
         log: pino({ enabled: false }),
@@ -150,9 +152,13 @@ const DAEMON = `
   const { startAdmin } = await load('http/admin.js');
   const store = await openStore({ directory: data + '/store' });
   const { default: pino } = await import(new URL('node_modules/pino/pino.js', 'file://' + root));
-  const admin = await startAdmin({ store, directory: data, log: pino({ enabled: false }), models: () => [] });
+  const { ownActor } = await load('administration/actor.js');
+  const { openAudit } = await load('administration/audit.js');
+  const audit = await openAudit(data, ownActor(), {});
+  const admin = await startAdmin({ store, audit, directory: data, log: pino({ enabled: false }), models: () => [] });
   process.once('SIGTERM', async () => {
     await admin.close();
+    await audit.close();
     await store.close();
   });
   console.log('ready');
@@ -198,5 +204,9 @@ describe('a daemon in a process of its own', () => {
     const sum = await granted();
     expect(sum).toBeGreaterThanOrEqual(done.length);
     expect(sum).toBeLessThanOrEqual(done.length + unsure.length);
+    const { status, out } = await oriel(['audit', '--data', data, '--json', '--act', 'accounts']);
+    const { acts, faults } = JSON.parse(out) as { acts: unknown[]; faults: string[] };
+    expect({ status, faults }).toEqual({ status: 0, faults: [] });
+    expect(acts.length).toBeGreaterThanOrEqual(sum);
   });
 });

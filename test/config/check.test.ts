@@ -114,7 +114,7 @@ describe('config check names', () => {
       [
         `1: server.publicUrl: ${URL_EXPECTED}, received "gateway.example"`,
         `3: providers.a.baseUrl: ${URL_EXPECTED}, received "https://***@x.example/v1"`,
-        `4: providers.b.baseUrl: ${URL_EXPECTED}, received "https://x.example/v1?k=1"`,
+        `4: providers.b.baseUrl: ${URL_EXPECTED}, received "https://x.example/v1?***"`,
         `5: providers.c.baseUrl: ${URL_EXPECTED}, received nothing`,
       ],
     ],

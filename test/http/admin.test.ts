@@ -8,6 +8,7 @@ import { VERBS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { openStore } from '../../src/store/lowdb/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { UNAUDITED } from '../administration/unaudited.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { temporaryFolder } from '../oriel.ts';
 
@@ -20,7 +21,13 @@ beforeEach(async () => {
   directory = temporaryFolder();
   store = await openStore({ directory: join(directory, 'store') });
   onTestFinished(() => store.close());
-  admin = await startAdmin({ store, directory, log: pino({ enabled: false }), models: () => [] });
+  admin = await startAdmin({
+    ...UNAUDITED,
+    store,
+    directory,
+    log: pino({ enabled: false }),
+    models: () => [],
+  });
   onTestFinished(() => admin.close());
   door = readDoor(directory)!;
 });
@@ -176,7 +183,13 @@ describe('the way in', () => {
 
   it('has another token every time', async () => {
     await admin.close();
-    admin = await startAdmin({ store, directory, log: pino({ enabled: false }), models: () => [] });
+    admin = await startAdmin({
+      ...UNAUDITED,
+      store,
+      directory,
+      log: pino({ enabled: false }),
+      models: () => [],
+    });
     expect(readDoor(directory)!.token).not.toBe(door.token);
     expect(readFileSync(join(directory, 'admin.json'), 'utf8')).not.toContain(door.token);
   });

@@ -3,6 +3,7 @@ import { get } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { configFile } from '../config/configuration.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { ROOT, start, startProgram, temporaryFolder } from '../oriel.ts';
 
@@ -86,4 +87,36 @@ it('answers on while standard output is on a full disk', async () => {
   for (let count = 0; count < 20; count += 1) expect((await ask())?.status).toBe(404);
   daemon.child.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
+});
+
+/** C1, and the bytes of U+202E as a header has them. */
+const COMMANDS = 'a\u009b31m\u00e2\u0080\u00ae';
+
+it.each(['pretty', 'json'])('commands a terminal nothing, %s', async (format) => {
+  const data = temporaryFolder();
+  const args = ['serve', '--port', '0', '--data', data, '--log-format', format];
+  const { child, ended } = start(args, {
+    env: { ORIEL_CONFIG: configFile('server: { trustProxy: true }') },
+  });
+  let text = '';
+  const url = await new Promise<string>((resolve) => {
+    child.stdout!.on('data', (chunk) => {
+      text += String(chunk);
+      const found = /ready.*?(http:\/\/127\.0\.0\.1:\d+)|(http:\/\/127\.0\.0\.1:\d+).*?ready/.exec(
+        text,
+      );
+      if (found) resolve(found[1] ?? found[2]!);
+    });
+  });
+  const headers = { 'x-forwarded-for': COMMANDS };
+  await new Promise((resolve, reject) => {
+    get(`${url}/nothing`, { headers }, (answer) => answer.resume().on('end', resolve)).on(
+      'error',
+      reject,
+    );
+  });
+  child.kill('SIGTERM');
+  const { out } = await ended;
+  expect(out).toContain('31m');
+  expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
 });

@@ -60,7 +60,8 @@ const NOT_FOUND = ['/v1/tasks/{task_id}', '/v1/tasks/{task_id}/callbacks', '/ass
 const ACCEPTED = ['/v1/images/generations', '/v1/videos/generations', '/v1/audio/generations'];
 /** Fills in the page's form as Swagger UI does: the first example or the default of every field. */
 async function bodyFor(endpoint: Endpoint): Promise<RequestInit> {
-  const content = endpoint.requestBody!.content;
+  if (!endpoint.requestBody) return {};
+  const { content } = endpoint.requestBody;
   const json = content['application/json'];
   if (json) {
     const body = JSON.stringify(json.example);

@@ -90,7 +90,7 @@ test('whatever the pool does for an account waits with the work of that account'
   await submit('edit', { prompt: 'warmer' }, [sent]);
   await submit('image', { prompt: long, input_images: [data], size: '64x48' });
   const left = new AbortController().signal;
-  await gateway.moderate(holder, { model: 'judge', input: long }, left);
+  await gateway.moderate({ holder, requestId: 'req_1' }, { model: 'judge', input: long }, left);
 
   const operations = new Set(performed.map(({ operation }) => operation));
   expect([...operations].toSorted()).toEqual(['judge', 'palette', 'render', 'verify']);

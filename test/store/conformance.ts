@@ -66,6 +66,24 @@ export function conforms(subject: Subject): void {
       expect(await audit(again)).toEqual([]);
     });
 
+    it('rotate the secret of their callbacks, and keep the one before', async () => {
+      const { store, reopened } = await fresh();
+      const { account } = await owner(store, 0);
+      const first = account.callbackSecret;
+      const second = await store.rotateCallbackSecret(account.id, false);
+      expect(second.callbackSecret).toMatch(/^whsec_/);
+      expect(second.callbackSecret).not.toBe(first);
+      const replacedAt = expect.any(Number);
+      expect(second.previousSecret).toEqual({ secret: first, replacedAt });
+      const again = await reopened();
+      expect(await again.findAccount('owner')).toEqual(second);
+      const third = await again.rotateCallbackSecret(account.id, true);
+      expect(third).toMatchObject({ previousSecret: null });
+      await expect(again.rotateCallbackSecret('acct_x', true)).rejects.toEqual(
+        code('account_not_found', 404),
+      );
+    });
+
     it.each([-1, 0.5, NaN, Infinity, 1_000_000_001 * CREDIT])('refuse %s credits', async (sum) => {
       const { store } = await fresh();
       const { account } = await owner(store, 1);

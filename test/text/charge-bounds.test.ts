@@ -157,7 +157,7 @@ async function ask(
   });
   try {
     await gateway.answer({
-      id: 'req_1',
+      requestId: 'req_1',
       dialect: client,
       body,
       bytes: null,

@@ -1,8 +1,9 @@
 import { print } from '../terminal.ts';
 
-/** What commands a terminal: all controls but the ends of lines and tabs. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const COMMANDS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+/** What commands a terminal: all controls but the ends of lines and tabs, those of direction included. */
+const COMMANDS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g;
 
 /** A text from somewhere as a terminal may have it. */
 function harmless(text: string): string {

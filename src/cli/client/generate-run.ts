@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
+import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print } from '../terminal.ts';
@@ -57,7 +58,7 @@ export async function runGenerate(
     }
     if (!wait) {
       const { document, id } = submission;
-      await print(`${results.json ? jsonText(document) : id}\n`);
+      await print(`${results.json ? jsonText(document) : printable(id)}\n`);
       return 0;
     }
     return finishTask(session, submission, saved, results);

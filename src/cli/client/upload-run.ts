@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print, say } from '../terminal.ts';
@@ -25,7 +26,7 @@ export async function runUpload(
       try {
         const url = await uploadFile(client, file);
         uploads.push({ file, url });
-        if (!json) await print(`${url}\n`);
+        if (!json) await print(`${printable(url)}\n`);
       } catch (error) {
         // Without a daemon, or without a key, the next one fares no better.
         if (signal.aborted || !(error instanceof Failure) || isGeneral(error)) throw error;

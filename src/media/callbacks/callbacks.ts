@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { Places } from '../../operations/places.ts';
+import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
@@ -26,7 +27,7 @@ interface CallbacksOptions {
     'openDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
   >;
   readonly upstream: Pick<Upstream, 'open'>;
-  readonly config: () => Pick<Config, 'network'>;
+  readonly config: () => Pick<Config, 'network' | 'callbacks'>;
   /** A task as lookup shows it. Always the same for a task that ended. */
   readonly record: (task: Task) => object;
   /** A try was made and recorded: the delivery as it is then. */
@@ -177,8 +178,11 @@ export class Callbacks {
       return { status: null, error: `the ${gone} is gone`, verdict: 'never' };
     }
     const body = bodyOf(task, delivery, record(task));
-    const headers = headersOf(id, body, account.callbackSecret, this.#now());
     const network = networkPolicyOf(config().network);
+    const now = this.#now();
+    const end = previousSecretEnd(account, config().callbacks.secretOverlap, now);
+    const previous = end === null ? [] : [account.previousSecret!.secret];
+    const headers = headersOf(id, body, [account.callbackSecret, ...previous], now);
     const signal = this.#closing;
     return attempt(upstream, { url, headers, body }, { network, signal });
   }

@@ -15,13 +15,13 @@ export function bodyOf(task: Task, delivery: Delivery, data: object): string {
 /**
  * The headers of one try, by Standard Webhooks 1.0.
  *
- * @param secret the account's, `whsec_…`
+ * @param secrets the account's, `whsec_…`, newest first: receivers accept the signature of any
  * @param now milliseconds since 1970: receivers refuse what was signed long ago
  */
 export function headersOf(
   id: string,
   body: string,
-  secret: string,
+  secrets: readonly string[],
   now: number,
 ): Readonly<Record<string, string>> {
   return {
@@ -29,6 +29,8 @@ export function headersOf(
     'user-agent': 'Oriel',
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(now / 1000)),
-    'webhook-signature': new Webhook(secret).sign(id, new Date(now), body),
+    'webhook-signature': secrets
+      .map((secret) => new Webhook(secret).sign(id, new Date(now), body))
+      .join(' '),
   };
 }

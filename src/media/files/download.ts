@@ -40,10 +40,10 @@ export async function openDownload(
   let away = false;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
     const isHome = home !== null && URL.canParse(address) && new URL(address).origin === home;
-    const url = isHome ? new URL(address) : checkPublicUrl(address, null, network, 'result');
+    const url = isHome ? new URL(address) : elsewhere(address, network);
     // For good: where another origin sends us back to was not the provider's choice.
     away ||= !isHome;
-    const exchange = await upstream.open(url.href, {
+    const opening = upstream.open(url.href, {
       // Where a provider keeps its files is not for clients to know.
       ...(home !== null && { name: 'The server of the file' }),
       method: 'GET',
@@ -51,6 +51,9 @@ export async function openDownload(
       timeouts,
       signal,
       ...(away && { reach: network }),
+    });
+    const exchange = await opening.catch((error: unknown) => {
+      throw error instanceof Failure ? withoutAddress(error) : error;
     });
     const { status } = exchange;
     if (status === 200) return exchange;
@@ -71,6 +74,22 @@ export async function openDownload(
   throw new Failure('service_error', `its address redirects more than ${MOST_REDIRECTS} times`, {
     code: 'download_refused',
   });
+}
+
+function elsewhere(address: string, network: NetworkPolicy): URL {
+  try {
+    return checkPublicUrl(address, null, network, 'result');
+  } catch (error) {
+    throw error instanceof Failure ? withoutAddress(error) : error;
+  }
+}
+
+/** An address that a provider chose is refused by its name, which no client may know. */
+function withoutAddress(failure: Failure): Failure {
+  const { type, code, status, message: detail, cause } = failure;
+  if (type !== 'invalid_request') return failure;
+  const message = 'its address is one that this server does not connect to';
+  return new Failure(type, message, { status, detail, cause, ...(code !== null && { code }) });
 }
 
 /** Whether a download that failed may succeed when it is tried again. */

@@ -126,9 +126,11 @@ function unusable({ type }: Work, reasons: readonly Failure[]): Failure {
     reasons.length === 1 ? message : `${index + 1}: ${message}`,
   );
   const what = told.length === 0 ? 'nothing came' : told.join('; ');
+  const details = reasons.flatMap(({ detail }) => detail ?? []);
   return new Failure('billable_error', `The provider made no ${type} that can be used: ${what}`, {
     code: 'unusable_result',
     cause: reasons[0],
+    ...(details.length > 0 && { detail: details.join('; ') }),
   });
 }
 

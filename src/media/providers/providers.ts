@@ -19,7 +19,7 @@ const PROVIDERS: Readonly<Partial<Record<Provider['kind'], MediaProvider>>> = {
 export function providerOf(kind: Provider['kind']): MediaProvider {
   const provider = PROVIDERS[kind];
   if (provider !== undefined) return provider;
-  throw new Failure('service_error', `Providers of kind ${kind} make no media`, {
+  throw new Failure('service_error', 'The provider makes no media', {
     code: 'upstream_refused',
   });
 }

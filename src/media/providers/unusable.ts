@@ -2,24 +2,26 @@ import { Failure } from '../../failure.ts';
 import { readComplaint } from '../../routing/complaint.ts';
 
 /** A provider answered as if all were well, with something that nobody can use. @param what with its article */
-export function unusable(what: string): Failure {
+export function unusable(what: string, detail = ''): Failure {
   return new Failure('service_error', `The provider sent ${what}`, {
     code: 'invalid_upstream_answer',
+    detail,
   });
 }
 
 /** The same, where something was missing altogether. @param text what came instead: a page, often */
 export function without(what: string, text: string): Failure {
   const { message } = readComplaint(text);
-  return unusable(message === '' ? `no ${what}` : `no ${what}, but: ${message.slice(0, 200)}`);
+  return unusable(`no ${what}`, message);
 }
 
 /** What is thrown where the provider may charge all the same: nothing is tried again. */
 export function charged(thrown: unknown): unknown {
   if (!(thrown instanceof Failure)) return thrown;
-  const { message, code, cause } = thrown;
+  const { message, code, cause, detail } = thrown;
   return new Failure('billable_error', `${message}. It may have charged for it`, {
     cause,
+    ...(detail !== null && { detail }),
     ...(code !== null && { code }),
   });
 }

@@ -89,6 +89,7 @@ export class MediaWorker implements Worker {
       try {
         return await this.#options.routing.run({
           model: task.model,
+          subject: { task: task.id },
           ways,
           signal,
           deadline,

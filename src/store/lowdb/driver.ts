@@ -60,7 +60,7 @@ export class Driver extends Reader implements Store {
       granted: 0,
       reserved: 0,
       spent: 0,
-      callbackSecret: `whsec_${randomBytes(32).toString('base64')}`,
+      callbackSecret: newCallbackSecret(),
       createdAt: this.records.now(),
     };
     const account = grant(created, credits);
@@ -81,6 +81,20 @@ export class Driver extends Reader implements Store {
 
   async setPlan(accountId: string, plan: Plan): Promise<Account> {
     const account = { ...this.records.account(accountId), plan };
+    const transaction = this.records.begin();
+    transaction.account(account);
+    await this.records.commit(transaction);
+    return this.records.holds.within(account);
+  }
+
+  async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
+    const former = this.records.account(accountId);
+    const replaced = { secret: former.callbackSecret, replacedAt: this.records.now() };
+    const account: Account = {
+      ...former,
+      callbackSecret: newCallbackSecret(),
+      previousSecret: dropPrevious ? null : replaced,
+    };
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
@@ -263,4 +277,8 @@ export class Driver extends Reader implements Store {
     this.#closing ??= this.#letGo();
     return this.#closing;
   }
+}
+
+function newCallbackSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
 }

@@ -82,7 +82,7 @@ export class HandMedia implements Media {
     return 'a-name.png';
   }
 
-  async moderate(holder: KeyHolder, fields: Fields): Promise<ModerationAnswer> {
+  async moderate({ holder }: { holder: KeyHolder }, fields: Fields): Promise<ModerationAnswer> {
     const input = readModerationRequest(fields, this.#find(fields, holder));
     const result = { flagged: false, categories: {}, category_scores: {} };
     return { id: 'modr-1', model: namedModel(fields), results: [{ ...result, input }] };

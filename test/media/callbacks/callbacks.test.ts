@@ -22,6 +22,8 @@ interface Changes extends Partial<Options> {
 
 const record = ({ id, status }: { id: string; status: string }) => ({ task_id: id, status });
 
+const OVERLAP = 60_000;
+
 /** A deliverer that tries again at once, four times in all. */
 function callbacks(
   store: Deliveries,
@@ -31,7 +33,10 @@ function callbacks(
   const made = new Callbacks({
     store,
     upstream,
-    config: () => ({ network: networkSettings({ allowPrivateAddresses, callbackPorts }) }),
+    config: () => ({
+      network: networkSettings({ allowPrivateAddresses, callbackPorts }),
+      callbacks: { secretOverlap: OVERLAP },
+    }),
     record,
     onFault: (error) => {
       throw error;
@@ -463,5 +468,29 @@ describe('a fault', () => {
     deliverer.added(next);
     await store.ended(next);
     expect(receiver.received).toHaveLength(2);
+  });
+});
+
+describe('a secret that was rotated', () => {
+  it.each([
+    ['signs as well for a while', OVERLAP - 1000, true],
+    ['then signs no more', OVERLAP, false],
+    ['signs as well where the clock was set back', -OVERLAP, true],
+  ])('%s', async (_, age, isValid) => {
+    const receiver = await receiving();
+    const store = new Deliveries();
+    const task = store.add(receiver.url);
+    const account = store.accounts.get('acct_1')!;
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+    const now = Date.now();
+    const previousSecret = { secret, replacedAt: now - age };
+    store.accounts.set('acct_1', { ...account, previousSecret });
+    callbacks(store, { now: () => now }).added(task);
+    await store.ended(task);
+    const [received] = receiver.received;
+    expect(WebhookReceiver.verified(account.callbackSecret, received!)).toBeDefined();
+    const verify = () => WebhookReceiver.verified(secret, received!);
+    if (isValid) expect(verify()).toBeDefined();
+    else expect(verify).toThrow();
   });
 });

@@ -220,9 +220,11 @@ describe('a provider that sends', () => {
     expect(failure.message).toMatch(/may have charged/);
   });
 
-  it('a page, is told what it said', async () => {
+  it('a page, leaves what it said to the log', async () => {
     mock().next(GENERATIONS, { body: PAGE });
-    expect((await failureOf(generate())).message).toContain('Bad gateway');
+    const failure = await failureOf(generate());
+    expect(failure.message).toBe('The provider sent no JSON. It may have charged for it');
+    expect(failure.detail).toContain('Bad gateway');
   });
 
   it.each([
@@ -416,8 +418,9 @@ describe('videos', () => {
     mock().jobs({ looks: 1, error: error as object });
     const place = workshop();
     const failure = await failureOf(provider.makeVideo(videoOrder(), place));
-    expect([failure.type, failure.message]).toEqual([type, expect.stringContaining(message)]);
-    expect(failure.message).not.toContain('5ecre7');
+    const said = `${failure.message} ${failure.detail}`;
+    expect([failure.type, said]).toEqual([type, expect.stringContaining(message)]);
+    expect(said).not.toContain('5ecre7');
     // The next try gives a new job.
     expect(place.notes.at(-1)).toBeNull();
   });

@@ -11,5 +11,5 @@ it.each(['openai', 'oriel', 'sandbox'] as const)('somebody makes media for %s', 
 });
 
 it('nobody makes media for anthropic', () => {
-  expect(() => providerOf('anthropic')).toThrow('Providers of kind anthropic make no media');
+  expect(() => providerOf('anthropic')).toThrow('The provider makes no media');
 });

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { oriel } from '../../oriel.ts';
 import { WebhookReceiver } from '../webhook-receiver.ts';
 import { mediaDaemon } from './media-daemon.ts';
 
@@ -40,6 +41,50 @@ it('bears the record of the task, signed with the secret of its account', async 
     expect(() => WebhookReceiver.verified(his, callback)).toThrow();
   }
   expect(callbacks[0]!.headers['webhook-id']).not.toBe(callbacks[1]!.headers['webhook-id']);
+});
+
+it('is signed with both secrets for a while after a rotation', async () => {
+  const { client, daemon } = media();
+  const ann = await client();
+  const receiver = await receive();
+  const path = '/v1/account/callback-secret';
+  const rotate = async (query = '') => {
+    const headers = { authorization: `Bearer ${ann.key}` };
+    const response = await daemon.request(path + query, { method: 'POST', headers });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const secrets = [(await ann.ask(path)).body.secret as string];
+  for (const query of ['', '', '?drop_previous=true']) {
+    const { status, body } = await rotate(query);
+    expect(status).toBe(200);
+    expect(body['previous_expires'] !== undefined).toBe(query === '');
+    expect((await ann.ask(path)).body).toEqual(body);
+    secrets.push(String(body['secret']));
+    await ann.make({ model: 'any', callback_url: receiver.url });
+    const callback = await receiver.nth(secrets.length - 1);
+    const isSigned = secrets.map((secret) => {
+      try {
+        return WebhookReceiver.verified(secret, callback) !== undefined;
+      } catch {
+        return false;
+      }
+    });
+    const signing = query === '' ? 2 : 1;
+    expect(isSigned).toEqual(secrets.map((_, index) => index >= secrets.length - signing));
+  }
+  const { out } = await oriel(['audit', '--data', daemon.data, '--json', '--limit', '3']);
+  const { acts } = JSON.parse(out) as { acts: Record<string, unknown>[] };
+  for (const act of acts) {
+    const who = { key: expect.stringMatching(/^key_/), from: '127.0.0.1', user: null };
+    expect(act).toMatchObject({ act: 'accounts.rotate-callback-secret', result: 'done', who });
+  }
+  for (const secret of secrets) expect(out).not.toContain(secret);
+  for (let count = 3; count < 10; count += 1) await rotate();
+  const { status, body } = await rotate();
+  expect([status, body['error']]).toEqual([
+    429,
+    expect.objectContaining({ code: 'too_many_rotations' }),
+  ]);
 });
 
 it('is listed with its tries', async () => {

@@ -62,16 +62,17 @@ describe('the next route is tried', () => {
     expect(second.only().headers.authorization).toBe(`Bearer ${PROVIDER_KEYS.second}`);
   });
 
-  it('and what the last one says is told where all fail', async () => {
-    const { first, second, client } = media();
+  it('and what the last one says is in the log alone where all fail', async () => {
+    const { first, second, client, daemon } = media();
     first.always(POST, failure(500, { message: 'first' }));
     second.always(POST, failure(503, { message: `second, ${PROVIDER_KEYS.second}` }));
     const ann = await client();
-    const { status, error } = await ann.make({ model: 'either' });
+    const { task_id, status, error } = await ann.make({ model: 'either' });
     expect(status).toBe('failed');
-    expect(error).toMatchObject({ type: 'service_error' });
-    expect(error!.message).toContain('second');
-    expect(error!.message).not.toContain('5ecre7');
+    expect(error).toMatchObject({ type: 'service_error', message: 'The provider failed' });
+    const lines = () => daemon.log.filter(({ task }) => task === task_id);
+    const detail = 'status 503: second, [key]';
+    await expect.poll(() => lines().at(-1)).toMatchObject({ provider: 'second', detail });
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
   });
 });

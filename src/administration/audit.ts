@@ -1,0 +1,28 @@
+import { basename, join } from 'node:path';
+import type { Actor } from '../store/audit/entry.ts';
+import { AuditLog, type AuditLogOptions } from '../store/audit/log.ts';
+import type { Recovery } from '../store/lowdb/journal.ts';
+
+/** The folder of the audit log in a data folder. */
+export function auditFolder(dataDir: string): string {
+  return join(dataDir, 'audit');
+}
+
+/** Opens the audit log of a data folder, whose store this process holds. */
+export function openAudit(
+  dataDir: string,
+  self: Actor,
+  options: Pick<AuditLogOptions, 'onEntry' | 'onFault'>,
+): Promise<AuditLog> {
+  return AuditLog.open({ folder: auditFolder(dataDir), self, ...options });
+}
+
+/** Tells of a torn journal, which was repaired when the store was opened. */
+export async function recordRecovery(
+  log: AuditLog,
+  who: Actor,
+  { file, dropped, keptIn }: Recovery,
+): Promise<void> {
+  const details = { bytes: dropped, keptIn: basename(keptIn) };
+  await log.append({ act: 'store.recover', who, result: 'done', object: basename(file), details });
+}

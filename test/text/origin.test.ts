@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { gatewayDaemon, modelTo, PAIRS, UPSTREAM_KEYS } from './gateway-daemon.ts';
+import { eventsOf, plainBody, send } from './raw.ts';
+import { cutAt, everyByte } from './script.ts';
+
+const gateway = gatewayDaemon();
+
+/** All that a client puts together of a stream, member by member. */
+function textsIn(stream: string): string {
+  const texts = new Map<string, string>();
+  const walk = (value: unknown, name: string): void => {
+    if (typeof value === 'string') texts.set(name, (texts.get(name) ?? '') + value);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, part] of Object.entries(value)) walk(part, key);
+    }
+  };
+  for (const { data } of eventsOf(stream)) walk(data, '');
+  return [...texts.values()].join('\n');
+}
+
+describe('the key of an upstream, told in pieces', () => {
+  it.each(PAIRS)('client %s, upstream %s: is in no answer', async (client, to) => {
+    const { daemon, upstream } = gateway();
+    const key = UPSTREAM_KEYS[to === 'messages' ? 'anthropic' : 'openai'];
+    const body = plainBody(client, modelTo(to), { stream: true });
+    for (const pieces of [[...key], [key.slice(0, 9), key.slice(9)], [`a ${key} z`]]) {
+      const text = pieces.join('');
+      for (const cut of [everyByte, cutAt(700)]) {
+        upstream.play({
+          steps: [
+            { text, pieces },
+            { text: ' and more' },
+            { call: 'tell', id: 'call_1', arguments: JSON.stringify({ text }) },
+          ],
+          cut,
+        });
+        const response = await send(daemon, client, body);
+        expect(response.status).toBe(200);
+        const told = textsIn(await response.text());
+        expect(told).toContain('[key]');
+        expect(told).toContain(' and more');
+        expect(told).not.toContain(key);
+      }
+    }
+  });
+});
+
+describe('errors of an upstream', () => {
+  const said =
+    'https://10.0.0.3:8443/v1/x?k=1: 10.0.0.3:8443, [fd00::3]:80, fd00::3, llm.internal:8000, 127.0.0.1';
+
+  it.each(PAIRS)('client %s, upstream %s: name neither it nor its address', async (client, to) => {
+    const { daemon, upstream } = gateway();
+    const address = new URL(upstream.url).host;
+    const provider = to === 'messages' ? 'anthropic' : 'openai';
+    const message = `Invalid value at ${provider}, ${provider.toUpperCase()}: ${said} ${address}`;
+    for (const stream of [false, true]) {
+      for (const status of [400, 401, 404, 429, 500]) {
+        upstream.play({ refuse: { status, body: { error: { type: 'failed', message } } } });
+        const response = await send(daemon, client, plainBody(client, modelTo(to), { stream }));
+        const told = `${await response.text()}${JSON.stringify([...response.headers])}`;
+        expect(told).not.toMatch(/openai|anthropic|10\.0\.0|fd00|internal:|127\.0\.0\.1|8443/i);
+        const id = response.headers.get('x-request-id');
+        const line = () => daemon.log.find(({ requestId, detail }) => requestId === id && detail);
+        await expect.poll(line).toBeDefined();
+        const detail = expect.stringContaining('10.0.0.3:8443');
+        expect(line()).toMatchObject({ provider, detail });
+      }
+    }
+  });
+});
