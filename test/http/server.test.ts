@@ -149,4 +149,12 @@ describe('Expect: 100-continue', () => {
     expect(String(first)).toMatch(/^HTTP\/1\.1 100 /);
     socket.destroy();
   });
+
+  it('is the only expectation that matters: others are ignored', async () => {
+    const head =
+      'GET /v1/nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: a-miracle\r\n\r\n';
+    const answer = await raw(daemon().url, head);
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    expect(answer).toContain('"code":"unknown_endpoint"');
+  });
 });
