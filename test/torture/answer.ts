@@ -16,6 +16,9 @@ const TYPES = new Set([
 /** Statuses of the 5xx class that are documented; 500 is a defect. */
 const UNAVAILABLE = new Set([502, 503, 504]);
 
+/** Codes of bytes that are no HTTP request: they have no path, and get no identifier. */
+const PARSER = new Set(['malformed_request', 'headers_too_large', 'request_timeout']);
+
 /** A line of a V8 stack trace, or a path of the daemon's own files. */
 const TRACE = /\n\s+at [\w.<>$[\] ]+ \(|node:internal\/|dist\/src\/|node_modules\//;
 
@@ -34,10 +37,6 @@ export function answerFaults(path: string, answer: Answer): string[] {
   const { status, headers, body } = answer;
   const faults: string[] = [];
   const start = () => body.subarray(0, 300).toString();
-  if (headers['x-request-id'] === undefined && status !== 431 && status !== 408) {
-    // The HTTP parser's own refusals have no request, and therefore no identifier.
-    if (status !== 400) faults.push(`${status} without x-request-id`);
-  }
   const text = status >= 400 || body.length < 65_536 ? body.toString() : '';
   const type = String(headers['content-type'] ?? '');
   if (/json|event-stream/.test(type) && TRACE.test(text)) faults.push(`a stack trace: ${start()}`);
@@ -50,19 +49,18 @@ export function answerFaults(path: string, answer: Answer): string[] {
     return faults;
   }
   if (!TYPES.has(details.type)) faults.push(`${status}: error.type is ${String(details.type)}`);
+  const isParsers = PARSER.has(details.code ?? '');
+  if (headers['x-request-id'] === undefined && !isParsers)
+    faults.push(`${status} without x-request-id`);
   if (typeof details.message !== 'string' || details.message === '') {
     faults.push(`${status}: error.message is ${JSON.stringify(details.message)}`);
   }
-  if (path.startsWith('/v1/messages') && path.split('?', 1)[0] === '/v1/messages') {
-    // The messages format wants it beside the error; the HTTP parser does not know the path.
-    if (error?.type !== 'error' && headers['x-request-id'] !== undefined) {
-      faults.push(`${status}: a messages error without "type": "error"`);
-    }
+  // The messages format has it beside the error.
+  if (path.split('?', 1)[0] === '/v1/messages' && error?.type !== 'error' && !isParsers) {
+    faults.push(`${status}: a messages error without "type": "error"`);
   }
-  if ((status === 429 || status === 503) && headers['x-request-id'] !== undefined) {
-    if (status === 429 && headers['retry-after'] === undefined) {
-      faults.push(`429 without Retry-After: ${start()}`);
-    }
+  if (status === 429 && headers['retry-after'] === undefined) {
+    faults.push(`429 without Retry-After: ${start()}`);
   }
   return faults;
 }
@@ -72,24 +70,36 @@ export interface StreamEvent {
   readonly data: unknown;
 }
 
-/** The events of a stream, read strictly. @returns null where it is no event stream of valid JSON */
+/**
+ * The events of a stream, as the HTML standard has them read. Data that is no JSON is undefined.
+ *
+ * @returns null where the stream ends in the middle of an event
+ */
 export function eventsOf(text: string): StreamEvent[] | null {
-  if (text === '') return [];
-  if (!text.endsWith('\n\n')) return null;
   const events: StreamEvent[] = [];
-  for (const frame of text.slice(0, -2).split('\n\n')) {
-    const lines = frame.split('\n').filter((line) => !line.startsWith(':'));
-    if (lines.length === 0) continue;
-    const event = lines.find((line) => line.startsWith('event: '))?.slice(7) ?? null;
-    const data = lines.filter((line) => line.startsWith('data: ')).map((line) => line.slice(6));
-    if (data.length !== 1) return null;
-    try {
-      events.push({ event, data: data[0] === '[DONE]' ? '[DONE]' : JSON.parse(data[0]!) });
-    } catch {
-      return null;
+  let event: string | null = null;
+  let data: string[] = [];
+  const lines = text.split(/\r\n|\n|\r/);
+  for (const line of lines) {
+    if (line === '') {
+      if (data.length > 0) events.push({ event, data: parsed(data.join('\n')) });
+      event = null;
+      data = [];
     }
+    const [, name, value = ''] = /^([^:]+)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'event') event = value;
+    if (name === 'data') data.push(value);
   }
-  return events;
+  return data.length > 0 || lines.at(-1) !== '' ? null : events;
+}
+
+function parsed(data: string): unknown {
+  if (data === '[DONE]') return data;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
 }
 
 /** How a stream ended: as complete, with its format's error event, or with neither. */

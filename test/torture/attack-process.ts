@@ -24,7 +24,7 @@ let goesOn = true;
 let beginsRounds = true;
 
 // Attackers have machines of their own: here they leave the processor to the daemon.
-setPriority(10);
+setPriority(5);
 
 function say(message: Message): void {
   process.send!(message);

@@ -22,7 +22,7 @@ const NAMES: readonly string[] = [
 ];
 
 /** Names of a ZIP's entries, from its central directory. */
-export function entryNames(zip: Buffer): string[] {
+function entryNames(zip: Buffer): string[] {
   const names: string[] = [];
   for (let at = zip.indexOf('PK\x01\x02', 0, 'latin1'); at !== -1; ) {
     const length = zip.readUInt16LE(at + 28);

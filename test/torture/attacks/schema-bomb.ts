@@ -7,18 +7,14 @@ export const schemaBomb: Attack = {
   name: 'schema bomb',
   summary: 'a JSON schema of 1.4 MB with uniqueItems over nearly equal objects, for the sandbox',
   async run(attacker) {
-    const item = (index: number) => ({ type: 'object', enum: [{ ['k'.repeat(500)]: index }] });
+    const list = Array.from({ length: 6000 }, (_, index) => ({
+      ...Object.fromEntries(Array.from({ length: 20 }, (__, field) => [`field${field}`, 1])),
+      last: index,
+    }));
     const schema = {
       type: 'object',
       required: ['list'],
-      properties: {
-        list: {
-          type: 'array',
-          uniqueItems: true,
-          minItems: 2500,
-          prefixItems: Array.from({ length: 2500 }, (_, index) => item(index % 2)),
-        },
-      },
+      properties: { list: { type: 'array', uniqueItems: true, default: list } },
     };
     const body = {
       model: 'sandbox-chat',

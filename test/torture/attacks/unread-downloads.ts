@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack } from './attack.ts';
 
 const CONNECTIONS = 200;
+/** Milliseconds between two empty lines. */
+const PAUSE = 2000;
 
 export const unreadDownloads: Attack = {
   name: 'unread downloads',
-  summary: `${CONNECTIONS} downloads of a large file of which nothing is read`,
+  summary: `${CONNECTIONS} downloads of a large file of which nothing is read; half of them send empty lines`,
   async run(attacker) {
     const { asset, sendTimeout } = attacker.arms;
     const connections = await Promise.all(
@@ -14,7 +17,12 @@ export const unreadDownloads: Attack = {
         return connection;
       }),
     );
-    await connections[0]!.closes(sendTimeout + 20_000);
+    const until = performance.now() + sendTimeout + 20_000;
+    while (performance.now() < until) {
+      // A server ignores empty lines before a request; its timeouts should ignore them as well.
+      for (const [index, each] of connections.entries()) if (index % 2 === 0) each.write('\r\n');
+      await sleep(PAUSE);
+    }
     for (const connection of connections) connection.read();
     await Promise.all(connections.map((each) => each.closes(20_000)));
     // What the server closed breaks off; what it kept is downloaded to its end now.

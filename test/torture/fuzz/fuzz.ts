@@ -12,7 +12,7 @@ import {
 } from '../client.ts';
 import type { Outages } from '../outages.ts';
 import { Random } from '../random.ts';
-import { textBody } from '../tenants/good-work.ts';
+import { DIALECTS, PATHS, textBody } from '../tenants/good-work.ts';
 import type { Violations } from '../violations.ts';
 import { mutatedJson, strangeText, strangeValue, writtenJson } from './json.ts';
 import { type Schema, sampleOf } from './schema.ts';
@@ -129,13 +129,19 @@ async function tryInput(
 }
 
 /** What is wrong with the content of a success. */
-function contentFaults({ path }: Outgoing, answer: Answer): string[] {
+function contentFaults({ path, body = '' }: Outgoing, answer: Answer): string[] {
   if (answer.status >= 400 || !path.startsWith('/v1/')) return [];
   const type = String(answer.headers['content-type'] ?? '');
   const start = () => answer.body.subarray(-200).toString();
   if (type.includes('event-stream')) {
     const events = eventsOf(answer.body.toString());
-    if (events === null) return [`a stream that is none: ${start()}`];
+    if (events === null) return [`a stream that breaks off: ${start()}`];
+    const dialect = DIALECTS.find((each) => PATHS[each] === path)!;
+    // What the upstream writes in the client's own format is passed on as it is.
+    const isTranslated = !JSON.stringify(body).includes(`"to-${dialect}"`);
+    if (isTranslated && events.some(({ data }) => data === undefined)) {
+      return [`an event that is no JSON: ${start()}`];
+    }
     return endOf(path, events) === 'none' ? [`a stream without its end: ${start()}`] : [];
   }
   if (type.includes('json') && answer.body.length > 0 && jsonOf(answer) === undefined) {
@@ -257,12 +263,8 @@ function brokenForm(body: Buffer, random: Random): Buffer {
 }
 
 const stream: Input = (random, _document, name) => {
-  const dialect = random.pick(['chat', 'responses', 'messages'] as const);
-  const path = {
-    chat: '/v1/chat/completions',
-    responses: '/v1/responses',
-    messages: '/v1/messages',
-  }[dialect];
+  const dialect = random.pick(DIALECTS);
+  const path = PATHS[dialect];
   const model = `to-${random.pick(['chat', 'responses', 'messages'])}`;
   const more = {
     stream: random.chance(0.7),

@@ -19,7 +19,7 @@ export interface UpstreamBytes {
   readonly end: 'end' | 'reset' | 'silence';
 }
 
-export function frameText(frame: Frame, line = '\n'): string {
+function frameText(frame: Frame, line = '\n'): string {
   if (!('data' in frame)) return 'comment' in frame ? `: ${frame.comment}${line}${line}` : '';
   const data = typeof frame.data === 'string' ? frame.data : JSON.stringify(frame.data);
   const name = frame.event === undefined ? '' : `event: ${frame.event}${line}`;

@@ -17,9 +17,10 @@ export interface Work {
   run(tenant: Tenant, random: Random): Promise<void>;
 }
 
-type Dialect = 'chat' | 'responses' | 'messages';
+export const DIALECTS = ['chat', 'responses', 'messages'] as const;
+type Dialect = (typeof DIALECTS)[number];
 
-const PATHS = {
+export const PATHS = {
   chat: '/v1/chat/completions',
   responses: '/v1/responses',
   messages: '/v1/messages',
@@ -44,7 +45,7 @@ function text(dialect: Dialect, stream: boolean): Work {
     size: 'small',
     async run(tenant, random) {
       const path = PATHS[dialect];
-      const model = `to-${random.pick(['chat', 'responses', 'messages'])}`;
+      const model = `to-${random.pick(DIALECTS)}`;
       const body = textBody(dialect, model, `Hello ${tenant.next()}`, { stream });
       const answer = await tenant.send(group, { method: 'POST', path, body }, STEADY_COST);
       if (answer === null) return;
