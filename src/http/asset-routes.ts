@@ -90,16 +90,16 @@ async function answerFile(
 async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
   const chunks = assets.chunks(asset);
   const first = await chunks.next();
-  return Readable.from(followed(first.value!, chunks), { objectMode: false });
+  const body = Readable.from(followed(first.value!, chunks), { objectMode: false });
+  // Not in a finally of `followed`: a generator that was never begun does not run it, and the file would
+  // stay open where the client leaves before the first piece is read.
+  body.once('close', () => void chunks.return());
+  return body;
 }
 
 async function* followed(first: Buffer, rest: AsyncGenerator<Buffer, void>) {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
+  yield first;
+  yield* rest;
 }
 
 /** A part of a file. The whole file is verified before the first part of it is sent. */

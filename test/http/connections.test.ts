@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../daemon.ts';
 
@@ -71,6 +72,35 @@ it('closes a connection that reads nothing while it sends empty lines', async ()
   const lines = setInterval(() => socket.write('\r\n'), 50);
   onTestFinished(() => clearInterval(lines));
   await daemon.logged('a client that read nothing was disconnected');
+});
+
+it('closes the files of downloads whose client leaves before they begin', async () => {
+  const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '1h' } } });
+  const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const;
+  const image = await sharp({
+    create: { width: 700, height: 700, channels: 3, background: 'black', noise },
+  })
+    .png()
+    .toBuffer();
+  const form = new FormData();
+  form.append('file', new Blob([image]), 'a.png');
+  const uploaded = await daemon.request('/v1/images/upload', { method: 'POST', body: form });
+  const { pathname } = new URL(((await uploaded.json()) as { url: string }).url);
+  for (let round = 0; round < 10; round += 1) {
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => open(daemon)));
+    for (const socket of sockets) socket.write(get(pathname), () => socket.resetAndDestroy());
+    await (await fetch(new URL(pathname, daemon.url))).arrayBuffer();
+  }
+  const links = `/proc/${daemon.child.pid}/fd`;
+  const isAsset = (name: string) => {
+    try {
+      return readlinkSync(`${links}/${name}`).includes('/assets/');
+    } catch {
+      // Closed since the folder was read.
+      return false;
+    }
+  };
+  await expect.poll(() => readdirSync(links).filter(isAsset)).toEqual([]);
 });
 
 it('answers pipelined requests of a client that reads, in their order', async () => {
