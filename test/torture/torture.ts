@@ -154,7 +154,7 @@ async function inFolder(
       Array.from({ length: count }, (_, index) => daemon.account(`${name}-${index}`, options)),
     );
   const tenants = (await accounts('good', GOOD_TENANTS, {})).map((each) => new Tenant(each, scene));
-  const bad = await accounts('bad', BAD_TENANTS, { rpm: 1_000_000 });
+  const bad = await accounts('bad', BAD_TENANTS, { rpm: 1_000_000, credits: '100000000' });
   const free = await daemon.account('free', { plan: 'free', rpm: 6000, credits: '1000' });
 
   progress('warm-up: every kind of request of good tenants, without load');

@@ -22,7 +22,7 @@ export const halfClosed: Attack = {
       }),
     );
     for (const { connection, isWhole } of connections) {
-      const isClosed = await connection.closes(30_000);
+      const isClosed = await connection.closes(60_000);
       attacker.expect(isClosed, 'a connection that its client closed stays open');
       const [status] = connection.statuses;
       const isAnswered = !isWhole || status === 200 || status === 503 || status === 429;

@@ -14,6 +14,7 @@ export const hangingBodies: Attack = {
     await together(REQUESTS, REQUESTS, async () => {
       const path = '/v1/chat/completions';
       const answer = await attacker.ask({ method: 'POST', path, key, body }, [
+        402,
         502,
         504,
         ...TURNED_AWAY,

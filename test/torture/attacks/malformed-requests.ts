@@ -32,7 +32,7 @@ export const malformedRequests: Attack = {
       const connection = await attacker.socket();
       connection.read();
       connection.write(Buffer.from(bytes, 'latin1'));
-      const isClosed = await connection.closes(20_000);
+      const isClosed = await connection.closes(60_000);
       const [status] = connection.statuses;
       const told = `${JSON.stringify(bytes.slice(0, 120))} was answered ${status}`;
       attacker.expect(status !== undefined && expected.includes(status), told);

@@ -21,7 +21,7 @@ export const slowReaders: Attack = {
     );
     await connections[0]!.closes(attacker.arms.sendTimeout + 10_000);
     for (const connection of connections) connection.read();
-    const closed = await Promise.all(connections.map((each) => each.closes(15_000)));
+    const closed = await Promise.all(connections.map((each) => each.closes(60_000)));
     const open = closed.filter((isClosed) => !isClosed).length;
     attacker.expect(open === 0, `${open} streams are open, though nothing was read of them`);
   },

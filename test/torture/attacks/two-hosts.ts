@@ -9,7 +9,7 @@ export const twoHosts: Attack = {
     connection.write(
       'GET /healthz HTTP/1.1\r\nHost: oriel\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
     );
-    await connection.closes(20_000);
+    await connection.closes(60_000);
     const [status] = connection.statuses;
     attacker.expect(status === 400, `was answered ${status}`);
   },

@@ -24,7 +24,7 @@ export const unreadDownloads: Attack = {
       await sleep(PAUSE);
     }
     for (const connection of connections) connection.read();
-    await Promise.all(connections.map((each) => each.closes(20_000)));
+    await Promise.all(connections.map((each) => each.closes(60_000)));
     // What the server closed breaks off; what it kept is downloaded to its end now.
     const whole = connections.filter(({ text, bytes }) => {
       return bytes > Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity);
