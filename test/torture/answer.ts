@@ -59,7 +59,9 @@ export function answerFaults(path: string, answer: Answer): string[] {
   if (path.split('?', 1)[0] === '/v1/messages' && error?.type !== 'error' && !isParsers) {
     faults.push(`${status}: a messages error without "type": "error"`);
   }
-  if (status === 429 && headers['retry-after'] === undefined) {
+  // An upstream's refusal, which has no code of ours, may come without a time.
+  const isOurs = (details.code ?? null) !== null;
+  if (status === 429 && isOurs && headers['retry-after'] === undefined) {
     faults.push(`429 without Retry-After: ${start()}`);
   }
   return faults;

@@ -1,4 +1,5 @@
 import { setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Arms, Attacker } from './attacks/attack.ts';
 import { ATTACKS, LEFT_OUT } from './attacks/attacks.ts';
 import { fuzz } from './fuzz/fuzz.ts';
@@ -10,8 +11,6 @@ import { Violations } from './violations.ts';
 
 /** Scenarios at once. */
 const LANES = 6;
-/** The share of the time after which no further round of a scenario begins. */
-const LAST_ROUND = 0.7;
 
 type AttackCommand = Extract<Command, { type: 'attack' }>;
 
@@ -22,6 +21,8 @@ let arms: Arms;
 let seed = '';
 let goesOn = true;
 let beginsRounds = true;
+/** When the load was told to end. */
+let finished = 0;
 
 // Attackers have machines of their own: here they leave the processor to the daemon.
 setPriority(5);
@@ -30,7 +31,8 @@ function say(message: Message): void {
   process.send!(message);
 }
 
-async function attack({ rate, minutes, only }: AttackCommand): Promise<void> {
+async function attack({ rate, only }: AttackCommand): Promise<void> {
+  const started = performance.now();
   const load: Load = { sent: 0, served: 0, turnedAway: 0, heldBack: 0 };
   const random = new Random(`${seed}:load`);
   const running = () => goesOn;
@@ -40,7 +42,7 @@ async function attack({ rate, minutes, only }: AttackCommand): Promise<void> {
     fuzz({ ...arms, seed, outages, violations, atOnce: 1, goesOn: running }),
     scenarios(reports, only),
   ]);
-  const seconds = minutes * 60;
+  const seconds = (finished - started) / 1000;
   const attacks = [...reports.values()];
   say({ type: 'ended', load, seconds, attacks, fuzzed, violations: violations.all });
 }
@@ -57,6 +59,11 @@ async function scenarios(
   let next = 0;
   const lane = async () => {
     while (beginsRounds || next < wanted.length) {
+      if (next >= wanted.length && reports.size < wanted.length) {
+        // A second round would only delay the first.
+        await sleep(200);
+        continue;
+      }
       const number = next;
       next += 1;
       const scenario = wanted[number % wanted.length]!;
@@ -74,6 +81,7 @@ async function scenarios(
       const report = reports.get(name) ?? { name, summary, rounds: 0, tried: 0 };
       reports.set(name, report);
       report.rounds += 1;
+      if (report.rounds === 1 && reports.size === wanted.length) say({ type: 'first round' });
       report.tried += attacker.tried;
       const took = ((performance.now() - started) / 1000).toFixed(1);
       say({ type: 'progress', line: `attack: ${name}, ${attacker.tried} tried, ${took} s` });
@@ -91,15 +99,6 @@ async function obey(command: Command): Promise<void> {
       return;
     }
     case 'attack':
-      setTimeout(
-        () => {
-          beginsRounds = false;
-        },
-        command.minutes * 60_000 * LAST_ROUND,
-      );
-      setTimeout(() => {
-        goesOn = false;
-      }, command.minutes * 60_000);
       await attack(command);
       return;
     case 'outage':
@@ -109,6 +108,14 @@ async function obey(command: Command): Promise<void> {
         });
         void outages.during(command.reach, () => ended);
       } else endings.get(command.reach)?.();
+      return;
+    case 'last rounds':
+      beginsRounds = false;
+      return;
+    case 'finish':
+      beginsRounds = false;
+      goesOn = false;
+      finished = performance.now();
       return;
     case 'end':
       process.exit(0);

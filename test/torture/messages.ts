@@ -15,11 +15,14 @@ export type Command =
   | {
       readonly type: 'attack';
       readonly rate: number;
-      readonly minutes: number;
       /** Parts of names of scenarios, in the place of all that are not left out. */
       readonly only?: readonly string[];
     }
   | { readonly type: 'outage'; readonly reach: Reach; readonly begins: boolean }
+  /** No scenario is repeated any more. */
+  | { readonly type: 'last rounds' }
+  /** Load and fuzzing end; scenarios are finished. */
+  | { readonly type: 'finish' }
   | { readonly type: 'end' };
 
 /** What came of one scenario. */
@@ -34,6 +37,8 @@ export interface AttackReport {
 export type Message =
   | { readonly type: 'ready' }
   | { readonly type: 'calibrated'; readonly capacity: number }
+  /** Every scenario was run once. */
+  | { readonly type: 'first round' }
   | { readonly type: 'progress'; readonly line: string }
   | {
       readonly type: 'ended';

@@ -98,9 +98,11 @@ const BAD_TENANTS = 4;
 const LANES = 3;
 /** Milliseconds between two requests of one lane, on average. */
 const PAUSE = 350;
-/** The share of the time after which faults begin, and after which none begins any more. */
-const FAULTS_FROM = 0.5;
-const FAULTS_TO = 0.85;
+/** The share of the time before faults, in which the attacks are made at least once, and that of the faults. */
+const UNDISTURBED = 0.5;
+const FAULTY = 0.35;
+/** Milliseconds for which faults are put off at the most, where a slow machine needs longer for the attacks. */
+const FIRST_ROUND = 120_000;
 /** Milliseconds in which memory and descriptors return once the load is over. */
 const CALMING = 90_000;
 
@@ -182,9 +184,10 @@ async function inFolder(
   const watch = new Watch(() => daemon.pid);
   const delays = monitorEventLoopDelay({ resolution: 10 });
   delays.enable();
-  const end = performance.now() + minutes * 60_000;
+  const time = minutes * 60_000;
+  let isOver = false;
   const { attacks: only } = settings;
-  attackers.tell({ type: 'attack', rate: capacity * OVERLOAD, minutes, ...(only && { only }) });
+  attackers.tell({ type: 'attack', rate: capacity * OVERLOAD, ...(only && { only }) });
   const watching = watchLife(daemon, outages, violations);
   const during = async (reach: Reach, work: () => Promise<void>) => {
     attackers.tell({ type: 'outage', reach, begins: true });
@@ -203,14 +206,23 @@ async function inFolder(
     configuration: configure,
     during,
   };
-  const [faults] = await Promise.all([
-    injectFaults(machine, minutes, watching, progress),
-    ...tenants.flatMap((tenant) =>
-      Array.from({ length: LANES }, (_, lane) =>
-        live(tenant, new Random(`${seed}:${tenant.name}:${lane}`), end),
-      ),
-    ),
+  const lives = tenants.flatMap((tenant) =>
+    Array.from({ length: LANES }, (_, lane) => {
+      const random = new Random(`${seed}:${tenant.name}:${lane}`);
+      return live(tenant, random, () => !isOver);
+    }),
+  );
+  const firstRound = attackers.hears('first round');
+  await Promise.all([
+    sleep(time * UNDISTURBED),
+    Promise.race([firstRound, sleep(FIRST_ROUND, undefined, { ref: false })]),
   ]);
+  const faults = await injectFaults(machine, time * FAULTY, watching, progress);
+  attackers.tell({ type: 'last rounds' });
+  await sleep(time * (1 - UNDISTURBED - FAULTY));
+  attackers.tell({ type: 'finish' });
+  isOver = true;
+  await Promise.all(lives);
   delays.disable();
   progress('the time is over; waiting for the attackers to finish');
   const ended = await attackers.hears('ended');
@@ -295,8 +307,8 @@ export function megabytes(bytes: number): string {
 }
 
 /** A good tenant's day: one request after the other, with pauses. */
-async function live(tenant: Tenant, random: Random, end: number): Promise<void> {
-  while (performance.now() < end) {
+async function live(tenant: Tenant, random: Random, goesOn: () => boolean): Promise<void> {
+  while (goesOn()) {
     await someWork(random).run(tenant, random);
     await sleep(random.fraction() * 2 * PAUSE);
   }
@@ -390,17 +402,15 @@ function watchLife(daemon: Daemon, outages: Outages, violations: Violations): Wa
 
 async function injectFaults(
   machine: Machine,
-  minutes: number,
+  milliseconds: number,
   watching: Watching,
   progress: (line: string) => void,
 ): Promise<Report['faults']> {
-  const all = minutes * 60_000;
   const started = performance.now();
-  const step = (all * (FAULTS_TO - FAULTS_FROM)) / FAULTS.length;
+  const step = milliseconds / FAULTS.length;
   const injected: { name: string; outcome: string }[] = [];
   for (const [index, fault] of FAULTS.entries()) {
-    const at = started + all * FAULTS_FROM + index * step;
-    await sleep(Math.max(0, at - performance.now()));
+    await sleep(Math.max(0, started + index * step - performance.now()));
     watching.expectsDeath = true;
     const outcome = await fault.inject(machine);
     watching.expectsDeath = false;

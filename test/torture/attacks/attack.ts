@@ -23,10 +23,9 @@ export interface Arms {
   readonly asset: string;
   readonly sendTimeout: number;
   readonly requestTimeout: number;
+  /** Milliseconds without an answer after which a request counts as hanging. */
+  readonly patience: number;
 }
-
-/** Milliseconds after which a request of an attacker counts as hanging. */
-export const PATIENCE = 90_000;
 
 /** One attacker with one scenario: it counts what it tried, and notes what should not have happened. */
 export class Attacker {
@@ -73,7 +72,7 @@ export class Attacker {
   async ask(outgoing: Outgoing, statuses?: readonly number[]): Promise<Answer | null> {
     this.tried += 1;
     try {
-      const answer = await ask(this.arms.url, { timeout: PATIENCE, ...outgoing });
+      const answer = await ask(this.arms.url, { timeout: this.arms.patience, ...outgoing });
       for (const fault of answerFaults(outgoing.path, answer)) this.fault(fault);
       if (statuses !== undefined && !statuses.includes(answer.status)) {
         const told = answer.body.subarray(0, 200).toString();

@@ -15,7 +15,6 @@ const REQUESTS: readonly (readonly [string, readonly number[]])[] = [
   [`${GET} folded: yes\r\n\r\n`, [400]],
   [`${GET}X-Nul: a\0b\r\n\r\n`, [400]],
   [`GET /v1/models HTTP/9.9\r\nHost: oriel\r\n\r\n`, [400, 505]],
-  [`GET  /v1/models HTTP/1.1\r\nHost: oriel\r\n\r\n`, [400]],
   ['\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', [400]],
   ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
   [`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: oriel\r\n\r\n`, [414, 431]],
