@@ -34,6 +34,7 @@ export async function fuzzAlone(settings: FuzzSettings): Promise<{ text: string;
       seed,
       outages: new Outages(),
       violations,
+      patience: BOUNDS.patience,
       atOnce: 4,
       goesOn: () => performance.now() < until && daemon.alive,
       ...(only && { only }),

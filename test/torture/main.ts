@@ -14,6 +14,7 @@ const usage = `npm run torture -- [options]
   --attacks A,B    only attacks whose names contain one of these, also of those that are left out
   --p99 MS         bound for good tenants' small requests (default ${BOUNDS.p99})
   --image-p99 MS   the same for those with images (default ${BOUNDS.imageP99})
+  --patience MS    when a request without an answer hangs (default ${BOUNDS.patience})
   --share N        least share of good tenants' requests that are served at once (default ${BOUNDS.share})
   --report FILE    write the report to FILE as well
 
@@ -35,6 +36,7 @@ function parse() {
         share: { type: 'string', default: String(BOUNDS.share) },
         report: { type: 'string' },
         attacks: { type: 'string' },
+        patience: { type: 'string', default: String(BOUNDS.patience) },
         'image-p99': { type: 'string', default: String(BOUNDS.imageP99) },
       },
     });
@@ -79,6 +81,7 @@ try {
       ...BOUNDS,
       p99: positive('p99', p99),
       imageP99: positive('image-p99', rest['image-p99']),
+      patience: positive('patience', rest.patience),
       share: positive('share', share),
     };
     const attacks = rest.attacks?.split(',');

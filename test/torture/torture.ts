@@ -42,6 +42,8 @@ export interface Bounds {
   readonly p99: number;
   /** The same of small requests for which images are decoded. */
   readonly imageP99: number;
+  /** Milliseconds until anybody's request must have been answered whole. */
+  readonly patience: number;
   /** Share of good tenants' requests that are served at the first try, outside of faults. */
   readonly share: number;
   /** Megabytes of V8's old generation. */
@@ -57,6 +59,7 @@ export interface Bounds {
 export const BOUNDS: Bounds = {
   p99: 3000,
   imageP99: 15_000,
+  patience: 90_000,
   share: 0.95,
   heap: 768,
   peak: 2 * 2 ** 30,
@@ -149,7 +152,7 @@ async function inFolder(
     outages,
     violations,
     latencies,
-    patience: 75_000,
+    patience: bounds.patience,
   };
   const accounts = async (name: string, count: number, options: object) =>
     Promise.all(
@@ -174,6 +177,7 @@ async function inFolder(
     asset: await largeAsset(daemon.url, bad[0]!.key),
     sendTimeout: SEND_TIMEOUT,
     requestTimeout: REQUEST_TIMEOUT,
+    patience: bounds.patience,
   };
   const attackers = await startAttackers(progress, closers);
   const seconds = Math.min(10, Math.max(3, minutes * 3));

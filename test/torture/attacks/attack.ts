@@ -127,11 +127,11 @@ export class Raw {
     if (!this.socket.destroyed) this.socket.write(data);
   }
 
-  /** Begins to read; what has come is kept as text, up to a megabyte. */
+  /** Begins to read; what has come is kept as text, up to its first 100 KB. */
   read(): void {
     this.socket.on('data', (chunk: Buffer) => {
       this.bytes += chunk.length;
-      if (this.text.length < 1_000_000) this.text += chunk.toString('latin1');
+      if (this.text.length < 100_000) this.text += chunk.toString('latin1');
     });
   }
 

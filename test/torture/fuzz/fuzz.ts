@@ -43,6 +43,8 @@ export interface FuzzOptions {
   readonly seed: string;
   readonly outages: Outages;
   readonly violations: Violations;
+  /** Milliseconds without an answer after which an input counts as hanging. */
+  readonly patience: number;
   /** Inputs of each kind at once. */
   readonly atOnce: number;
   /** Tells whether to go on. */
@@ -50,9 +52,6 @@ export interface FuzzOptions {
   /** One input alone, by its kind and number. */
   readonly only?: { readonly kind: Kind; readonly number: number };
 }
-
-/** Milliseconds without an answer after which an input counts as hanging: more than the daemon's longest wait. */
-const PATIENCE = 100_000;
 
 /** Models by the path that asks for them, so that most inputs get beyond the first check. */
 const MODELS: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -107,7 +106,7 @@ async function tryInput(
   const random = new Random(`${options.seed}:${kind}:${number}`);
   const { outages, violations } = options;
   const input = INPUTS[kind](random, document, `${options.seed}.${number}`);
-  const outgoing = { key: random.pick(options.keys), timeout: PATIENCE, ...input };
+  const outgoing = { key: random.pick(options.keys), timeout: options.patience, ...input };
   const from = performance.now();
   const violates = (rule: string, detail: string) => {
     const sent = Buffer.isBuffer(input.body)

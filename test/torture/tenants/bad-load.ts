@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { answerFaults } from '../answer.ts';
-import { type Arms, PATIENCE } from '../attacks/attack.ts';
+import type { Arms } from '../attacks/attack.ts';
 import { ask, form, NoAnswer, type Outgoing } from '../client.ts';
 import type { Outages } from '../outages.ts';
 import type { Random } from '../random.ts';
@@ -82,6 +82,7 @@ export async function measureCapacity(
       const answer = await ask(arms.url, {
         ...(await greedy(random)),
         key: random.pick(arms.keys),
+        timeout: arms.patience,
       });
       if (answer.status < 400) served += 1;
     }
@@ -122,7 +123,7 @@ export async function badLoad(
     const outgoing = await greedy(random);
     try {
       const key = random.pick(arms.keys);
-      const answer = await ask(arms.url, { ...outgoing, key, timeout: PATIENCE });
+      const answer = await ask(arms.url, { ...outgoing, key, timeout: arms.patience });
       if (answer.status < 400) load.served += 1;
       else load.turnedAway += 1;
       if (outages.reaching(from, performance.now()).size > 0) return;
