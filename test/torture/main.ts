@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { KINDS, type Kind } from './fuzz/fuzz.ts';
 import { fuzzAlone } from './fuzz-alone.ts';
@@ -16,7 +16,7 @@ const usage = `npm run torture -- [options]
   --image-p99 MS   the same for those with images (default ${BOUNDS.imageP99})
   --patience MS    when a request without an answer hangs (default ${BOUNDS.patience})
   --share N        least share of good tenants' requests that are served at once (default ${BOUNDS.share})
-  --report FILE    write the report to FILE as well
+  --report FILE    write the report to FILE as well; between the markers of SECURITY.md where it has them
 
 Progress goes to standard error, the report as Markdown to standard output. It exits with 1 where
 anything was violated.
@@ -61,6 +61,20 @@ function oneCase(text: string): { kind: Kind; number: number } {
   return { kind: known, number: Number(number) };
 }
 
+const START = '<!-- torture:start -->';
+const END = '<!-- torture:end -->';
+
+/** Writes the report to a file, between its markers where it has them. */
+function write(file: string, text: string): void {
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const [start, end] = [before.indexOf(START), before.indexOf(END)];
+  const isMarked = start !== -1 && end > start;
+  const whole = isMarked
+    ? `${before.slice(0, start)}${START}\n\n${text}\n${before.slice(end)}`
+    : text;
+  writeFileSync(file, whole);
+}
+
 const started = performance.now();
 function progress(line: string): void {
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
@@ -96,7 +110,7 @@ try {
     count = result.violations.length;
   }
   process.stdout.write(text);
-  if (report !== undefined) writeFileSync(report, text);
+  if (report !== undefined) write(report, text);
   process.exit(count > 0 ? 1 : 0);
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;
