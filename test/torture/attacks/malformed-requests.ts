@@ -18,7 +18,7 @@ const REQUESTS: readonly (readonly [string, readonly number[]])[] = [
   ['\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', [400]],
   ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
   [`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: oriel\r\n\r\n`, [414, 431]],
-  [`${GET}${'X-A: b\r\n'.repeat(4000)}\r\n`, [431]],
+  [`${GET}${'X-A: b\r\n'.repeat(8000)}\r\n`, [431]],
   [`${GET}X-Long: ${'a'.repeat(40_000)}\r\n\r\n`, [431]],
   [`GET /v1/models HTTP/1.1\r\n\r\n`, [400]],
 ];
