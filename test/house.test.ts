@@ -221,7 +221,7 @@ describe('the walls', () => {
 });
 
 const FOLDERS = ['bin', 'config', 'src', 'test', 'workers'];
-const DOCUMENTS = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md'];
+const DOCUMENTS = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md'];
 const TOOLS = /^(package(-lock)?|tsconfig(\.\w+)?|biome|knip)\.json$|^vitest\.config\.ts$/;
 
 /** Turns a line of .gitignore into an expression; ours are plain names and `*` within one. */

@@ -6,6 +6,9 @@ import type { FastifyInstance } from 'fastify';
 /** Pipelined requests of one connection that may wait for their response. */
 const MAX_UNANSWERED = 32;
 
+/** Times in a send timeout that the progress of every connection is looked at. */
+const CHECKS = 4;
+
 /** Requests of one connection; after the last its response closes it. */
 const MAX_REQUESTS_PER_CONNECTION = 10_000;
 
@@ -33,23 +36,14 @@ export function limitConnections(
   const { server: http } = server;
   http.maxConnections = maxConnections;
   http.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
-  // Node starts this timer anew with each piece that the client takes (net.Socket#setTimeout).
-  http.timeout = sendTimeout;
+  closeStalled(server, sendTimeout);
   const queued = new WeakMap<Socket, Set<ServerResponse>>();
 
   server.addHook('onRequest', ({ raw: request }, { raw: response }, next) => {
-    // Without a listener Node would also close a connection whose response is still being made.
-    response.on('timeout', closeStalled);
     // Node assigns the connection to a response when those before it are sent: nearly always at once.
     if (response.socket === null && !enqueue(request.socket, response)) return;
     next();
   });
-
-  function closeStalled(this: ServerResponse, socket: Socket): void {
-    if (socket.writableLength === 0) return;
-    server.log.warn({ ip: socket.remoteAddress }, 'a client that read nothing was disconnected');
-    socket.destroy();
-  }
 
   /** @returns false where the connection has too many unanswered requests, and was closed */
   function enqueue(socket: Socket, response: ServerResponse): boolean {
@@ -80,6 +74,37 @@ export function limitConnections(
     });
     return responses;
   }
+}
+
+/**
+ * Closes connections whose client reads nothing of a response that waits for it. Timeouts of sockets
+ * would not do: they begin anew with each byte that the client sends, such as an empty line between two
+ * requests.
+ */
+function closeStalled(server: FastifyInstance, sendTimeout: number): void {
+  const progress = new Map<Socket, { sent: string; checks: number }>();
+  server.server.on('connection', (socket: Socket) => {
+    progress.set(socket, { sent: '', checks: 0 });
+    socket.once('close', () => progress.delete(socket));
+  });
+  // Checks are counted rather than time, which also passes while the whole process is stopped.
+  const timer = setInterval(() => {
+    for (const [socket, last] of progress) {
+      const sent = socket.writableLength === 0 ? '' : sentOf(socket);
+      last.checks = sent !== '' && sent === last.sent ? last.checks + 1 : 0;
+      last.sent = sent;
+      if (last.checks < CHECKS) continue;
+      server.log.warn({ ip: socket.remoteAddress }, 'a client that read nothing was disconnected');
+      socket.destroy();
+    }
+  }, sendTimeout / CHECKS).unref();
+  server.addHook('onClose', async () => clearInterval(timer));
+}
+
+/** What changes with every piece that the kernel takes, also of one large write. */
+function sentOf(socket: Socket): string {
+  const { _handle: handle } = socket as { _handle?: { readonly writeQueueSize?: number } };
+  return `${socket.bytesWritten} ${socket.writableLength} ${handle?.writeQueueSize}`;
 }
 
 /**

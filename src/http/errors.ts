@@ -60,6 +60,8 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   // Of a task that ended so, or of a provider, it is told as it was told to us.
   const isDefect = failure.type === 'unknown' && failure !== error;
   if (isDefect) request.log.error({ err: error }, 'a defect, please report it');
+  // What the router refuses has passed no hook that would have set it.
+  reply.header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
   // An answer of another kind may have been announced before it failed.

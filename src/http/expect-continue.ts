@@ -5,9 +5,12 @@ import type { FastifyInstance } from 'fastify';
  * its body, so that who is refused never sends the body (RFC 9110, section 10.1.1).
  */
 export function continueWhenWelcome(server: FastifyInstance): void {
-  server.server.on('checkContinue', (request, response) => {
-    server.server.emit('request', request, response);
-  });
+  // Node answers other expectations itself, with an empty 417; a server may also ignore them.
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    server.server.on(event, (request, response) => {
+      server.server.emit('request', request, response);
+    });
+  }
   server.addHook('preParsing', (request, reply, _payload, next) => {
     const { expect } = request.headers;
     const waits = expect !== undefined && /^100-continue$/i.test(expect);

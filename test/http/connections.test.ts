@@ -82,6 +82,19 @@ it('closes the files of downloads that nobody reads, and of requests that wait b
   expect((await fetch(daemon.url + path)).status).toBe(200);
 });
 
+it('closes a connection that reads nothing while it sends empty lines', async () => {
+  const daemon = await startDaemon({
+    config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
+  });
+  const socket = await open(daemon);
+  socket.pause();
+  socket.write(get('/docs/static/swagger-ui-bundle.js').repeat(8));
+  // RFC 9112, section 2.2: a server ignores empty lines before a request.
+  const lines = setInterval(() => socket.write('\r\n'), 50);
+  onTestFinished(() => clearInterval(lines));
+  await daemon.logged('a client that read nothing was disconnected');
+});
+
 it('answers pipelined requests of a client that reads, in their order', async () => {
   const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '1h' } } });
   const socket = await open(daemon);

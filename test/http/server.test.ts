@@ -73,11 +73,13 @@ describe('what is no request of ours', () => {
     ['POST', '/v1/nothing', 404, 'unknown_endpoint'],
     ['GET', '/%ff', 400, 'invalid_url'],
     ['GET', '/v1/tasks/%c3%28', 400, 'invalid_url'],
+    ['GET', `/v1/tasks/${'x'.repeat(300)}`, 414, 'invalid_url'],
     ['DELETE', '/v1/models', 405, 'method_not_allowed'],
     ['POST', '/v1/tasks/x', 405, 'method_not_allowed'],
   ])('%s %s answers %i', async (method, path, status, code) => {
     const response = await daemon().request(path, { method });
     expect(response.status).toBe(status);
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
     expect(await response.json()).toEqual(error('invalid_request', code));
     if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
@@ -148,5 +150,13 @@ describe('Expect: 100-continue', () => {
     const [first] = (await once(socket, 'data')) as [Buffer];
     expect(String(first)).toMatch(/^HTTP\/1\.1 100 /);
     socket.destroy();
+  });
+
+  it('is the only expectation that matters: others are ignored', async () => {
+    const head =
+      'GET /v1/nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: a-miracle\r\n\r\n';
+    const answer = await raw(daemon().url, head);
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    expect(answer).toContain('"code":"unknown_endpoint"');
   });
 });

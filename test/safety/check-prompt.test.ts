@@ -4,6 +4,7 @@ import { checkPrompt } from '../../src/safety/check-prompt.ts';
 import { LANGUAGES } from '../../src/safety/languages.ts';
 import { BENIGN } from './benign.ts';
 import { HELD_OUT, HELD_OUT_LATER } from './held-out.ts';
+import { HELD_OUT_FRESH } from './held-out-fresh.ts';
 import { HELD_OUT_WIDE } from './held-out-wide.ts';
 import { disguised, mixed, plainTerm, type Refusal, refusals } from './refusals.ts';
 
@@ -48,7 +49,9 @@ describe('benign prompts pass', () => {
 
   test('of many subjects, but for one in a hundred', () => {
     expect(HELD_OUT_WIDE.length).toBeGreaterThanOrEqual(300);
-    expect(HELD_OUT_WIDE.filter(isRefused).length).toBeLessThanOrEqual(HELD_OUT_WIDE.length / 100);
+    for (const list of [HELD_OUT_WIDE, HELD_OUT_FRESH]) {
+      expect(list.filter(isRefused).length).toBeLessThanOrEqual(list.length / 100);
+    }
   });
 
   test('of adults', () => {
@@ -98,6 +101,7 @@ test.runIf(process.env['ORIEL_SAFETY_FIGURES'])('figures', () => {
     heldOut: HELD_OUT,
     heldOutLater: HELD_OUT_LATER,
     heldOutWide: HELD_OUT_WIDE,
+    heldOutFresh: HELD_OUT_FRESH,
   };
   console.table(
     Object.entries(benign).map(([group, prompts]) => ({

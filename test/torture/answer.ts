@@ -1,0 +1,122 @@
+import { type Answer, jsonOf } from './client.ts';
+
+const TYPES = new Set([
+  'invalid_request',
+  'auth_error',
+  'rate_limit',
+  'insufficient_quota',
+  'content_policy',
+  'timeout',
+  'network_error',
+  'service_error',
+  'billable_error',
+  'unknown',
+]);
+
+/** Statuses of the 5xx class that are documented; 500 is a defect. */
+const UNAVAILABLE = new Set([502, 503, 504]);
+
+/** Codes of bytes that are no HTTP request: they have no path, and get no identifier. */
+const PARSER = new Set(['malformed_request', 'headers_too_large', 'request_timeout']);
+
+/** A line of a V8 stack trace, or a path of the daemon's own files. */
+const TRACE = /\n\s+at [\w.<>$[\] ]+ \(|node:internal\/|dist\/src\/|node_modules\//;
+
+export interface ErrorBody {
+  readonly type?: unknown;
+  readonly error: {
+    readonly type: string;
+    readonly message: string;
+    readonly param?: string | null;
+    readonly code?: string | null;
+  };
+}
+
+/** What is wrong with one answer, whatever was asked: a sentence each. */
+export function answerFaults(path: string, answer: Answer): string[] {
+  const { status, headers, body } = answer;
+  const faults: string[] = [];
+  const start = () => body.subarray(0, 300).toString();
+  const text = status >= 400 || body.length < 65_536 ? body.toString() : '';
+  const type = String(headers['content-type'] ?? '');
+  if (/json|event-stream/.test(type) && TRACE.test(text)) faults.push(`a stack trace: ${start()}`);
+  if (status < 400) return faults;
+  if (status >= 500 && !UNAVAILABLE.has(status)) faults.push(`status ${status}: ${start()}`);
+  const error = jsonOf(answer) as ErrorBody | undefined;
+  const { error: details } = error ?? {};
+  if (details === undefined || typeof details !== 'object' || details === null) {
+    faults.push(`${status} without an error body: ${start()}`);
+    return faults;
+  }
+  if (!TYPES.has(details.type)) faults.push(`${status}: error.type is ${String(details.type)}`);
+  const isParsers = PARSER.has(details.code ?? '');
+  if (headers['x-request-id'] === undefined && !isParsers)
+    faults.push(`${status} without x-request-id`);
+  if (typeof details.message !== 'string' || details.message === '') {
+    faults.push(`${status}: error.message is ${JSON.stringify(details.message)}`);
+  }
+  // The messages format has it beside the error.
+  if (path.split('?', 1)[0] === '/v1/messages' && error?.type !== 'error' && !isParsers) {
+    faults.push(`${status}: a messages error without "type": "error"`);
+  }
+  // An upstream's refusal, which has no code of ours, may come without a time.
+  const isOurs = (details.code ?? null) !== null;
+  if (status === 429 && isOurs && headers['retry-after'] === undefined) {
+    faults.push(`429 without Retry-After: ${start()}`);
+  }
+  return faults;
+}
+
+export interface StreamEvent {
+  readonly event: string | null;
+  readonly data: unknown;
+}
+
+/**
+ * The events of a stream, as the HTML standard has them read. Data that is no JSON is undefined.
+ *
+ * @returns null where the stream ends in the middle of an event
+ */
+export function eventsOf(text: string): StreamEvent[] | null {
+  const events: StreamEvent[] = [];
+  let event: string | null = null;
+  let data: string[] = [];
+  const lines = text.split(/\r\n|\n|\r/);
+  for (const line of lines) {
+    if (line === '') {
+      if (data.length > 0) events.push({ event, data: parsed(data.join('\n')) });
+      event = null;
+      data = [];
+    }
+    const [, name, value = ''] = /^([^:]+)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'event') event = value;
+    if (name === 'data') data.push(value);
+  }
+  return data.length > 0 || lines.at(-1) !== '' ? null : events;
+}
+
+function parsed(data: string): unknown {
+  if (data === '[DONE]') return data;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How a stream ended: as complete, with its format's error event, or with neither. */
+export function endOf(path: string, events: readonly StreamEvent[]): 'complete' | 'error' | 'none' {
+  const last = events.at(-1);
+  const { data } = last ?? {};
+  const type = (data as { type?: unknown } | null)?.type;
+  if (path === '/v1/chat/completions') {
+    if (data === '[DONE]') return 'complete';
+    return typeof data === 'object' && data !== null && 'error' in data ? 'error' : 'none';
+  }
+  if (path === '/v1/responses') {
+    if (type === 'response.completed' || type === 'response.incomplete') return 'complete';
+    return type === 'response.failed' || type === 'error' ? 'error' : 'none';
+  }
+  if (type === 'message_stop') return 'complete';
+  return type === 'error' ? 'error' : 'none';
+}

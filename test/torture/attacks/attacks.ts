@@ -1,0 +1,49 @@
+import type { Attack } from './attack.ts';
+import { avifEncodes } from './avif-encodes.ts';
+import { badUpstreams } from './bad-upstreams.ts';
+import { brokenForms } from './broken-forms.ts';
+import { decoderBombs } from './decoder-bombs.ts';
+import { deepBodies } from './deep-bodies.ts';
+import { failedKeys } from './failed-keys.ts';
+import { failingTasks } from './failing-tasks.ts';
+import { freeEdits } from './free-edits.ts';
+import { halfClosed } from './half-closed.ts';
+import { hangingBodies } from './hanging-bodies.ts';
+import { hostileNames } from './hostile-names.ts';
+import { hostileUpstream } from './hostile-upstream.ts';
+import { malformedRequests } from './malformed-requests.ts';
+import { metricsWithATenantsKey } from './metrics-with-a-tenants-key.ts';
+import { operatorsMoney } from './operators-money.ts';
+import { overcharge } from './overcharge.ts';
+import { pipelining } from './pipelining.ts';
+import { schemaBomb } from './schema-bomb.ts';
+import { slowReaders } from './slow-readers.ts';
+import { slowWriters } from './slow-writers.ts';
+import { twoHosts } from './two-hosts.ts';
+import { unreadDownloads } from './unread-downloads.ts';
+
+/** Every scenario. Those that take long come first, so that a short run has them all. */
+export const ATTACKS: readonly Attack[] = [
+  slowWriters,
+  pipelining,
+  unreadDownloads,
+  slowReaders,
+  decoderBombs,
+  hostileNames,
+  malformedRequests,
+  twoHosts,
+  halfClosed,
+  operatorsMoney,
+  overcharge,
+  metricsWithATenantsKey,
+  hangingBodies,
+  deepBodies,
+  brokenForms,
+  failedKeys,
+  avifEncodes,
+  hostileUpstream,
+  schemaBomb,
+  badUpstreams,
+  failingTasks,
+  freeEdits,
+];

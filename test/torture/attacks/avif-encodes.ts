@@ -1,0 +1,32 @@
+import { png } from '../../media/media-files.ts';
+import { form } from '../client.ts';
+import { type Attack, together } from './attack.ts';
+
+/** Milliseconds in which a batch that cannot be done is refused, or done. */
+const BOUND = 60_000;
+
+export const avifEncodes: Attack = {
+  name: 'expensive AVIF encodes',
+  summary: 'four AVIF encodes of 49 megapixels at effort 9',
+  async run(attacker) {
+    const image = png(7000, 7000, 5);
+    await together(4, 4, async () => {
+      const parts = [
+        { name: 'format', value: 'avif' },
+        { name: 'effort', value: '9' },
+        { name: 'files', value: image, filename: 'a.png', type: 'image/png' },
+      ];
+      const path = '/api/free/batch-convert-images';
+      const started = performance.now();
+      await attacker.ask({
+        method: 'POST',
+        path,
+        key: attacker.key,
+        timeout: 180_000,
+        ...form(parts),
+      });
+      const elapsed = Math.round(performance.now() - started);
+      attacker.expect(elapsed < BOUND, `work that cannot be done was told so after ${elapsed} ms`);
+    });
+  },
+};

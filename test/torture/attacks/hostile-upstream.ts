@@ -1,0 +1,20 @@
+import { textBody } from '../tenants/good-work.ts';
+import { type Attack, TURNED_AWAY, together } from './attack.ts';
+
+export const hostileUpstream: Attack = {
+  name: 'hostile upstreams',
+  summary: 'upstreams that answer 24 MB of small objects, or a stream without end',
+  async run(attacker) {
+    await together(6, 3, async (index) => {
+      const isEndless = index % 2 === 1;
+      const prompt = isEndless ? 'torture:endless' : 'torture:hostile';
+      const body = textBody('chat', 'to-responses', prompt, { stream: isEndless });
+      const path = '/v1/chat/completions';
+      const expected = isEndless ? [200] : [502, 504];
+      await attacker.ask({ method: 'POST', path, key: attacker.key, body }, [
+        ...expected,
+        ...TURNED_AWAY,
+      ]);
+    });
+  },
+};

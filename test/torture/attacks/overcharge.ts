@@ -1,0 +1,28 @@
+import { jsonOf } from '../client.ts';
+import { textBody } from '../tenants/good-work.ts';
+import type { Attack } from './attack.ts';
+
+/** Credits of 100 tokens of output and of a generous count of input tokens. */
+const MOST = 100 * 0.01 + 1000 * 0.001;
+
+export const overcharge: Attack = {
+  name: 'a bill beyond what was asked',
+  summary: 'an upstream that says it wrote five million tokens where 100 were asked for',
+  async run(attacker) {
+    const key = attacker.arms.freeKey;
+    const spent = async () => {
+      const answer = await attacker.ask({ path: '/v1/account', key });
+      const account = (answer && jsonOf(answer)) as { credits?: { spent: number } } | null;
+      return account?.credits?.spent;
+    };
+    const before = await spent();
+    const body = { ...textBody('chat', 'to-chat', 'torture:overcharge'), max_tokens: 100 };
+    await attacker.ask({ method: 'POST', path: '/v1/chat/completions', key, body });
+    const after = await spent();
+    if (before === undefined || after === undefined) return;
+    attacker.expect(
+      after - before <= MOST,
+      `${after - before} credits were charged, at most ${MOST} are right`,
+    );
+  },
+};

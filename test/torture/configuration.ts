@@ -1,0 +1,80 @@
+/** The keys that the daemon has for its upstream: they may be seen there and nowhere else. */
+export const UPSTREAM_KEYS = ['sk-torture-openai-5ecre7', 'sk-torture-anthropic-5ecre7'] as const;
+
+/** Micro-credits of one steady answer of the upstream: 18 tokens of input, 5 cached, 11 of output. */
+export const STEADY_COST = 18 * 1000 + 5 * 100 + 11 * 10_000;
+
+/** Micro-credits of one media result. */
+export const MEDIA_COSTS = { image: 20_000, video: 100_000, audio: 10_000, moderation: 1000 };
+
+const DIALECTS = ['chat', 'responses', 'messages'] as const;
+
+/** Milliseconds in which a client must read something. The default of a minute is longer than a short run. */
+export const SEND_TIMEOUT = 10_000;
+/** Milliseconds in which a request must have arrived. */
+export const REQUEST_TIMEOUT = 20_000;
+
+/**
+ * What `oriel.yaml` says. Limits are the defaults, but for times that a short run could not wait for, and
+ * what a test on one machine needs: callbacks to a private address.
+ *
+ * @param url of the upstream
+ * @param port of the daemon
+ * @param models further models, by which a reload is seen
+ */
+export function configuration(url: string, port: number, models: object = {}): object {
+  const [openai, anthropic] = UPSTREAM_KEYS;
+  const text = (provider: string, dialect: string) => ({
+    type: 'text',
+    routes: [{ provider, model: `upstream-${dialect}`, dialect }],
+    maxOutputTokens: 64_000,
+    price: { input: 1000, cachedInput: 100, output: 10_000 },
+  });
+  const sandbox = (model: string) => [{ provider: 'sandbox', model }];
+  return {
+    server: { port, sendTimeout: `${SEND_TIMEOUT}ms`, requestTimeout: `${REQUEST_TIMEOUT}ms` },
+    network: { allowPrivateAddresses: true },
+    routing: {
+      retries: 1,
+      // Tenants share the upstream: failures that some of them ask for must not make it rest for all.
+      cooldown: { after: 0 },
+      timeouts: { connect: '2s', firstByte: '8s', idle: '8s', total: '15s' },
+    },
+    owner: { credits: 1_000_000 },
+    providers: {
+      openai: { kind: 'openai', baseUrl: `${url}/v1`, apiKey: openai },
+      anthropic: { kind: 'anthropic', baseUrl: `${url}/v1`, apiKey: anthropic },
+      sandbox: { kind: 'sandbox' },
+    },
+    models: {
+      ...Object.fromEntries(
+        DIALECTS.map((dialect) => [
+          `to-${dialect}`,
+          text(dialect === 'messages' ? 'anthropic' : 'openai', dialect),
+        ]),
+      ),
+      'sandbox-chat': {
+        type: 'text',
+        routes: sandbox('chat'),
+        maxOutputTokens: 16_384,
+        price: { input: 1, output: 4 },
+      },
+      image: { type: 'image', routes: sandbox('image'), price: { perImage: 0.02 } },
+      native: {
+        type: 'image',
+        rules: 'native-size',
+        routes: sandbox('image'),
+        price: { perImage: 0.04 },
+      },
+      'free-image': { type: 'image', routes: sandbox('image'), price: { perImage: 0 } },
+      video: { type: 'video', routes: sandbox('video'), price: { perVideo: 0.1 } },
+      audio: { type: 'audio', routes: sandbox('audio'), price: { perRequest: 0.01 } },
+      moderation: {
+        type: 'moderation',
+        routes: sandbox('moderation'),
+        price: { perRequest: 0.001 },
+      },
+      ...models,
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readDoor } from '../../src/administration/door.ts';
+
+/** The built program, from the compiled place test/torture/.out/test/torture. */
+const ORIEL = fileURLToPath(new URL('../../../../../dist/bin/oriel.cjs', import.meta.url));
+
+export const OWNER_KEY = 'oriel_torture_owner_key_00000000000000';
+
+/** Milliseconds until a daemon that has not become ready is given up. */
+const PATIENCE = 120_000;
+
+/** The built daemon as a process that is stopped, killed and started again at the same address. */
+export class Daemon {
+  readonly folder: string;
+  readonly data: string;
+  readonly url: string;
+  readonly port: number;
+  readonly #heap: number;
+  #child: ChildProcess | undefined;
+  #starts = 0;
+
+  private constructor(folder: string, data: string, port: number, heap: number) {
+    this.folder = folder;
+    this.data = data;
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+    this.#heap = heap;
+  }
+
+  /** @param heap megabytes that V8 may use for objects */
+  static async prepare(folder: string, data: string, heap: number): Promise<Daemon> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    server.close();
+    await once(server, 'close');
+    return new Daemon(folder, data, port, heap);
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get alive(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && !this.#child.signalCode;
+  }
+
+  configure(config: object): void {
+    // Every JSON document is a YAML document.
+    writeFileSync(this.#path('oriel.yaml'), JSON.stringify(config));
+  }
+
+  /** Starts it and waits until it is ready. @returns milliseconds that this took */
+  async start(): Promise<number> {
+    this.#starts += 1;
+    const log = openSync(this.#path('log'), 'a');
+    const errors = openSync(this.#path('errors'), 'a');
+    const from = statSync(this.#path('log')).size;
+    const started = performance.now();
+    const child = spawn(
+      process.execPath,
+      [
+        `--max-old-space-size=${this.#heap}`,
+        ORIEL,
+        'serve',
+        ...['--data', this.data, '--config', this.#path('oriel.yaml'), '--log-format', 'json'],
+      ],
+      {
+        stdio: ['ignore', log, errors],
+        env: { PATH: process.env['PATH'], ORIEL_BOOTSTRAP_KEY: OWNER_KEY, NO_COLOR: '1' },
+      },
+    );
+    closeSync(log);
+    closeSync(errors);
+    this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    while (!readFileSync(this.#path('log')).subarray(from).includes('"msg":"ready"')) {
+      if (!this.alive || performance.now() - started > PATIENCE) {
+        throw new Error(
+          `the daemon did not start: ${this.errors().slice(-2000)}${this.log().slice(-2000)}`,
+        );
+      }
+      await sleep(20);
+    }
+    return performance.now() - started;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Ends it and waits. @returns its exit code, or null where a signal ended it */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined || !this.alive) return child?.exitCode ?? null;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+    return child.exitCode;
+  }
+
+  log(): string {
+    return readFileSync(this.#path('log'), 'utf8');
+  }
+
+  errors(): string {
+    return readFileSync(this.#path('errors'), 'utf8');
+  }
+
+  /** Runs a verb of administration. */
+  async administer(verb: string, options: object): Promise<Record<string, unknown>> {
+    const { url, token } = readDoor(this.data)!;
+    const response = await fetch(`${url}/${verb}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(options),
+    });
+    if (!response.ok) throw new Error(`${verb}: ${await response.text()}`);
+    return ((await response.json()) as { result: Record<string, unknown> }).result;
+  }
+
+  /** Makes an account with credits, and a key of it. */
+  async account(
+    name: string,
+    {
+      plan = 'paid',
+      credits = '100000',
+      rpm,
+    }: { plan?: string; credits?: string; rpm?: number } = {},
+  ): Promise<{ name: string; key: string; secret: string }> {
+    await this.administer('accounts/create', { name, plan, credits });
+    const { key } = await this.administer('keys/create', { account: name, ...(rpm && { rpm }) });
+    const { secret } = await this.administer('accounts/callback-secret', { name });
+    return { name, key: String(key), secret: String(secret) };
+  }
+
+  get token(): string {
+    return readDoor(this.data)?.token ?? '';
+  }
+
+  get starts(): number {
+    return this.#starts;
+  }
+
+  #path(name: string): string {
+    return join(this.folder, name);
+  }
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});

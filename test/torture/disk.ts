@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, statfsSync } from 'node:fs';
+
+const SIZE = '3g';
+
+/** A disk of its own for the data of the daemon, which can be full; null where it cannot be mounted. */
+export class Disk {
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static mount(folder: string): Disk | null {
+    mkdirSync(folder, { recursive: true });
+    if (process.getuid?.() !== 0) return null;
+    const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', folder]);
+    return status === 0 ? new Disk(folder) : null;
+  }
+
+  /** Leaves no room: a tmpfs can be made as small as what it holds. */
+  fill(): boolean {
+    const { blocks, bfree, bsize } = statfsSync(this.#folder);
+    return this.#resize(`${Math.ceil(((blocks - bfree) * bsize) / 1024) + 64}k`);
+  }
+
+  empty(): boolean {
+    return this.#resize(SIZE);
+  }
+
+  unmount(): void {
+    spawnSync('umount', ['-l', this.#folder]);
+  }
+
+  #resize(size: string): boolean {
+    return spawnSync('mount', ['-o', `remount,size=${size}`, this.#folder]).status === 0;
+  }
+}

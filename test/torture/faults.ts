@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, jsonOf } from './client.ts';
+import type { Daemon } from './daemon.ts';
+import type { Disk } from './disk.ts';
+import type { Reach } from './outages.ts';
+import { descendants } from './process-tree.ts';
+import type { Upstream } from './upstream.ts';
+import type { Violations } from './violations.ts';
+
+/** What faults are injected into. */
+export interface Machine {
+  readonly daemon: Daemon;
+  readonly upstream: Upstream;
+  readonly disk: Disk | null;
+  readonly violations: Violations;
+  readonly key: string;
+  /** The configuration with further models. */
+  readonly configuration: (models?: object) => object;
+  /** Does something while requests may fail that far. */
+  readonly during: (reach: Reach, work: () => Promise<void>) => Promise<void>;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** @returns what was done, or why it was not */
+  inject(machine: Machine): Promise<string>;
+}
+
+/** Milliseconds that a fault lasts. */
+const LASTING = 3000;
+
+const RELOADS = 'a changed configuration counts, a broken one does not';
+
+async function models({ daemon, key }: Machine): Promise<string[]> {
+  try {
+    const answer = await ask(daemon.url, { path: '/v1/models', key });
+    const { data } = (jsonOf(answer) ?? {}) as { data?: { id: string }[] };
+    return data?.map(({ id }) => id) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+async function appears(machine: Machine, model: string): Promise<boolean> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    if ((await models(machine)).includes(model)) return true;
+    await sleep(200);
+  }
+  return false;
+}
+
+const reload: Fault = {
+  name: 'SIGHUP with a changed configuration',
+  async inject(machine) {
+    const { daemon, configuration, violations } = machine;
+    const name = `reloaded-${Date.now()}`;
+    const routes = [{ provider: 'sandbox', model: 'chat' }];
+    daemon.configure(configuration({ [name]: { type: 'text', routes } }));
+    daemon.signal('SIGHUP');
+    if (await appears(machine, name)) return 'the new model is in the catalog';
+    violations.add(RELOADS, `${name} is not in the catalog`);
+    return 'failed';
+  },
+};
+
+const brokenReload: Fault = {
+  name: 'SIGHUP with a broken configuration',
+  async inject(machine) {
+    const { daemon, configuration, violations } = machine;
+    daemon.configure({ server: { port: 'none' }, models: 7 });
+    daemon.signal('SIGHUP');
+    await sleep(1000);
+    const known = await models(machine);
+    if (!known.includes('to-chat')) violations.add(RELOADS, `the catalog is ${known.join()}`);
+    daemon.configure(configuration());
+    return 'the configuration before it stays';
+  },
+};
+
+const deadUpstream: Fault = {
+  name: 'upstream dead and back',
+  async inject({ upstream, during }) {
+    await during('text', async () => {
+      await upstream.kill();
+      await sleep(LASTING);
+      await upstream.start();
+    });
+    return `dead for ${LASTING / 1000} s`;
+  },
+};
+
+const fullDisk: Fault = {
+  name: 'disk full',
+  async inject({ disk, during }) {
+    if (disk === null) return 'skipped: needs root and a tmpfs';
+    await during('disk', async () => {
+      disk.fill();
+      await sleep(LASTING);
+      disk.empty();
+    });
+    return `full for ${LASTING / 1000} s`;
+  },
+};
+
+const deadWorker: Fault = {
+  name: 'process of image work killed',
+  async inject({ daemon, during }) {
+    const [pid] = descendants(daemon.pid);
+    if (pid === undefined) return 'skipped: the daemon has no child processes';
+    await during('worker', async () => {
+      process.kill(pid, 'SIGKILL');
+      await sleep(1000);
+    });
+    return `killed ${pid}`;
+  },
+};
+
+const stopped: Fault = {
+  name: 'SIGSTOP and SIGCONT',
+  async inject({ daemon, during }) {
+    await during('all', async () => {
+      daemon.signal('SIGSTOP');
+      await sleep(LASTING);
+      daemon.signal('SIGCONT');
+    });
+    return `stopped for ${LASTING / 1000} s`;
+  },
+};
+
+const killed: Fault = {
+  name: 'kill -9 and start',
+  async inject({ daemon, during }) {
+    let ready = 0;
+    await during('all', async () => {
+      await daemon.end('SIGKILL');
+      ready = await daemon.start();
+    });
+    return `ready again after ${Math.round(ready)} ms`;
+  },
+};
+
+/** In the order in which they are injected. */
+export const FAULTS: readonly Fault[] = [
+  reload,
+  deadUpstream,
+  brokenReload,
+  deadWorker,
+  fullDisk,
+  stopped,
+  killed,
+];

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+const PAGE = 4096;
+
+function children(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+        .split(' ')
+        .filter((text) => text !== '')
+        .map(Number),
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** The processes below one, without itself. */
+export function descendants(pid: number): number[] {
+  return children(pid).flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** Resident bytes of a process and all below it; shared pages count for each of them. */
+export function residentBytes(pid: number): number {
+  return [pid, ...descendants(pid)].reduce((sum, one) => sum + resident(one), 0);
+}
+
+function resident(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE;
+  } catch {
+    return 0;
+  }
+}
+
+/** Open descriptors of a process. */
+export function descriptors(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** Watches a process that may be replaced by another: the peaks of its memory and descriptors. */
+export class Watch {
+  peakBytes = 0;
+  peakDescriptors = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(pid: () => number, interval = 200) {
+    this.#timer = setInterval(() => {
+      this.peakBytes = Math.max(this.peakBytes, residentBytes(pid()));
+      this.peakDescriptors = Math.max(this.peakDescriptors, descriptors(pid()));
+    }, interval);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+}

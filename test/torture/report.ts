@@ -1,0 +1,144 @@
+import { machine } from '../bench/machine.ts';
+import { megabytes, type Report } from './torture.ts';
+
+function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [head, ...rows.map((row) => row.map(String))];
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(cells[0]!), rule, ...cells.slice(1).map(line)].join('\n');
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString('en-US');
+
+/** The report as Markdown, as it stands in SECURITY.md. */
+export function reportText(report: Report): string {
+  const { settings, attackers, capacity, kept, small, smallImages, latencies, violations } = report;
+  const { load, seconds, fuzzed } = attackers;
+  const { bounds } = settings;
+  const facts = machine();
+  const inputs = Object.values(fuzzed).reduce((sum, count) => sum + count, 0);
+  const lost = violations.filter(({ rule }) => /lost|sum|uploads/.test(rule));
+  const perSecond = (count: number) => (count / seconds).toFixed(1);
+  const lines = [
+    `Run of ${facts['Date']} UTC, ${settings.minutes} min, seed \`${settings.seed}\`, on ${facts['CPU']}, ` +
+      `${facts['Cores']} cores, ${facts['Memory']}, ${facts['System']}, Node ${facts['Node']}. Daemon, upstream, ` +
+      'tenants and attackers shared this machine; V8 had a heap of ' +
+      `${bounds.heap} MB.`,
+    '',
+    table(
+      ['What', 'Seen', 'Bound'],
+      [
+        ['Capacity, mixed requests a second', capacity.toFixed(1), ''],
+        [
+          'Offered by bad tenants, a second',
+          `${perSecond(load.sent + load.heldBack)} (${((load.sent + load.heldBack) / seconds / capacity).toFixed(1)} × capacity)`,
+          '',
+        ],
+        [
+          'of which sent, served, turned away',
+          `${perSecond(load.sent)}, ${perSecond(load.served)}, ${perSecond(load.turnedAway)}`,
+          '',
+        ],
+        [
+          'Good tenants: requests served',
+          whole(report.tenants.reduce((sum, { served }) => sum + served, 0)),
+          '',
+        ],
+        [
+          'Good tenants: share served at once',
+          worstShare(report),
+          `≥ ${(bounds.share * 100).toFixed(0)} %`,
+        ],
+        [
+          'Small requests of good tenants, p50 and p99',
+          `${whole(small.p50)}, ${whole(small.p99)} ms`,
+          `≤ ${whole(bounds.p99)} ms`,
+        ],
+        [
+          'Those with images (uploads, small batches)',
+          `${whole(smallImages.p50)}, ${whole(smallImages.p99)} ms`,
+          `≤ ${whole(bounds.imageP99)} ms`,
+        ],
+        [
+          'Peak resident memory, with children',
+          megabytes(report.peakBytes),
+          `≤ ${megabytes(bounds.peak)}`,
+        ],
+        [
+          'Resident memory after the load',
+          megabytes(report.restBytes),
+          `≤ ${megabytes(bounds.rest)}`,
+        ],
+        ['Most descriptors', whole(report.peakDescriptors), ''],
+        [
+          'Fuzzed inputs',
+          `${whole(inputs)} (${Object.entries(fuzzed)
+            .map(([kind, count]) => `${kind} ${whole(count)}`)
+            .join(', ')})`,
+          '',
+        ],
+        [
+          'Tasks, uploads and callbacks compared',
+          `${whole(kept.tasks)}, ${whole(kept.uploads)}, ${whole(kept.callbacks)}`,
+          '',
+        ],
+        [
+          'Lost, charged twice or damaged',
+          lost.length === 0 ? 'nothing' : `${lost.length} rules violated`,
+          'nothing',
+        ],
+      ],
+    ),
+    '',
+    table(
+      ['Fault', 'Outcome'],
+      report.faults.map(({ name, outcome }) => [name, outcome]),
+    ),
+    '',
+    table(
+      ['Attack', 'What it does', 'Rounds', 'Requests'],
+      attackers.attacks.map(({ name, summary, rounds, tried }) => [
+        name,
+        summary,
+        rounds,
+        whole(tried),
+      ]),
+    ),
+    '',
+    table(
+      ['Requests of good tenants', 'Count', 'p50 ms', 'p99 ms', 'worst ms'],
+      latencies.groups.map(({ group, count, p50, p99, worst }) => [
+        group,
+        whole(count),
+        whole(p50),
+        whole(p99),
+        whole(worst),
+      ]),
+    ),
+    '',
+    `Log: ${whole(report.logLines)} lines${Object.entries(report.complaints)
+      .map(([text, count]) => `; ${count} × "${text}"`)
+      .join('')}. ` +
+      `The harness itself was late by ${whole(report.harnessDelay)} ms at its worst hundredth.`,
+    '',
+    violations.length === 0
+      ? 'Violations: none.'
+      : [
+          'Violations:',
+          '',
+          ...violations.flatMap(({ rule, count, examples }) => [
+            `- ${rule} (${count})`,
+            ...examples.map((example) => `  - ${example.replaceAll('\n', ' ')}`),
+          ]),
+        ].join('\n'),
+    '',
+  ];
+  return lines.join('\n');
+}
+
+function worstShare({ tenants }: Report): string {
+  const shares = tenants.map(({ served, refused }) => served / Math.max(1, served + refused));
+  return `${(Math.min(...shares) * 100).toFixed(1)} %`;
+}

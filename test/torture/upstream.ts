@@ -1,0 +1,35 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const SCRIPT = fileURLToPath(new URL('./upstream-process.js', import.meta.url));
+
+/** The upstream as a process that can die and come back at the same address. */
+export class Upstream {
+  #child: ChildProcess | undefined;
+  #port = 0;
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async start(): Promise<void> {
+    const child = fork(SCRIPT, [String(this.#port)]);
+    this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    const [message] = (await once(child, 'message')) as [{ port: number }];
+    this.#port = message.port;
+  }
+
+  async kill(): Promise<void> {
+    const exit = once(this.#child!, 'exit');
+    this.#child!.kill('SIGKILL');
+    await exit;
+  }
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
