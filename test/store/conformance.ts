@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts';
 import { keepsAssets } from './asset-conformance.ts';
 import { audit, everyTask } from './audit.ts';
 import { delivers } from './delivery-conformance.ts';
-import { code, freshStore } from './fresh.ts';
+import { bothOf, code, freshStore } from './fresh.ts';
 import { ledgerProperties } from './ledger-properties.ts';
 import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
@@ -26,7 +26,7 @@ export function conforms(subject: Subject): void {
       for (const name of names) {
         made.push(await store.createAccount({ name, plan: 'free', credits: 5 }));
       }
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.listAccounts()).toEqual(made);
         for (const account of made) {
           expect(await one.findAccount(account.id)).toEqual(account);
@@ -131,7 +131,7 @@ export function conforms(subject: Subject): void {
       });
       const other = await store.createKey(keyFor(account, { name: 'other' }));
       expect(key).toMatchObject({ models: ['a', 'b'], rpm: 3, budget: 5, expiresAt: 99 });
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findKey(key.hash)).toEqual({ key, account });
         expect(await one.findKey('0')).toBeUndefined();
         expect(await one.listKeys()).toEqual([key, other]);
@@ -209,7 +209,7 @@ export function conforms(subject: Subject): void {
         reserved: 0,
         charged: 3 * CREDIT,
       });
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findTask(account.id, task.id)).toEqual(ended);
         expect(await one.findAccount('owner')).toMatchObject({ reserved: 0, spent: 3 * CREDIT });
         const entries = await one.listLedger(account.id, { limit: 9 });
@@ -388,7 +388,7 @@ export function conforms(subject: Subject): void {
       await store.claimTask(made[2]!);
       await store.claimTask(made[4]!);
       const newest = made.toReversed();
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         const list = async (...args: Parameters<Store['listTasks']>) =>
           (await one.listTasks(...args)).map(({ id }) => id);
         const own = { accountId: account.id };
@@ -425,7 +425,7 @@ export function conforms(subject: Subject): void {
         assets: [],
       });
       expect(await store.deleteTasks(NOON + 1)).toEqual({ tasks: [], assets: [] });
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findTask(account.id, old.id)).toBeUndefined();
         expect((await everyTask(one)).map(({ id }) => id)).toEqual([late.id, open.id]);
         expect(await one.listLedger(account.id, { limit: 99 })).toHaveLength(6);
@@ -680,7 +680,7 @@ export function conforms(subject: Subject): void {
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ charge: 10 }));
       await store.foldLedger(NOON + 1);
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 9 });
         expect(entries).toMatchObject([
           { type: 'release', amount: 20, available: 83 },
@@ -711,7 +711,7 @@ export function conforms(subject: Subject): void {
 
   it('starts empty', async () => {
     const { store, reopened } = await fresh();
-    for (const one of [store, await reopened()]) {
+    for await (const one of bothOf(store, reopened)) {
       expect(await one.listAccounts()).toEqual([]);
       expect(await one.listKeys()).toEqual([]);
       expect(await one.openTasks()).toEqual([]);
