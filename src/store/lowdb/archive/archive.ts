@@ -17,8 +17,11 @@ const NAME = /^\d{8,}\.segment(\.new)?$/;
 const FAN = 8;
 /** Bytes of the smallest segments; each size is as many times the one before as `FAN`. */
 const SMALLEST = 128 * 1024;
-/** Segments of this many bytes are not merged: those whose records are all forgotten go as they are. */
-const LARGEST = 64 * 2 ** 20;
+/**
+ * Segments of this many bytes are not merged: what a checkpoint takes out of memory waits for its merge,
+ * and a segment whose records are all forgotten goes as it is.
+ */
+const LARGEST = 8 * 2 ** 20;
 /** Share of forgotten records beyond which a segment is written anew without them. */
 const MOST_FORGOTTEN = 1 / 4;
 
