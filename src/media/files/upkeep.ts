@@ -37,7 +37,9 @@ export class Upkeep {
   ended({ accountId }: Pick<Task, 'accountId'>): void {
     this.#accounts.add(accountId);
     if (this.#closed) return;
-    this.#tidying ??= this.#tidy()
+    // Not while files are swept: one whose record has just gone would be taken for a lost one.
+    this.#tidying ??= this.#round
+      .then(() => this.#tidy())
       .catch(this.#options.onFault)
       .finally(() => {
         this.#tidying = null;
