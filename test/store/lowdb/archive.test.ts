@@ -174,7 +174,10 @@ describe('tasks that have ended', () => {
     await crashed.close();
     disk.hook = () => {};
     await expect
-      .poll(async () => (await archived(store, directory, 2), store.health().checkpointFault))
+      .poll(async () => {
+        await archived(store, directory, 2);
+        return store.health().checkpointFault;
+      })
       .toBe(null);
     const forgotten = await store.deleteTasks(Infinity);
     expect(forgotten.tasks.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));

@@ -13,8 +13,8 @@ import { crc32 } from 'node:zlib';
  * Every byte is covered by a CRC-32: header and footer by the list of segments in checkpoint.json, a
  * body by its entry, and a page by its own last four bytes.
  */
-export const FORMAT = 'oriel-segment';
-export const VERSION = 1;
+const FORMAT = 'oriel-segment';
+const VERSION = 1;
 
 export const PAGE = 4096;
 const CHECKSUM = 4;
