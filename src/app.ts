@@ -179,6 +179,15 @@ export async function startDaemon(
       onFault: (error) => log.error({ err: error }, 'a callback could not be recorded'),
     });
     closers.push(() => callbacks.close());
+    const upkeep = new Upkeep({
+      config: () => config,
+      store,
+      files,
+      span,
+      onSwept: (swept) => log.warn(swept, 'there are files that no record names'),
+      onFault: (error) => log.error({ err: error }, 'what is over could not be tidied up'),
+    });
+    closers.push(() => upkeep.close());
     const media = new MediaGateway({
       config: () => config,
       store,
@@ -190,6 +199,7 @@ export async function startDaemon(
         ended: (task) => {
           metrics.observeTask(task);
           callbacks.added(task);
+          upkeep.ended(task);
         },
         fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
         stalled: (error, { id }) =>
@@ -200,15 +210,6 @@ export async function startDaemon(
     });
     closers.push(() => media.runner.close());
     metrics.gauge('oriel_tasks_open', 'Tasks that have not ended', () => media.runner.size);
-    const upkeep = new Upkeep({
-      config: () => config,
-      store,
-      files,
-      span,
-      onSwept: (swept) => log.warn(swept, 'there are files that no record names'),
-      onFault: (error) => log.error({ err: error }, 'what is over could not be tidied up'),
-    });
-    closers.push(() => upkeep.close());
     const gateway: Gateway = {
       get config() {
         return config;

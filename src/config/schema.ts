@@ -167,9 +167,11 @@ interface PlanDefaults {
   readonly rpm: number;
   readonly tasks: number;
   readonly uploads: string;
+  readonly history: number;
+  readonly historySize: string;
 }
 
-const plan = ({ rpm, tasks, uploads }: PlanDefaults, description: string) =>
+const plan = ({ rpm, tasks, uploads, history, historySize }: PlanDefaults, description: string) =>
   v.nullish(
     field(
       v.strictObject({
@@ -179,8 +181,25 @@ const plan = ({ rpm, tasks, uploads }: PlanDefaults, description: string) =>
           tasks,
         ),
         uploads: v.optional(
-          field(size('1MB', '1000TB'), 'Uploaded images that one account may keep.'),
+          field(
+            size('1MB', '1000TB'),
+            'Uploaded images that one account may keep, with the inputs of its open tasks.',
+          ),
           uploads,
+        ),
+        history: v.optional(
+          field(
+            integer(1, 100_000_000),
+            'Ended tasks of one account that are kept; beyond, the oldest go first.',
+          ),
+          history,
+        ),
+        historySize: v.optional(
+          field(
+            size('1MB', '1000TB'),
+            'Bytes of their records and results that are kept; beyond, the oldest go first.',
+          ),
+          historySize,
         ),
       }),
       description,
@@ -189,8 +208,14 @@ const plan = ({ rpm, tasks, uploads }: PlanDefaults, description: string) =>
   );
 
 const limits = v.strictObject({
-  free: plan({ rpm: 20, tasks: 100, uploads: '1GB' }, 'Free accounts and their keys.'),
-  paid: plan({ rpm: 600, tasks: 10_000, uploads: '10GB' }, 'Paid accounts and their keys.'),
+  free: plan(
+    { rpm: 20, tasks: 100, uploads: '1GB', history: 10_000, historySize: '5GB' },
+    'Free accounts and their keys.',
+  ),
+  paid: plan(
+    { rpm: 600, tasks: 10_000, uploads: '10GB', history: 1_000_000, historySize: '100GB' },
+    'Paid accounts and their keys.',
+  ),
   address: v.nullish(
     field(
       v.strictObject({

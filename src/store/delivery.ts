@@ -1,3 +1,4 @@
+import type { Failure } from '../failure.ts';
 import { conflict } from './refusal.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
@@ -41,6 +42,10 @@ export type DeliveryOutcome =
 /** Tries that are remembered. */
 const ATTEMPTS = 50;
 
+export function deliveryOver(id: string): Failure {
+  return conflict(`${id} has been delivered or given up: it is not tried again`, 'delivery_state');
+}
+
 /**
  * A delivery after one more try.
  *
@@ -51,9 +56,7 @@ export function attempted(
   attempt: DeliveryAttempt,
   outcome: DeliveryOutcome,
 ): Delivery {
-  if (delivery.status !== 'pending') {
-    throw conflict(`${delivery.id} is ${delivery.status}: it is not tried again`, 'delivery_state');
-  }
+  if (delivery.status !== 'pending') throw deliveryOver(delivery.id);
   return {
     ...delivery,
     status: outcome.status,

@@ -25,7 +25,7 @@ export interface Files
 export const diskFiles: Files = { ...disk, writeSync };
 
 /** Only the owner reads what is stored. */
-const FILE_MODE = 0o600;
+export const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
 /** Writes a new file wholly, to be seen by its final name only when all of it is on disk. */

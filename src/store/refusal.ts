@@ -11,6 +11,11 @@ export function missing(
   });
 }
 
+/** Names of assets are given once. */
+export function assetExists(id: string): Failure {
+  return conflict(`there is an asset ${id} already`, 'asset_exists');
+}
+
 /** What is there does not allow it. */
 export function conflict(
   message: string,

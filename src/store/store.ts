@@ -40,6 +40,8 @@ export interface NewTask
   readonly most: number;
   /** Its inputs, on disk already. */
   readonly assets: readonly NewAsset[];
+  /** Bytes that uploads of the account and inputs of its open tasks may have in all. */
+  readonly storage: number;
 }
 
 /** What a task that completed gives, and what of its reservation that costs; the rest is released. */
@@ -55,6 +57,20 @@ export interface TaskQuery {
   readonly accountId?: string;
   readonly status?: TaskState;
   readonly type?: TaskType;
+}
+
+/** What ended tasks of an account come to, or may come to. */
+export interface TaskTotals {
+  readonly tasks: number;
+  /** Of their records and of the files of their results. */
+  readonly bytes: number;
+}
+
+/** What a store knows no longer. */
+export interface Forgotten {
+  readonly tasks: readonly Task[];
+  /** Those whose files nobody needs any more. */
+  readonly assets: readonly Asset[];
 }
 
 /** Newest first; `after` is the identifier of the last element of the page before. */
@@ -114,7 +130,7 @@ export interface StoreHealth {
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `asset_exists`,
  * `task_state` (the task is not in a state that allows it), `delivery_state`, `idempotency_conflict`;
- * `rate_limit` with code `too_many_tasks`;
+ * `rate_limit` with code `too_many_tasks`; 500 `record_damaged` where what was stored cannot be read;
  * 400 where a sum is not whole micro-credits that an account may have; `insufficient_quota` with code
  * `insufficient_credits` or `key_budget_exceeded`;
  * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must
@@ -188,20 +204,21 @@ export interface Store {
   /** Every task that has not ended, oldest first: what a worker goes through after a start. */
   openTasks(): Promise<readonly Task[]>;
   /**
-   * Forgets tasks that ended before a time, some thousands in a transaction, and their assets and
-   * deliveries with them. One whose delivery is pending is kept until that ends.
-   *
-   * @returns the tasks, and the assets whose files nobody needs any more
+   * Forgets tasks that ended before a time, with their assets and deliveries. One whose delivery is
+   * pending is kept until that ends. At most a thousand are forgotten at once: to be called again until
+   * there are none.
    */
-  deleteTasks(
-    endedBefore: number,
-  ): Promise<{ readonly tasks: readonly Task[]; readonly assets: readonly Asset[] }>;
+  deleteTasks(endedBefore: number): Promise<Forgotten>;
+  /** The same with the oldest ended tasks of an account, where they are more than it may have. */
+  trimTasks(accountId: string, most: TaskTotals): Promise<Forgotten>;
+  /** Forgets inputs of tasks that have ended, at most a thousand at once. Resolves with those. */
+  deleteInputs(): Promise<readonly Asset[]>;
 
   /**
    * Records an upload that is on disk already.
    *
-   * @param most bytes that the account's uploads may have in all; beyond, `insufficient_quota` with
-   *   code `storage_full`
+   * @param most bytes that the account's uploads, and inputs of its open tasks, may have in all;
+   *   beyond, `insufficient_quota` with code `storage_full`
    */
   addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset>;
   /** Whoever asks has it from a URL that tells it: like `findKey`, it never waits for a write. */

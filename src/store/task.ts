@@ -22,7 +22,7 @@ export interface Task {
   readonly type: TaskType;
   readonly model: string;
   readonly status: TaskState;
-  /** What is to be done, as the submission validated it. JSON. */
+  /** What is to be done, as the submission validated it; of a task that did not complete, at most 16 kB of it. JSON. */
   readonly request: unknown;
   /** The `result` of interface part 2.4; null unless completed. JSON. */
   readonly result: unknown;
@@ -79,6 +79,50 @@ export function checkOpenTasks(open: number, most: number): void {
   });
 }
 
+/** Bytes that the requests of the open tasks of one account may take in memory. */
+const MOST_OPEN_BYTES = 64 * 2 ** 20;
+
+/**
+ * @param taken bytes of the requests of the account's open tasks
+ * @throws Failure rate_limit, code `too_many_tasks`, where another is too much
+ */
+export function checkOpenRequests(taken: number, request: unknown): void {
+  if (taken + weightOf(request) <= MOST_OPEN_BYTES) return;
+  const message = `the requests of the tasks that have not ended take ${taken} of ${MOST_OPEN_BYTES} bytes`;
+  throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: RETRY_AFTER });
+}
+
+/** About how many bytes a JSON value takes in memory. */
+export function weightOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let weight = 16;
+  for (const [name, member] of Object.entries(value)) weight += name.length + weightOf(member);
+  return weight;
+}
+
+/** What is kept of the request of a task that failed: characters of a text, and elements of a list. */
+const [KEPT_TEXT, KEPT_LIST] = [256, 16];
+/** Bytes of a request that is kept whole, and of one that is cut. */
+const MOST_KEPT = 4096;
+
+/** The request of a task that did not complete: failing costs nothing, so that it must not take much room. */
+function cutRequest(request: unknown): unknown {
+  if (weightOf(request) <= MOST_KEPT) return request;
+  const cut = shorten(request);
+  return weightOf(cut) <= 4 * MOST_KEPT ? cut : null;
+}
+
+function shorten(value: unknown): unknown {
+  if (typeof value === 'string') {
+    return value.length > KEPT_TEXT ? `${value.slice(0, KEPT_TEXT)}…` : value;
+  }
+  if (Array.isArray(value)) return value.slice(0, KEPT_LIST).map(shorten);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).slice(0, KEPT_LIST);
+  return Object.fromEntries(members.map(([name, member]) => [name, shorten(member)]));
+}
+
 /** What a transition may change beside the state. */
 type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged' | 'attempts'>>;
 
@@ -92,7 +136,8 @@ export function advance(task: Task, to: TaskState, now: number, change: TaskChan
     throw conflict(`${task.id} is ${task.status} and cannot become ${to}`, 'task_state');
   }
   const progress = isTerminal(to) ? null : task.progress;
-  return { ...task, ...change, progress, status: to, updatedAt: later(task, now) };
+  const request = to === 'failed' || to === 'expired' ? cutRequest(task.request) : task.request;
+  return { ...task, ...change, request, progress, status: to, updatedAt: later(task, now) };
 }
 
 /**

@@ -244,8 +244,8 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
   const { sums, orphans, files } = await storeFaults(data);
   await books.check('the store', [sums], (faults) => faults);
   await books.check('files that nobody knows', [orphans], (faults) => faults);
-  const inputs = tasks.filter(({ order }) => order.input).length;
-  const known = images.length + inputs + uploads.length;
+  // Inputs went with the end of their tasks.
+  const known = images.length + uploads.length;
   // An upload may have been kept although its answer was lost.
   await books.check('files', [files], (count) =>
     count >= known && count <= known + KILLS ? [] : [`${count}, expected ${known}`],

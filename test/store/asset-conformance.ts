@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { audit, everyTask } from './audit.ts';
-import { code, freshStore } from './fresh.ts';
-import { completionOf, newAsset, owner, taskFor } from './records.ts';
+import { bothOf, code, freshStore } from './fresh.ts';
+import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -18,13 +18,18 @@ export function keepsAssets(subject: Subject): void {
       const { key } = await owner(store);
       const [input, mask, output] = [newAsset(), newAsset({ bytes: 0 }), newAsset()];
       const { task } = await store.createTask(taskFor(key, { assets: [input, mask] }));
-      now += 7;
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ assets: [output] }));
       const own = { accountId: key.accountId, taskId: task.id };
-      for (const one of [store, await reopened()]) {
-        expect(await one.findAsset(input.id)).toEqual({ ...input, ...own, createdAt: NOON });
-        expect(await one.findAsset(mask.id)).toEqual({ ...mask, ...own, createdAt: NOON });
+      const needed = { ...own, createdAt: NOON, input: 'needed' };
+      expect(await store.findAsset(input.id)).toEqual({ ...input, ...needed });
+      const again = await reopened();
+      expect(await again.findAsset(mask.id)).toEqual({ ...mask, ...needed });
+      now += 7;
+      await again.claimTask(task.id);
+      await again.completeTask(task.id, completionOf({ assets: [output] }));
+      for await (const one of bothOf(again, reopened)) {
+        for (const { id } of [input, mask]) {
+          expect(await one.findAsset(id)).toMatchObject({ id, input: 'spent' });
+        }
         expect(await one.findAsset(output.id)).toEqual({ ...output, ...own, createdAt: NOON + 7 });
         for (const name of ['', 'x.png', '__proto__']) {
           expect(await one.findAsset(name)).toBeUndefined();
@@ -67,7 +72,7 @@ export function keepsAssets(subject: Subject): void {
       const [summed, former] = [newAsset(), newAsset({ sha256: null })];
       await store.addUpload(key.accountId, summed, 1000);
       await store.addUpload(key.accountId, former, 1000);
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findAsset(summed.id)).toMatchObject({ sha256: summed.sha256 });
         expect(await one.findAsset(former.id)).toMatchObject({ sha256: null });
       }
@@ -85,10 +90,12 @@ export function keepsAssets(subject: Subject): void {
       const [gone, open] = [await make(), await make()];
       await store.completeTask(gone.id, completionOf({ assets: gone.assets.slice(2) }));
       const upload = await store.addUpload(key.accountId, newAsset(), 1000);
+      const inputs = await store.deleteInputs();
+      expect(inputs.map(({ id }) => id)).toEqual(gone.assets.slice(0, 2).map(({ id }) => id));
       const deleted = await store.deleteTasks(NOON + 1);
       expect(deleted.tasks.map(({ id }) => id)).toEqual([gone.id]);
-      expect(deleted.assets.map(({ id }) => id)).toEqual(gone.assets.map(({ id }) => id));
-      for (const one of [store, await reopened()]) {
+      expect(deleted.assets.map(({ id }) => id)).toEqual([gone.assets[2]!.id]);
+      for await (const one of bothOf(store, reopened)) {
         for (const { id } of gone.assets) expect(await one.findAsset(id)).toBeUndefined();
         for (const { id } of open.assets.slice(0, 2)) {
           expect(await one.findAsset(id)).toMatchObject({ taskId: open.id });
@@ -104,15 +111,54 @@ export function keepsAssets(subject: Subject): void {
       await Promise.all(
         Array.from({ length: 1500 }, async () => {
           const assets = Array.from({ length: 10 }, () => newAsset());
-          const { task } = await store.createTask(taskFor(key, { reservation: 0, assets }));
-          await store.expireTask(task.id);
+          const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
+          await store.claimTask(task.id);
+          await store.completeTask(task.id, completionOf({ assets }));
           made.push(...assets.map(({ id }) => id));
         }),
       );
-      const { tasks, assets } = await store.deleteTasks(NOON + 1);
-      expect(tasks).toHaveLength(1500);
+      const first = await store.deleteTasks(NOON + 1);
+      expect(first.tasks).toHaveLength(1000);
+      const rest = await store.deleteTasks(NOON + 1);
+      expect(rest.tasks).toHaveLength(500);
+      expect(await store.deleteTasks(NOON + 1)).toEqual({ tasks: [], assets: [] });
+      const assets = [...first.assets, ...rest.assets];
       expect(new Set(assets.map(({ id }) => id))).toEqual(new Set(made));
       expect(await everyTask(await reopened())).toEqual([]);
+    });
+  });
+
+  describe('inputs', () => {
+    it('take room of the account until they are removed after the end', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store, 0);
+      const full = expect.objectContaining({ type: 'insufficient_quota', code: 'storage_full' });
+      const make = (one: Store, ...bytes: number[]) => {
+        const assets = bytes.map((size) => newAsset({ bytes: size }));
+        const task = taskFor(key, { reservation: 0, storage: 100, assets });
+        return one.createTask(task).then(({ task: { id } }) => ({ id, assets }));
+      };
+      await store.addUpload(account.id, newAsset({ bytes: 30 }), 100);
+      const made = [await make(store, 20, 20), await make(store, 10)];
+      await expect(make(store, 11, 10)).rejects.toEqual(full);
+      await expect(store.addUpload(account.id, newAsset({ bytes: 21 }), 100)).rejects.toEqual(full);
+      // What needs no room is not refused for it.
+      await make(store);
+      expect(await everyTask(store)).toHaveLength(3);
+      await store.failTask(made[0]!.id, BROKEN);
+      await store.expireTask(made[1]!.id);
+      // Their files are still there, also after a crash.
+      await expect(make(store, 21)).rejects.toEqual(full);
+      const again = await reopened();
+      await expect(make(again, 21)).rejects.toEqual(full);
+      const gone = await again.deleteInputs();
+      const inputs = made.flatMap(({ assets }) => assets.map(({ id }) => id));
+      expect(gone.map(({ id }) => id)).toEqual(inputs);
+      expect(await again.deleteInputs()).toEqual([]);
+      for (const id of inputs) expect(await again.findAsset(id)).toBeUndefined();
+      await make(again, 70);
+      await expect(make(again, 1)).rejects.toEqual(full);
+      expect(await audit(again)).toEqual([]);
     });
   });
 
@@ -129,8 +175,11 @@ export function keepsAssets(subject: Subject): void {
       await expect(add(store, 41)).rejects.toEqual(full);
       const both = await Promise.allSettled([add(store, 30), add(store, 30)]);
       expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-      // What belongs to tasks takes none of it.
-      await store.createTask(taskFor(key, { assets: [newAsset({ bytes: 1000 })] }));
+      // What tasks give takes none of it.
+      const { task } = await store.createTask(taskFor(key));
+      await store.claimTask(task.id);
+      const assets = [newAsset({ bytes: 1000 })];
+      await store.completeTask(task.id, completionOf({ assets }));
       await add(store, 100, 100, other.id);
       const again = await reopened();
       await expect(add(again, 11)).rejects.toEqual(full);
@@ -152,13 +201,13 @@ export function keepsAssets(subject: Subject): void {
       const late = await add(50);
       now -= 1;
       const setBack = await add(10);
-      const input = newAsset();
+      const input = newAsset({ bytes: 0 });
       await store.createTask(taskFor(key, { assets: [input] }));
       expect(await store.deleteUploads(NOON)).toEqual([]);
       expect(await store.deleteUploads(NOON + 1)).toEqual([early, setBack]);
       expect(await store.deleteUploads(NOON + 1)).toEqual([]);
       await add(50);
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findAsset(early.id)).toBeUndefined();
         expect(await one.findAsset(late.id)).toEqual(late);
         expect(await one.findAsset(input.id)).toBeDefined();

@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../src/store/credits.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { NewTask, Store } from '../../src/store/store.ts';
 import { keepsAssets } from './asset-conformance.ts';
 import { audit, everyTask } from './audit.ts';
 import { delivers } from './delivery-conformance.ts';
-import { code, freshStore } from './fresh.ts';
+import { bothOf, code, freshStore } from './fresh.ts';
 import { ledgerProperties } from './ledger-properties.ts';
+import { listingProperties } from './listing-properties.ts';
 import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
@@ -26,7 +27,7 @@ export function conforms(subject: Subject): void {
       for (const name of names) {
         made.push(await store.createAccount({ name, plan: 'free', credits: 5 }));
       }
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.listAccounts()).toEqual(made);
         for (const account of made) {
           expect(await one.findAccount(account.id)).toEqual(account);
@@ -149,7 +150,7 @@ export function conforms(subject: Subject): void {
       });
       const other = await store.createKey(keyFor(account, { name: 'other' }));
       expect(key).toMatchObject({ models: ['a', 'b'], rpm: 3, budget: 5, expiresAt: 99 });
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findKey(key.hash)).toEqual({ key, account });
         expect(await one.findKey('0')).toBeUndefined();
         expect(await one.listKeys()).toEqual([key, other]);
@@ -227,7 +228,7 @@ export function conforms(subject: Subject): void {
         reserved: 0,
         charged: 3 * CREDIT,
       });
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findTask(account.id, task.id)).toEqual(ended);
         expect(await one.findAccount('owner')).toMatchObject({ reserved: 0, spent: 3 * CREDIT });
         const entries = await one.listLedger(account.id, { limit: 9 });
@@ -406,7 +407,7 @@ export function conforms(subject: Subject): void {
       await store.claimTask(made[2]!);
       await store.claimTask(made[4]!);
       const newest = made.toReversed();
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         const list = async (...args: Parameters<Store['listTasks']>) =>
           (await one.listTasks(...args)).map(({ id }) => id);
         const own = { accountId: account.id };
@@ -421,9 +422,13 @@ export function conforms(subject: Subject): void {
         expect(
           (await one.openTasks()).map(({ id }) => id).filter((id) => made.includes(id)),
         ).toEqual(made);
-        await expect(list(own, { limit: 3, after: 'task_x' })).rejects.toEqual(
-          code('task_not_found', 404),
-        );
+        // Another's task is as unknown as one that there never was.
+        const [theirs] = await list({ accountId: other.id }, { limit: 1 });
+        for (const after of ['task_x', theirs!]) {
+          const refused = list(own, { limit: 3, after });
+          await expect(refused).rejects.toEqual(code('task_not_found', 404));
+          await expect(refused).rejects.toMatchObject({ message: `there is no task "${after}"` });
+        }
       }
     });
 
@@ -443,12 +448,94 @@ export function conforms(subject: Subject): void {
         assets: [],
       });
       expect(await store.deleteTasks(NOON + 1)).toEqual({ tasks: [], assets: [] });
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         expect(await one.findTask(account.id, old.id)).toBeUndefined();
         expect((await everyTask(one)).map(({ id }) => id)).toEqual([late.id, open.id]);
         expect(await one.listLedger(account.id, { limit: 99 })).toHaveLength(6);
         expect(await audit(one)).toEqual([]);
       }
+    });
+
+    it('that have ended are kept up to a number, and up to so many bytes, each account its own', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const foreign = await store.createKey(keyFor(other));
+      const end = async (one: Store, change: Partial<NewTask> = {}, bytes = 1000) => {
+        const { task } = await one.createTask(taskFor(key, { reservation: 0, ...change }));
+        await one.claimTask(task.id);
+        const assets = [newAsset({ bytes })];
+        await one.completeTask(task.id, completionOf({ assets }));
+        return { id: task.id, asset: assets[0]!.id };
+      };
+      const open = (await store.createTask(taskFor(key, { reservation: 0 }))).task;
+      const made = [];
+      for (let n = 0; n < 12; n += 1) made.push(await end(store));
+      await end(store, { accountId: other.id, keyId: foreign.id });
+      const trim = async (one: Store, tasks: number, bytes = Infinity) => {
+        const forgotten = await one.trimTasks(account.id, { tasks, bytes });
+        expect(forgotten.assets.map(({ taskId }) => taskId)).toEqual(
+          forgotten.tasks.map(({ id }) => id),
+        );
+        return forgotten.tasks.map(({ id }) => id);
+      };
+      expect(await trim(store, 12)).toEqual([]);
+      expect(await trim(store, 9)).toEqual(made.slice(0, 3).map(({ id }) => id));
+      expect(await trim(store, 9)).toEqual([]);
+      const again = await reopened();
+      expect(await trim(again, 9)).toEqual([]);
+      expect(await again.findTask(account.id, made[0]!.id)).toBeUndefined();
+      expect(await again.findAsset(made[0]!.asset)).toBeUndefined();
+      expect(await trim(again, 8)).toEqual([made[3]!.id]);
+      // Files count: a large result takes the room of many small ones.
+      const large = await end(again, {}, 1_000_000);
+      expect(await trim(again, 99, 1_004_000)).toHaveLength(8 - 2);
+      const left = (await everyTask(again, account.id)).map(({ id }) => id);
+      expect(left).toEqual([large.id, made[11]!.id, made[10]!.id, open.id]);
+      expect(await everyTask(again, other.id)).toHaveLength(1);
+      expect(await audit(again)).toEqual([]);
+    });
+
+    it('that failed keep little of their request, however long it was', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const request = {
+        prompt: 'x'.repeat(60_000),
+        inputs: Array(500).fill({ url: 'y'.repeat(99) }),
+      };
+      const make = async () => {
+        const { task } = await store.createTask(taskFor(key, { request, reservation: 0 }));
+        await store.claimTask(task.id);
+        return task.id;
+      };
+      const [failed, expired, completed] = [await make(), await make(), await make()];
+      await store.failTask(failed, BROKEN);
+      await store.expireTask(expired);
+      await store.completeTask(completed, completionOf());
+      for await (const one of bothOf(store, reopened)) {
+        for (const id of [failed, expired]) {
+          const kept = (await one.findTask(account.id, id))!.request;
+          expect(JSON.stringify(kept).length).toBeLessThan(20_000);
+          expect(JSON.stringify(kept)).toContain('xxx');
+        }
+        expect((await one.findTask(account.id, completed))!.request).toEqual(request);
+      }
+    });
+
+    it('of one account take up to 64 MB while they are open', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const foreign = await store.createKey(keyFor(other));
+      // The same text each time: what counts is what each of them would take.
+      const request = { prompt: 'x'.repeat(20 * 2 ** 20) };
+      const large = taskFor(key, { request, reservation: 0 });
+      const made = [];
+      for (let n = 0; n < 3; n += 1) made.push((await store.createTask(large)).task.id);
+      await expect(store.createTask(large)).rejects.toEqual(code('too_many_tasks', 429));
+      await store.createTask({ ...large, accountId: other.id, keyId: foreign.id });
+      await store.expireTask(made[0]!);
+      await store.createTask(large);
     });
 
     it('note what must not be lost, until they end', async () => {
@@ -698,7 +785,7 @@ export function conforms(subject: Subject): void {
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ charge: 10 }));
       await store.foldLedger(NOON + 1);
-      for (const one of [store, await reopened()]) {
+      for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 9 });
         expect(entries).toMatchObject([
           { type: 'release', amount: 20, available: 83 },
@@ -729,7 +816,7 @@ export function conforms(subject: Subject): void {
 
   it('starts empty', async () => {
     const { store, reopened } = await fresh();
-    for (const one of [store, await reopened()]) {
+    for await (const one of bothOf(store, reopened)) {
       expect(await one.listAccounts()).toEqual([]);
       expect(await one.listKeys()).toEqual([]);
       expect(await one.openTasks()).toEqual([]);
@@ -811,4 +898,5 @@ export function conforms(subject: Subject): void {
   keepsAssets(subject);
   delivers(subject);
   ledgerProperties(subject);
+  listingProperties(subject);
 }

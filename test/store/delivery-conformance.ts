@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { audit } from './audit.ts';
-import { code, freshStore } from './fresh.ts';
+import { bothOf, code, freshStore } from './fresh.ts';
 import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
@@ -141,8 +141,9 @@ export function delivers(subject: Subject): void {
       const { store, reopened } = await fresh({ now: () => NOON });
       const { account, key } = await owner(store);
       const asset = newAsset();
-      const { task } = await store.createTask(taskFor(key, { callbackUrl, assets: [asset] }));
-      await store.expireTask(task.id);
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, completionOf({ assets: [asset] }));
       const [delivery] = await store.openDeliveries();
       expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
       const again = await reopened();
@@ -154,7 +155,7 @@ export function delivers(subject: Subject): void {
         assets: [{ id: asset.id }],
       });
       const gone = { status: 'pending', nextAt: 1 } as const;
-      for (const one of [again, await reopened()]) {
+      for await (const one of bothOf(again, reopened)) {
         expect(await one.listDeliveries(account.id, task.id)).toBeUndefined();
         await expect(one.recordAttempt(delivery!.id, attempt, gone)).rejects.toEqual(
           code('delivery_not_found', 404),

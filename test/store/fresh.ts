@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
 import type { OpenOptions, Subject } from './subject.ts';
 
@@ -18,4 +19,13 @@ export async function freshStore(subject: Subject, options: OpenOptions = {}) {
 /** A Failure as a matcher. */
 export function code(wanted: string, status: number) {
   return expect.objectContaining({ name: 'Failure', code: wanted, status });
+}
+
+/** A store, and once it has been looked at, the same opened again. */
+export async function* bothOf(
+  store: Store,
+  reopened: () => Promise<Store>,
+): AsyncGenerator<Store, void> {
+  yield store;
+  yield await reopened();
 }

@@ -23,6 +23,7 @@ const VERBS = [
   'deliver',
   'deliver',
   'forget uploads',
+  'forget inputs',
   'fail',
   'expire',
   'reopen',
@@ -91,8 +92,10 @@ class Trial {
   #settled = 0;
   /** Acknowledged ends of tasks: they never change. */
   readonly #ended = new Map<string, Task>();
-  /** Acknowledged assets, and the task of each; null for uploads. */
+  /** Acknowledged assets but inputs, and the task of each; null for uploads. */
   readonly #assets = new Map<string, string | null>();
+  /** Acknowledged inputs, which are there at least as long as their task is open. */
+  readonly #inputs = new Map<string, string>();
   /** Acknowledged ends of deliveries: they never change. */
   readonly #delivered = new Map<string, Delivery>();
   /** Deleted tasks that had a delivery, which must have ended. */
@@ -199,6 +202,13 @@ class Trial {
       if (taskId !== null && !tasks.has(taskId)) expect(asset).toBeUndefined();
       else expect(asset).toMatchObject({ id, taskId });
     }
+    for (const [id, taskId] of this.#inputs) {
+      const task = tasks.get(taskId);
+      const asset = await this.#store.findAsset(id);
+      const isNeeded = task && !isTerminal(task.status);
+      if (isNeeded) expect(asset).toMatchObject({ id, taskId, input: 'needed' });
+      else expect(asset?.input ?? 'spent').toBe('spent');
+    }
     for (const id of this.#told) expect(this.#delivered.has(id)).toBe(true);
     for (const [taskId, delivery] of this.#delivered) {
       const told = await this.#store.listDeliveries(delivery.accountId, taskId);
@@ -229,7 +239,7 @@ class Trial {
         );
         if (store !== this.#store) return;
         this.#tasks.push(task.id);
-        for (const asset of assets) this.#assets.set(asset.id, task.id);
+        for (const asset of assets) this.#inputs.set(asset.id, task.id);
         return;
       }
       case 'claim': {
@@ -263,6 +273,14 @@ class Trial {
           expect(asset.taskId).toBeNull();
           expect(await store.findAsset(asset.id)).toBeUndefined();
           this.#assets.delete(asset.id);
+        }
+        return;
+      }
+      case 'forget inputs': {
+        const spent = await store.deleteInputs();
+        for (const { input, id: gone } of spent) {
+          expect(input).toBe('spent');
+          expect(await store.findAsset(gone)).toBeUndefined();
         }
         return;
       }

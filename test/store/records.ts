@@ -33,6 +33,7 @@ export function taskFor(key: ApiKey, change: Partial<NewTask> = {}): NewTask {
     deadline: 4_000_000_000_000,
     callbackUrl: null,
     assets: [],
+    storage: Infinity,
     idempotency: null,
     reservation: CREDIT,
     most: Infinity,

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { AssetFiles, Swept } from '../../store/assets.ts';
-import type { Span, Store } from '../../store/store.ts';
+import type { Forgotten, Span, Store } from '../../store/store.ts';
+import type { Task } from '../../store/task.ts';
 
 interface UpkeepOptions {
   readonly config: () => Config;
@@ -24,15 +25,33 @@ export class Upkeep {
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
   #closed = false;
+  /** Accounts whose tasks have ended since they were looked after last. */
+  #accounts = new Set<string>();
+  #tidying: Promise<void> | null = null;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
+  }
+
+  /** A task has ended: its inputs go, and the oldest tasks of its account where they are too many. */
+  ended({ accountId }: Pick<Task, 'accountId'>): void {
+    this.#accounts.add(accountId);
+    if (this.#closed) return;
+    // Not while files are swept: one whose record has just gone would be taken for a lost one.
+    this.#tidying ??= this.#round
+      .then(() => this.#tidy())
+      .catch(this.#options.onFault)
+      .finally(() => {
+        this.#tidying = null;
+      });
   }
 
   /** Files that a crash left behind, at once; then round after round. */
   start(): void {
     const { store, files, span, onSwept } = this.#options;
     this.#run(async () => {
+      // Before the files are looked through: these need no quarantine.
+      await this.#removeInputs();
       const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
       const swept = await files.sweep(isKnown, span);
       if (swept.quarantined + swept.foreign > 0) onSwept(swept);
@@ -44,6 +63,43 @@ export class Upkeep {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#round;
+    await this.#tidying;
+  }
+
+  async #tidy(): Promise<void> {
+    while (this.#accounts.size > 0 && !this.#closed) {
+      const accounts = this.#accounts;
+      this.#accounts = new Set();
+      await this.#removeInputs();
+      for (const id of accounts) await this.#trim(id);
+    }
+  }
+
+  async #removeInputs(): Promise<void> {
+    const { store, files } = this.#options;
+    for (;;) {
+      const inputs = await store.deleteInputs();
+      if (inputs.length === 0) return;
+      await files.remove(inputs.map(({ id }) => id));
+    }
+  }
+
+  async #trim(accountId: string): Promise<void> {
+    const { config, store } = this.#options;
+    const account = await store.findAccount(accountId);
+    if (!account) return;
+    const { history, historySize } = config().limits[account.plan];
+    await this.#remove(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
+  }
+
+  /** Removes the files of what is forgotten, some tasks at a time. */
+  async #remove(forget: () => Promise<Forgotten>): Promise<void> {
+    for (;;) {
+      // Records go first: a file that nobody knows is swept some time, a record without file is a lie.
+      const { tasks, assets } = await forget();
+      await this.#options.files.remove(assets.map(({ id }) => id));
+      if (tasks.length === 0 || this.#closed) return;
+    }
   }
 
   #run(round: () => Promise<void>): void {
@@ -62,10 +118,11 @@ export class Upkeep {
     const { config, store, files } = this.#options;
     const { retention, ledger } = config().limits;
     const now = Date.now();
-    // Records go first: a file that nobody knows is swept some time, a record without file is a lie.
-    const ended = await store.deleteTasks(now - retention);
+    await this.#removeInputs();
+    await this.#remove(() => store.deleteTasks(now - retention));
     const uploads = await store.deleteUploads(now - retention);
-    await files.remove([...ended.assets, ...uploads].map(({ id }) => id));
+    await files.remove(uploads.map(({ id }) => id));
+    for (const { id } of await store.listAccounts()) await this.#trim(id);
     await files.emptyQuarantine(now);
     await store.foldLedger(now - ledger);
   }

@@ -87,6 +87,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       reservation: priceOf(work, model),
       most: config.limits[holder.account.plan].tasks,
       assets: kept,
+      storage: config.limits[holder.account.plan].uploads,
     };
     const made = await store.createTask(task);
     // The files of the first time are kept; these are copies.

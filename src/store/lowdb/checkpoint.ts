@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
 import type { Files } from '../files.ts';
+import type { SegmentList } from './archive/archive.ts';
 import { DurableJson } from './durable-json.ts';
 import { corrupt } from './faults.ts';
 import type { Extent, Journal } from './journal.ts';
@@ -11,9 +12,11 @@ import type { Change, Collection } from './state.ts';
 
 /** Rows of one collection in one file: small enough to be written in a few milliseconds. */
 const SHARD_ROWS = 512;
-const VERSION = 2;
+/** Written before ended tasks were archived: names no segments. */
+const WITHOUT_ARCHIVE = 2;
 /** Written before stores had an identity; names neither the store nor the journal before. */
-const FORMER_VERSION = 1;
+const WITHOUT_IDENTITY = 1;
+const VERSION = 3;
 const FILE = 'checkpoint.json';
 const SHARD_NAME = /^[a-z]+-\d{6,}\.\d+\.json$/;
 
@@ -36,6 +39,10 @@ interface ShardList {
   /** What the journal before it held. */
   readonly previous: Extent | null;
   readonly shards: readonly ShardEntry[];
+  /** Segments of the archive. */
+  readonly segments: SegmentList;
+  /** Places of the next rows: those of rows in the archive are not given again. */
+  readonly next: Partial<Record<Collection, number>>;
   /** Of all of the above, as JSON. */
   readonly checksum: number;
 }
@@ -62,6 +69,12 @@ export class Checkpoint {
   journal = 1;
   /** What the journal before that one held; undefined where the checkpoint does not say. */
   previous: Extent | null | undefined;
+  /** As it was read. */
+  segments: SegmentList = { files: [], next: 1 };
+  /** Places of the next rows, as they were read. */
+  next: ShardList['next'] = {};
+  /** Whether the last one that failed may be on disk all the same. */
+  isInDoubt = false;
 
   constructor(files: Files, directory: string, folder: string) {
     this.#files = files;
@@ -88,11 +101,11 @@ export class Checkpoint {
     if (low.data === null) return false;
     const { checksum, ...list } = low.data;
     const { version, journal, shards } = list;
-    if (version !== VERSION && version !== FORMER_VERSION) {
+    if (![VERSION, WITHOUT_ARCHIVE, WITHOUT_IDENTITY].includes(version)) {
       throw corrupt(path, `written as version ${version}, which is unknown`);
     }
     if (crc32(JSON.stringify(list)) !== checksum) throw corrupt(path, 'not as it was written');
-    if (version === VERSION) {
+    if (version !== WITHOUT_IDENTITY) {
       checkStore(manifest, this.#directory, path, list.store);
       this.previous = list.previous;
     }
@@ -102,6 +115,10 @@ export class Checkpoint {
     }
     for (const entry of shards) {
       await this.#readShard(entry, take);
+    }
+    if (version === VERSION) {
+      this.segments = list.segments;
+      this.next = list.next;
     }
     this.#adopt(journal, shards);
     return true;
@@ -128,12 +145,12 @@ export class Checkpoint {
    *
    * @param first the first journal that holds what these shards may not
    * @param changed names of shards
-   * @param durable the row as it is on disk
+   * @param durable the row as it is to be in a shard; null for none
    */
   async write(
     first: Journal,
     changed: Iterable<ShardKey>,
-    durable: (collection: Collection, order: number) => unknown,
+    { durable, segments, next }: CheckpointContent,
   ): Promise<void> {
     const { store, sequence: journal, previous } = first;
     const shards = new Map(this.#shards);
@@ -153,11 +170,26 @@ export class Checkpoint {
       }
       await setImmediate();
     }
-    const list = { version: VERSION, store, journal, previous, shards: [...shards.values()] };
+    const content = { shards: [...shards.values()], segments, next };
+    const list = { version: VERSION, store, journal, previous, ...content };
     const manifest = { ...list, checksum: crc32(JSON.stringify(list)) };
     const path = join(this.#directory, FILE);
-    await new Low<ShardList | null>(new DurableJson(this.#files, path), manifest).write();
+    try {
+      await new Low<ShardList | null>(new DurableJson(this.#files, path), manifest).write();
+    } catch (error) {
+      // It has its name already where it was the folder that could not be synced.
+      const { checksum } = manifest;
+      this.isInDoubt ||= (await this.#checksumOnDisk(path).catch(() => checksum)) === checksum;
+      throw error;
+    }
+    this.isInDoubt = false;
     this.#adopt(journal, manifest.shards);
+  }
+
+  async #checksumOnDisk(path: string): Promise<number | undefined> {
+    const low = new Low<ShardList | null>(new DurableJson(this.#files, path), null);
+    await low.read();
+    return low.data?.checksum;
   }
 
   #adopt(journal: number, shards: readonly ShardEntry[]): void {
@@ -165,6 +197,12 @@ export class Checkpoint {
     this.#shards = new Map(shards.map((entry) => [nameOf(entry.collection, entry.number), entry]));
     this.#names = new Set(shards.map(({ file }) => file));
   }
+}
+
+interface CheckpointContent {
+  readonly durable: (collection: Collection, order: number) => unknown;
+  readonly segments: SegmentList;
+  readonly next: ShardList['next'];
 }
 
 export interface ShardKey {

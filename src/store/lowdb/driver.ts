@@ -6,6 +6,7 @@ import {
   type Delivery,
   type DeliveryAttempt,
   type DeliveryOutcome,
+  deliveryOver,
 } from '../delivery.ts';
 import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
@@ -13,6 +14,7 @@ import { carry } from '../ledger.ts';
 import { conflict, missing } from '../refusal.ts';
 import type {
   Completion,
+  Forgotten,
   Hold,
   Metered,
   NewAccount,
@@ -20,6 +22,7 @@ import type {
   NewTask,
   Store,
   StoreHealth,
+  TaskTotals,
 } from '../store.ts';
 import type { Task, TaskError } from '../task.ts';
 import { Reader } from './reader.ts';
@@ -180,10 +183,16 @@ export class Driver extends Reader implements Store {
     return this.#tasks.note(taskId, progress);
   }
 
-  deleteTasks(
-    endedBefore: number,
-  ): Promise<{ readonly tasks: readonly Task[]; readonly assets: readonly Asset[] }> {
+  deleteTasks(endedBefore: number): Promise<Forgotten> {
     return this.#tasks.forget(endedBefore);
+  }
+
+  trimTasks(accountId: string, most: TaskTotals): Promise<Forgotten> {
+    return this.#tasks.trim(accountId, most);
+  }
+
+  deleteInputs(): Promise<readonly Asset[]> {
+    return this.#uploads.forgetInputs();
   }
 
   async addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
@@ -202,7 +211,10 @@ export class Driver extends Reader implements Store {
   ): Promise<Delivery> {
     const { deliveries, deliveryById } = this.records.state;
     const order = deliveryById.order(deliveryId);
-    if (order === undefined) throw missing('delivery', deliveryId);
+    if (order === undefined) {
+      const isOver = await this.records.archive.has('delivery', deliveryId);
+      throw isOver ? deliveryOver(deliveryId) : missing('delivery', deliveryId);
+    }
     const delivery = attempted(deliveries.rows.get(order)!, attempt, outcome);
     const transaction = this.records.begin();
     transaction.changes.push(['deliveries', order, delivery]);

@@ -4,9 +4,11 @@ import { Failure } from '../../failure.ts';
 import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../files.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task.ts';
+import { Archive } from './archive/archive.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { type Commit, Commits } from './commits.ts';
 import { Driver } from './driver.ts';
+import { Ended } from './ended.ts';
 import { corrupt } from './faults.ts';
 import { checksumOf, cutTail, type Extent, type Journal, type Recovery } from './journal.ts';
 import { type History, Journals, readHistory } from './journals.ts';
@@ -81,7 +83,7 @@ function cannotOpen(directory: string, cause: unknown): Failure {
 async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
   const { directory, journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
   const { onFault = () => {}, now = Date.now } = options;
-  const { journals: folder, shards: shardFolder } = foldersIn(directory);
+  const { journals: folder, shards: shardFolder, archive: archiveFolder } = foldersIn(directory);
   const checkpoint = new Checkpoint(files, directory, shardFolder);
 
   // First everything is read: where something is wrong, nothing has been touched.
@@ -92,58 +94,81 @@ async function openLocked(options: StoreOptions, files: Files, held: Lock): Prom
     known,
     checkpoint,
   );
-  const clock = judgeClock(options, known?.clock, newest);
+  const former = known ?? newManifest(last, now());
+  const archive = await Archive.open(checkpoint.segments, {
+    files,
+    folder: archiveFolder,
+    store: former.store,
+    forgotten: state.forgottenIn,
+    onFault,
+  });
+  try {
+    const clock = judgeClock(options, known?.clock, Math.max(newest, archive.newest));
 
-  const manifest = { ...(known ?? newManifest(last, now())), clock };
-  if (known === null || known.clock.isHeld !== clock.isHeld) {
-    await writeManifest(files, directory, manifest);
+    const manifest = { ...former, clock };
+    if (known === null || known.clock.isHeld !== clock.isHeld) {
+      await writeManifest(files, directory, manifest);
+    }
+    await makeFolder(files, folder);
+    await makeFolder(files, shardFolder);
+    const journals = new Journals({ files, directory, folder, manifest, now });
+    const journal = await openJournal(journals, last, manifest, options);
+    const ended = new Ended(state, archive);
+    const upkeep = new Upkeep(
+      {
+        files,
+        journals,
+        journalFolder: folder,
+        shardFolder,
+        checkpoint,
+        state,
+        archive,
+        ended,
+        journalLimit,
+        backlogLimit,
+        onFault,
+      },
+      // The newest is among them where another was begun after it.
+      last && journal.sequence > last.journal.sequence
+        ? [...closed, { sequence: last.journal.sequence, length: last.length }]
+        : closed,
+      journal.length,
+    );
+    // What the checkpoint replaces may go only once its own name, and the journal's, outlast a power cut.
+    await syncFolder(files, directory);
+    await syncFolder(files, folder);
+    await upkeep.tidy();
+    const commits = new Commits(state, journal, {
+      between: (current) => upkeep.between(current, commits),
+      renew: (failed, first) => upkeep.renew(failed, first),
+      onFailure: options.onFailure ?? (() => {}),
+      onCommit: options.onCommit,
+    });
+    for (const [collection, order] of changes) commits.markChanged(collection, order);
+    const records = new Records({ state, commits, archive, ended, now });
+    return new Driver(records, upkeep, async () => {
+      await commits.close();
+      const { pending } = records.charges;
+      if (pending > 0)
+        onFault(new Error(`the charges of ${pending} requests could not be written`));
+      await upkeep.close();
+      await archive.close();
+      // Without this mark the store opens as after a crash.
+      await journals.mark().catch(onFault);
+      await held.release();
+    });
+  } catch (error) {
+    await archive.close();
+    throw error;
   }
-  await makeFolder(files, folder);
-  await makeFolder(files, shardFolder);
-  const journals = new Journals({ files, directory, folder, manifest, now });
-  const journal = await openJournal(journals, last, manifest, options);
-  const upkeep = new Upkeep(
-    {
-      files,
-      journals,
-      journalFolder: folder,
-      shardFolder,
-      checkpoint,
-      journalLimit,
-      backlogLimit,
-      onFault,
-    },
-    // The newest is among them where another was begun after it.
-    last && journal.sequence > last.journal.sequence
-      ? [...closed, { sequence: last.journal.sequence, length: last.length }]
-      : closed,
-    journal.length,
-  );
-  // What the checkpoint replaces may go only once its own name, and the journal's, outlast a power cut.
-  await syncFolder(files, directory);
-  await syncFolder(files, folder);
-  await upkeep.tidy();
-  const commits = new Commits(state, journal, {
-    between: (current) => upkeep.between(current, commits),
-    renew: (failed, first) => upkeep.renew(failed, first),
-    onFailure: options.onFailure ?? (() => {}),
-    onCommit: options.onCommit,
-  });
-  for (const [collection, order] of changes) commits.markChanged(collection, order);
-  const records = new Records(state, commits, now);
-  return new Driver(records, upkeep, async () => {
-    await commits.close();
-    const { pending } = records.charges;
-    if (pending > 0) onFault(new Error(`the charges of ${pending} requests could not be written`));
-    await upkeep.close();
-    // Without this mark the store opens as after a crash.
-    await journals.mark().catch(onFault);
-    await held.release();
-  });
 }
 
 function foldersIn(directory: string) {
-  return { journals: join(directory, 'journal'), shards: join(directory, 'shards') };
+  return {
+    journals: join(directory, 'journal'),
+    shards: join(directory, 'shards'),
+    archive: join(directory, 'archive'),
+  };
 }
 
 interface Stored extends History {
@@ -180,6 +205,12 @@ async function readAll(
     throw corrupt(join(directory, 'checkpoint.json'), 'missing, although there are shards');
   }
   const state = rows.state();
+  for (const name of COLLECTIONS) state[name].reserve(checkpoint.next[name] ?? 0);
+  const segments = new Set(checkpoint.segments.files.map(({ number }) => number));
+  for (const [order, { segment }] of [...state.forgotten.rows]) {
+    // Written while a checkpoint took the segment away.
+    if (!segments.has(segment)) state.apply(['forgotten', order, null]);
+  }
   return { ...history, state, newest: rows.newest, changes };
 }
 
@@ -238,7 +269,7 @@ function whole(task: Task): Task {
 
 /** When a record was made or changed last. */
 function timeOf([, , row]: Change): number {
-  if (row === null || 'day' in row) return 0;
+  if (row === null || 'day' in row || 'segment' in row) return 0;
   if ('at' in row) return row.at;
   return 'updatedAt' in row ? row.updatedAt : row.createdAt;
 }

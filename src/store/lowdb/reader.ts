@@ -5,6 +5,8 @@ import type { LedgerEntry, UsageRow } from '../ledger.ts';
 import { missing } from '../refusal.ts';
 import type { KeyHolder, Page, Span, StoreStatistics, TaskQuery } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
+import { bodyOf, type Located } from './archive/archive.ts';
+import { type ArchivedBody, findArchived, findDelivery } from './ended.ts';
 import type { Records } from './records.ts';
 
 /**
@@ -59,30 +61,57 @@ export class Reader {
   }
 
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
-    return this.#settledRow('tasks', () => {
+    const found = await this.#settledRow('tasks', () => {
       const order = this.records.state.taskById.order(taskId);
       const value = order === undefined ? undefined : this.records.state.tasks.rows.get(order);
-      return value?.accountId === accountId ? { order: order!, value } : undefined;
+      return value && { order: order!, value };
     });
+    const task = found ?? (await findArchived(this.records.archive, taskId))?.body.task;
+    return task?.accountId === accountId ? task : undefined;
   }
 
   async listTasks(query: TaskQuery, { limit, after }: Page<string>): Promise<readonly Task[]> {
-    return this.#flushed(() => {
-      const { accountId, status, type } = query;
-      const { taskById, tasksOfAccount, tasksInState, allTasks } = this.records.state;
-      const last = after === undefined ? Infinity : taskById.order(after);
-      if (last === undefined) throw missing('task', after!);
-      const tasks =
-        accountId !== undefined
-          ? tasksOfAccount.newest(accountId, last)
-          : status !== undefined
-            ? tasksInState.newest(status, last)
-            : allTasks.newest('', last);
-      const fits = (task: Task) =>
-        (status === undefined || task.status === status) &&
-        (type === undefined || task.type === type);
-      return firstOf(tasks, limit, fits);
+    const last = after === undefined ? Infinity : await this.#orderOf(query.accountId, after);
+    const { archive } = this.records;
+    return archive.read(async () => {
+      // Rows of memory and the segments of the same moment: what is moved later is in the former.
+      const { tasks, segments } = await this.#flushed(() => ({
+        tasks: this.#tasksInMemory(query, { limit, last }),
+        segments: archive.segments,
+      }));
+      return mergeTasks(tasks, archive.newestFirst(segments, query, last), limit);
     });
+  }
+
+  /** @throws Failure 404 `task_not_found`, for a task of another account too */
+  async #orderOf(accountId: string | undefined, taskId: string): Promise<number> {
+    const { taskById, tasks } = this.records.state;
+    const order = taskById.order(taskId);
+    const archived = order === undefined && (await findArchived(this.records.archive, taskId));
+    const found = archived
+      ? { order: archived.record.entry.order, owner: archived.body.task.accountId }
+      : order !== undefined && { order, owner: tasks.rows.get(order)!.accountId };
+    if (!found || (accountId !== undefined && found.owner !== accountId)) {
+      throw missing('task', taskId);
+    }
+    return found.order;
+  }
+
+  #tasksInMemory(
+    { accountId, status, type }: TaskQuery,
+    { limit, last }: { readonly limit: number; readonly last: number },
+  ): Placed[] {
+    const { taskById, tasksOfAccount, tasksInState, allTasks } = this.records.state;
+    const tasks =
+      accountId !== undefined
+        ? tasksOfAccount.newest(accountId, last)
+        : status !== undefined
+          ? tasksInState.newest(status, last)
+          : allTasks.newest('', last);
+    const fits = (task: Task) =>
+      (status === undefined || task.status === status) &&
+      (type === undefined || task.type === type);
+    return firstOf(tasks, limit, fits).map((task) => ({ order: taskById.order(task.id)!, task }));
   }
 
   async openTasks(): Promise<readonly Task[]> {
@@ -96,9 +125,12 @@ export class Reader {
 
   /** Nor does this one: whoever has an asset's address is not kept waiting for others. */
   async findAsset(assetId: string): Promise<Asset | undefined> {
-    const { bare, commits } = this.records;
+    const { bare, commits, archive } = this.records;
     const order = bare.assetById.order(assetId);
-    return order === undefined ? undefined : (commits.durable<Asset>('assets', order) ?? undefined);
+    if (order !== undefined) return commits.durable<Asset>('assets', order) ?? undefined;
+    return archive.find('asset', assetId, (_, body) =>
+      (body as ArchivedBody).assets.find(({ id }) => id === assetId),
+    );
   }
 
   async openDeliveries(): Promise<readonly Delivery[]> {
@@ -113,12 +145,21 @@ export class Reader {
     accountId: string,
     taskId: string,
   ): Promise<readonly Delivery[] | undefined> {
-    return this.#flushed(() => {
+    const { archive } = this.records;
+    const found = await this.#flushed(() => {
       const { taskById, deliveryOfTask } = this.records.state;
-      if (taskById.get(taskId)?.accountId !== accountId) return undefined;
-      const delivery = deliveryOfTask.get(taskId);
-      return delivery ? [delivery] : [];
+      return { task: taskById.get(taskId), delivery: deliveryOfTask.get(taskId) };
     });
+    const archived = found.task ? undefined : await findArchived(archive, taskId);
+    const task = found.task ?? archived?.body.task;
+    if (task?.accountId !== accountId) return undefined;
+    const delivery =
+      found.delivery ??
+      archived?.body.delivery ??
+      (archived && task.callbackUrl !== null
+        ? (await findDelivery(archive, taskId))?.delivery
+        : undefined);
+    return delivery ? [delivery] : [];
   }
 
   async listLedger(
@@ -155,13 +196,18 @@ export class Reader {
       for (const { createdAt } of assets.rows.values()) to = Math.max(to, createdAt);
       for (const { updatedAt } of tasks.rows.values()) to = Math.max(to, updatedAt);
       for (const { at } of ledger.rows.values()) to = Math.max(to, at);
+      to = Math.max(to, this.records.archive.newest);
       return from === Infinity ? null : { from, to };
     });
   }
 
   statistics(): StoreStatistics {
-    const { accounts, keys, tasksInState, credits } = this.records.state;
-    const counts = TASK_STATES.map((state) => [state, tasksInState.count(state)] as const);
+    const { accounts, keys, tasksInState, forgottenStates, credits } = this.records.state;
+    const { archive } = this.records;
+    const counts = TASK_STATES.map((state, at) => {
+      const archived = archive.count(state) - forgottenStates.of(String(at));
+      return [state, tasksInState.count(state) + archived] as const;
+    });
     return {
       accounts: accounts.size,
       keys: keys.size,
@@ -210,6 +256,35 @@ function firstOf<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => bo
     if (found.length === limit) break;
   }
   return found;
+}
+
+interface Placed {
+  readonly order: number;
+  readonly task: Task;
+}
+
+/** Tasks of memory and of the archive, newest first. */
+async function mergeTasks(
+  tasks: readonly Placed[],
+  records: AsyncGenerator<Located>,
+  limit: number,
+): Promise<Task[]> {
+  const merged: Task[] = [];
+  let at = 0;
+  let next = merged.length < limit ? await records.next() : undefined;
+  while (merged.length < limit) {
+    const placed = tasks[at];
+    const record = next?.done ? undefined : next?.value;
+    if (!placed && !record) break;
+    if (placed && (!record || placed.order > record.entry.order)) {
+      merged.push(placed.task);
+      at += 1;
+    } else {
+      merged.push(((await bodyOf(record!)) as ArchivedBody).task!);
+      next = await records.next();
+    }
+  }
+  return merged;
 }
 
 function compare(one: string, other: string): number {

@@ -3,8 +3,10 @@ import type { Account } from '../account.ts';
 import type { Held } from '../funds.ts';
 import { missing } from '../refusal.ts';
 import type { KeyHolder } from '../store.ts';
+import type { Archive } from './archive/archive.ts';
 import { Charges } from './charges.ts';
 import type { Commits } from './commits.ts';
+import type { Ended } from './ended.ts';
 import { Holds } from './holds.ts';
 import { holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
@@ -14,19 +16,29 @@ interface Payer {
   readonly keyId: string;
 }
 
+interface RecordsOptions extends Pick<Records, 'commits' | 'archive' | 'ended' | 'now'> {
+  readonly state: State;
+}
+
 /** The records in memory, with what is on its way into them, and the one way in which verbs change them. */
 export class Records {
   /** Without the charges that are still on their way. */
   readonly bare: State;
   readonly commits: Commits;
+  /** What has ended, on disk. */
+  readonly archive: Archive;
+  /** What takes it there. */
+  readonly ended: Ended;
   readonly holds = new Holds();
   readonly charges: Charges;
   readonly now: () => number;
   #isClosed = false;
 
-  constructor(state: State, commits: Commits, now: () => number) {
+  constructor({ state, commits, archive, ended, now }: RecordsOptions) {
     this.bare = state;
     this.commits = commits;
+    this.archive = archive;
+    this.ended = ended;
     this.charges = new Charges(state, commits, this.holds);
     this.now = now;
   }

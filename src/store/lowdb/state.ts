@@ -1,9 +1,10 @@
 import type { Account, ApiKey } from '../account.ts';
-import type { Asset } from '../asset.ts';
+import { type Asset, countsAsStored } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
 import { type Counts, dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
-import { isTerminal, type Task } from '../task.ts';
+import { isTerminal, type Task, weightOf } from '../task.ts';
+import { NO_TASK } from './archive/layout.ts';
 import { Grouped, Sum, Table, Unique } from './table.ts';
 
 /** What text requests of one key to one model used on one day, as long as it is not booked. */
@@ -20,6 +21,18 @@ export interface ChargeRow {
   readonly at: number;
 }
 
+/** A record that is forgotten, although the archive has it until its segment is written anew. */
+export interface ForgottenRow {
+  /** Number of the segment, and position in it. */
+  readonly segment: number;
+  readonly index: number;
+  readonly accountId: string;
+  /** Position in TASK_STATES. */
+  readonly status: number;
+  /** Bytes that it counted for. */
+  readonly bytes: number;
+}
+
 interface Rows {
   accounts: Account;
   keys: ApiKey;
@@ -29,6 +42,7 @@ interface Rows {
   ledger: LedgerEntry;
   usage: UsageRow;
   charges: ChargeRow;
+  forgotten: ForgottenRow;
 }
 
 export const COLLECTIONS = [
@@ -40,6 +54,7 @@ export const COLLECTIONS = [
   'ledger',
   'usage',
   'charges',
+  'forgotten',
 ] as const;
 export type Collection = keyof Rows;
 
@@ -50,6 +65,38 @@ export type Change = {
 
 /** The group of assets that belong to no task. */
 export const UPLOADS = '';
+
+/** The group of inputs whose task has ended. */
+export const SPENT = 'spent';
+
+/** Positions of forgotten records by the number of their segment. */
+class Positions {
+  readonly #orders = new Map<number, Map<number, number>>();
+
+  has(segment: number, index: number): boolean {
+    return this.#orders.get(segment)?.has(index) ?? false;
+  }
+
+  countIn(segment: number): number {
+    return this.#orders.get(segment)?.size ?? 0;
+  }
+
+  /** The orders of the rows about a segment. */
+  ordersIn(segment: number): Iterable<number> {
+    return this.#orders.get(segment)?.values() ?? [];
+  }
+
+  replace(order: number, before: ForgottenRow | null, after: ForgottenRow | null): void {
+    if (before) {
+      const orders = this.#orders.get(before.segment);
+      orders?.delete(before.index);
+      if (orders?.size === 0) this.#orders.delete(before.segment);
+    }
+    if (!after) return;
+    const orders = this.#orders.get(after.segment) ?? new Map<number, number>();
+    this.#orders.set(after.segment, orders.set(after.index, order));
+  }
+}
 
 /** Which sum of text charges, or which row of usage. No part of them can have a NUL in it. */
 export function keyOfSum(...parts: readonly (string | null)[]): string {
@@ -97,6 +144,21 @@ export class State {
   readonly openTasks = this.tasks.index(
     () => new Sum<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
   );
+  /** Bytes of requests by account. */
+  readonly openRequests = this.tasks.index(
+    () =>
+      new Sum<Task>(({ accountId, status, request }) =>
+        isTerminal(status) ? null : [accountId, weightOf(request)],
+      ),
+  );
+  /** Counts and bytes of ended tasks in memory, by account. */
+  readonly endedTasks = this.tasks.index(
+    () => new Sum<Task>(({ accountId, status }) => (isTerminal(status) ? [accountId, 1] : null)),
+  );
+  readonly endedBytes = this.tasks.index(
+    () =>
+      new Sum<Task>((task) => (isTerminal(task.status) ? [task.accountId, weightOf(task)] : null)),
+  );
 
   readonly assets = new Table<Asset>();
   readonly assetById = this.assets.index((rows) => new Unique(rows, ({ id }) => id));
@@ -104,12 +166,18 @@ export class State {
   readonly assetsOfTask = this.assets.index(
     (rows) => new Grouped(rows, ({ taskId }) => taskId ?? UPLOADS),
   );
-  /** Bytes by account. */
-  readonly uploaded = this.assets.index(
+  /** Bytes of uploads and of inputs by account. */
+  readonly stored = this.assets.index(
     () =>
-      new Sum<Asset>(({ accountId, taskId, bytes }) =>
-        taskId === null ? [accountId, bytes] : null,
-      ),
+      new Sum<Asset>((asset) => (countsAsStored(asset) ? [asset.accountId, asset.bytes] : null)),
+  );
+  /** Bytes of results by account. */
+  readonly resultBytes = this.assets.index(
+    () =>
+      new Sum<Asset>((asset) => (countsAsStored(asset) ? null : [asset.accountId, asset.bytes])),
+  );
+  readonly spentInputs = this.assets.index(
+    (rows) => new Grouped(rows, ({ input }) => (input === 'spent' ? SPENT : '')),
   );
 
   readonly deliveries = new Table<Delivery>();
@@ -141,6 +209,22 @@ export class State {
   );
 
   readonly charges = new Table<ChargeRow>();
+
+  readonly forgotten = new Table<ForgottenRow>();
+  readonly forgottenIn = this.forgotten.index(() => new Positions());
+  readonly forgottenStates = this.forgotten.index(
+    () => new Sum<ForgottenRow>(({ status }) => [String(status), 1]),
+  );
+  /** Counts and bytes by account. */
+  readonly forgottenTasks = this.forgotten.index(
+    () =>
+      new Sum<ForgottenRow>(({ accountId, status }) =>
+        status === NO_TASK ? null : [accountId, 1],
+      ),
+  );
+  readonly forgottenBytes = this.forgotten.index(
+    () => new Sum<ForgottenRow>(({ accountId, bytes }) => [accountId, bytes]),
+  );
 
   /** Of all accounts together, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };

@@ -29,6 +29,16 @@ export class Table<Row> {
     return this.#next++;
   }
 
+  /** The place of the next row to come. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Gives no place before this to a row to come. */
+  reserve(next: number): void {
+    this.#next = Math.max(this.#next, next);
+  }
+
   /** Sets or, with null, removes a row. Returns what was there. */
   put(order: number, row: Row | null): Row | null {
     const before = this.#rows.get(order) ?? null;

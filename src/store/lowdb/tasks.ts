@@ -1,23 +1,34 @@
-import type { Asset } from '../asset.ts';
+import { Failure } from '../../failure.ts';
+import { type Asset, checkRoom } from '../asset.ts';
 import { charge, checkAmount, release, reserve } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { conflict, missing } from '../refusal.ts';
-import type { Completion, NewTask } from '../store.ts';
+import type { Completion, Forgotten, NewTask, TaskTotals } from '../store.ts';
 import {
   advance,
+  checkOpenRequests,
   checkOpenTasks,
   isTerminal,
   noted,
   TASK_STATES,
   type Task,
   type TaskError,
+  weightOf,
 } from '../task.ts';
+import { bodyOf, type Located } from './archive/archive.ts';
+import { type ArchivedBody, checkNew, findArchived, findDelivery } from './ended.ts';
 import type { Records } from './records.ts';
 import { keyOfSum } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
-/** About how many deletions go into one transaction. */
-const DELETIONS = 10_000;
+/** Tasks that are forgotten in one transaction, and bytes of their records. */
+const MOST_FORGOTTEN = 1000;
+const MOST_FORGOTTEN_BYTES = 16 * 2 ** 20;
+
+interface Forgetting {
+  readonly tasks: Task[];
+  readonly assets: Asset[];
+}
 
 /** What ends a task: its last state, what of its reservation is spent, and what it leaves. */
 interface Ending extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
@@ -38,14 +49,20 @@ export class Tasks {
 
   async create(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
     const { state, now } = this.#records;
-    const before = this.#records.holder(task);
-    const { idempotency } = task;
-    // Not asked for where there can be none: what follows happens in one turn with what it found.
-    if (idempotency && this.#orderOf(task.accountId, idempotency) !== undefined) {
-      const same = await this.repeat(task.accountId, idempotency);
-      return { task: same!, created: false };
+    const { accountId, idempotency, assets } = task;
+    if (assets.length > 0) await checkNew(this.#records.archive, assets);
+    while (idempotency) {
+      const same = await this.repeat(accountId, idempotency);
+      if (same) return { task: same, created: false };
+      // Another request may have been as far as this one.
+      if (this.#orderOf(accountId, idempotency) === undefined) break;
     }
-    checkOpenTasks(state.openTasks.of(task.accountId), task.most);
+    // From here on all happens in one turn.
+    const before = this.#records.holder(task);
+    checkOpenTasks(state.openTasks.of(accountId), task.most);
+    checkOpenRequests(state.openRequests.of(accountId), task.request);
+    const bytes = assets.reduce((sum, asset) => sum + asset.bytes, 0);
+    checkRoom(state.stored.of(accountId), bytes, task.storage);
     const holder = reserve(before, task.reservation, this.#records.held(before));
     const at = now();
     const created: Task = {
@@ -70,7 +87,9 @@ export class Tasks {
     };
     const transaction = this.#records.begin();
     transaction.changes.push(['tasks', state.tasks.newOrder(), created]);
-    for (const asset of task.assets) transaction.asset(task.accountId, created.id, asset);
+    for (const asset of assets) {
+      transaction.asset(accountId, created.id, asset, { input: 'needed' });
+    }
     transaction.holder(holder);
     transaction.taskEntry(holder, 'reserve', task.reservation, created);
     await this.#records.commit(transaction);
@@ -78,16 +97,19 @@ export class Tasks {
   }
 
   async repeat(accountId: string, idempotency: Idempotency): Promise<Task | undefined> {
-    const { state, commits } = this.#records;
+    const { state, commits, archive } = this.#records;
     const order = this.#orderOf(accountId, idempotency);
-    if (order === undefined) return undefined;
-    const same = state.tasks.rows.get(order)!;
-    if (same.idempotency!.fingerprint !== idempotency.fingerprint) {
-      const message = 'this idempotency key came with another request before';
-      throw conflict(message, 'idempotency_conflict');
+    if (order !== undefined) {
+      const same = sameRequest(state.tasks.rows.get(order)!, idempotency);
+      await commits.settled('tasks', order);
+      return same;
     }
-    await commits.settled('tasks', order);
-    return same;
+    const { key } = idempotency;
+    const archived = await archive.find('idempotency', keyOfSum(accountId, key), (_, body) => {
+      const { task } = body as ArchivedBody;
+      return task?.accountId === accountId && task.idempotency?.key === key ? task : undefined;
+    });
+    return archived && sameRequest(archived, idempotency);
   }
 
   #orderOf(accountId: string, { key }: Idempotency): number | undefined {
@@ -102,16 +124,21 @@ export class Tasks {
   }
 
   async reopen(id: string): Promise<Task> {
-    return this.#write(advance(this.#task(id), 'pending', this.#records.now()));
+    return this.#write(
+      advance(this.#task(id) ?? (await this.#refuse(id)), 'pending', this.#records.now()),
+    );
   }
 
   async note(id: string, progress: unknown): Promise<Task> {
-    return this.#write(noted(this.#task(id), progress, this.#records.now()));
+    return this.#write(
+      noted(this.#task(id) ?? (await this.#refuse(id)), progress, this.#records.now()),
+    );
   }
 
   async end(id: string, ending: Ending): Promise<Task> {
     checkAmount(ending.charge, 'charge');
-    const task = this.#task(id);
+    if (ending.assets?.length) await checkNew(this.#records.archive, ending.assets);
+    const task = this.#task(id) ?? (await this.#refuse(id));
     const charged = Math.min(ending.charge, task.reserved);
     const ended = advance(task, ending.status, this.#records.now(), {
       result: ending.result ?? null,
@@ -123,6 +150,10 @@ export class Tasks {
     const holder = release(paid, task.reserved - charged);
     const transaction = this.#records.begin();
     transaction.task(ended);
+    for (const [order, asset] of this.#records.state.assetsOfTask.oldest(id)) {
+      // Without the mark it was recorded by a former version, and stays as long as its task.
+      if (asset.input) transaction.changes.push(['assets', order, { ...asset, input: 'spent' }]);
+    }
     for (const asset of ending.assets ?? []) transaction.asset(task.accountId, id, asset);
     if (ended.callbackUrl !== null) transaction.delivery(ended, ended.callbackUrl);
     if (task.reserved > 0) transaction.holder(holder);
@@ -135,31 +166,118 @@ export class Tasks {
     return ended;
   }
 
-  async forget(
-    endedBefore: number,
-  ): Promise<{ readonly tasks: readonly Task[]; readonly assets: readonly Asset[] }> {
-    const tasks: Task[] = [];
-    const assets: Asset[] = [];
-    for (;;) {
+  async forget(endedBefore: number): Promise<Forgotten> {
+    return this.#records.ended.alone(async () => {
+      const forgotten: Forgetting = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
-      for (const [order, task] of this.#forgettable(endedBefore)) {
-        if (transaction.changes.length >= DELETIONS) break;
-        transaction.changes.push(['tasks', order, null]);
-        assets.push(...this.#forgetWith(task, transaction));
-        tasks.push(task);
+      for (const [order, task] of this.#endedInMemory(endedBefore)) {
+        if (forgotten.tasks.length >= MOST_FORGOTTEN) break;
+        this.#forgetRow(order, task, transaction, forgotten);
       }
-      if (transaction.changes.length === 0) return { tasks, assets };
-      await this.#records.commit(transaction);
-    }
+      const archived = this.#records.archive.endedBefore(endedBefore);
+      await this.#forgetArchived(archived, transaction, forgotten, () => true);
+      if (transaction.changes.length > 0) await this.#records.commit(transaction);
+      return forgotten;
+    });
   }
 
-  *#forgettable(endedBefore: number): Generator<[order: number, task: Task]> {
+  async trim(accountId: string, most: TaskTotals): Promise<Forgotten> {
+    const before = this.#endedOf(accountId);
+    if (before.tasks <= most.tasks && before.bytes <= most.bytes) return { tasks: [], assets: [] };
+    return this.#records.ended.alone(async () => {
+      const forgotten: Forgetting = { tasks: [], assets: [] };
+      const transaction = this.#records.begin();
+      let { tasks, bytes } = this.#endedOf(accountId);
+      const isOver = () => tasks > most.tasks || bytes > most.bytes;
+      const archived = this.#records.archive.oldestFirst(accountId);
+      await this.#forgetArchived(archived, transaction, forgotten, ({ entry }) => {
+        if (!isOver()) return false;
+        tasks -= 1;
+        bytes -= entry.bytes;
+        return true;
+      });
+      // What is in memory ended last.
+      const { tasksOfAccount, deliveryOfTask } = this.#records.state;
+      for (const [order, task] of tasksOfAccount.oldest(accountId)) {
+        if (forgotten.tasks.length >= MOST_FORGOTTEN || !isOver()) break;
+        if (!isTerminal(task.status) || deliveryOfTask.get(task.id)?.status === 'pending') continue;
+        const { length } = forgotten.assets;
+        this.#forgetRow(order, task, transaction, forgotten);
+        tasks -= 1;
+        bytes -= weightOf(task);
+        for (const asset of forgotten.assets.slice(length)) bytes -= asset.bytes;
+      }
+      if (transaction.changes.length > 0) await this.#records.commit(transaction);
+      return forgotten;
+    });
+  }
+
+  /** What the ended tasks of an account come to. */
+  #endedOf(accountId: string): TaskTotals {
+    const { endedTasks, endedBytes, resultBytes, forgottenTasks, forgottenBytes } =
+      this.#records.state;
+    const archived = this.#records.archive.totalsOf(accountId);
+    return {
+      tasks: endedTasks.of(accountId) + archived.tasks - forgottenTasks.of(accountId),
+      bytes:
+        endedBytes.of(accountId) +
+        resultBytes.of(accountId) +
+        archived.bytes -
+        forgottenBytes.of(accountId),
+    };
+  }
+
+  *#endedInMemory(endedBefore: number): Generator<[order: number, task: Task]> {
     const { tasksInState, deliveryOfTask } = this.#records.state;
     for (const state of TASK_STATES.filter(isTerminal)) {
       for (const [order, task] of tasksInState.oldest(state)) {
         if (task.updatedAt >= endedBefore) continue;
         if (deliveryOfTask.get(task.id)?.status !== 'pending') yield [order, task];
       }
+    }
+  }
+
+  #forgetRow(order: number, task: Task, transaction: Transaction, forgotten: Forgetting): void {
+    transaction.changes.push(['tasks', order, null]);
+    forgotten.assets.push(...this.#forgetWith(task, transaction));
+    forgotten.tasks.push(task);
+  }
+
+  /**
+   * Forgets tasks of the archive, as many as are forgotten at once at the most.
+   *
+   * @param isNext whether a task is to be forgotten; the first that is not ends it
+   */
+  async #forgetArchived(
+    records: AsyncGenerator<Located>,
+    transaction: Transaction,
+    forgotten: Forgetting,
+    isNext: (record: Located) => boolean,
+  ): Promise<void> {
+    const { archive, state } = this.#records;
+    let bytes = 0;
+    for await (const record of records) {
+      if (forgotten.tasks.length >= MOST_FORGOTTEN || bytes >= MOST_FORGOTTEN_BYTES) return;
+      const body = await this.#bodyOf(record);
+      if (!body?.task || state.deliveryOfTask.get(body.task.id)?.status === 'pending') continue;
+      if (!isNext(record)) return;
+      bytes += record.entry.length;
+      transaction.forgotten(record);
+      forgotten.tasks.push(body.task);
+      forgotten.assets.push(...body.assets, ...this.#forgetWith(body.task, transaction));
+      if (body.task.callbackUrl === null || body.delivery) continue;
+      const delivery = await findDelivery(archive, body.task.id);
+      if (delivery) transaction.forgotten(delivery.record);
+    }
+  }
+
+  /** Undefined where it is damaged: that is told, and must not keep others from being forgotten. */
+  async #bodyOf(record: Located): Promise<ArchivedBody | undefined> {
+    try {
+      return (await bodyOf(record)) as ArchivedBody;
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'record_damaged') return undefined;
+      throw error;
     }
   }
 
@@ -180,9 +298,21 @@ export class Tasks {
     return task;
   }
 
-  #task(id: string): Task {
-    const task = this.#records.state.taskById.get(id);
-    if (!task) throw missing('task', id);
-    return task;
+  #task(id: string): Task | undefined {
+    return this.#records.state.taskById.get(id);
   }
+
+  /** @throws Failure 409 `task_state` for a task of the archive, which has ended, and else 404 */
+  async #refuse(id: string): Promise<never> {
+    const archived = await findArchived(this.#records.archive, id);
+    if (!archived) throw missing('task', id);
+    throw conflict(`${id} is ${archived.body.task.status}: it has ended`, 'task_state');
+  }
+}
+
+/** @throws Failure 409 `idempotency_conflict` where the key came with another request */
+function sameRequest(task: Task, { fingerprint }: Idempotency): Task {
+  if (task.idempotency!.fingerprint === fingerprint) return task;
+  const message = 'this idempotency key came with another request before';
+  throw conflict(message, 'idempotency_conflict');
 }

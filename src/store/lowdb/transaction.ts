@@ -4,9 +4,10 @@ import { availableOf } from '../credits.ts';
 import type { Delivery } from '../delivery.ts';
 import { newId } from '../identifier.ts';
 import { type Counts, dayOf, type LedgerEntry, used } from '../ledger.ts';
-import { conflict } from '../refusal.ts';
+import { assetExists } from '../refusal.ts';
 import type { KeyHolder } from '../store.ts';
 import type { Task } from '../task.ts';
+import type { Located } from './archive/archive.ts';
 import { type Change, keyOfSum, type State } from './state.ts';
 
 type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
@@ -37,13 +38,25 @@ export class Transaction {
   }
 
   /** @param taskId null for an upload */
-  asset(accountId: string, taskId: string | null, asset: NewAsset): Asset {
+  asset(
+    accountId: string,
+    taskId: string | null,
+    asset: NewAsset,
+    use: Pick<Asset, 'input'> = {},
+  ): Asset {
     const { id, mediaType, bytes, sha256 } = asset;
-    if (this.#state.assetById.get(id))
-      throw conflict(`there is an asset ${id} already`, 'asset_exists');
-    const row = { id, accountId, taskId, mediaType, bytes, sha256, createdAt: this.#now };
+    if (this.#state.assetById.get(id)) throw assetExists(id);
+    const row = { id, accountId, taskId, mediaType, bytes, sha256, createdAt: this.#now, ...use };
     this.changes.push(['assets', this.#state.assets.newOrder(), row]);
     return row;
+  }
+
+  /** A record of the archive that is there no longer. */
+  forgotten({ segment, index, entry }: Located): void {
+    const { status, bytes } = entry;
+    const accountId = segment.accountOf(entry);
+    const row = { segment: segment.number, index, accountId, status, bytes };
+    this.changes.push(['forgotten', this.#state.forgotten.newOrder(), row]);
   }
 
   /** The callback of a task that has ended, due at once. */

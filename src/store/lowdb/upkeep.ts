@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import type { Failure } from '../../failure.ts';
 import { type Files, namesIn, remove } from '../files.ts';
 import type { StoreHealth } from '../store.ts';
-import { type Checkpoint, isShard } from './checkpoint.ts';
+import type { Archive } from './archive/archive.ts';
+import { type Checkpoint, isShard, nameOf, shardOf } from './checkpoint.ts';
 import type { Commits } from './commits.ts';
+import type { Ended, Move } from './ended.ts';
 import { unavailable } from './faults.ts';
 import { type ClosedJournal, type Journal, sequenceOf } from './journal.ts';
 import type { Journals } from './journals.ts';
+import { COLLECTIONS, type State } from './state.ts';
 
 /** Journals that may wait for a checkpoint, however short they are. */
 const MOST_JOURNALS = 16;
@@ -20,6 +23,9 @@ interface UpkeepOptions {
   readonly journalFolder: string;
   readonly shardFolder: string;
   readonly checkpoint: Checkpoint;
+  readonly state: State;
+  readonly archive: Archive;
+  readonly ended: Ended;
   /** Bytes after which a journal is closed and its changes go into shards. */
   readonly journalLimit: number;
   /** Bytes of journals beyond which new work is refused while checkpoints fail. */
@@ -110,13 +116,28 @@ export class Upkeep {
   }
 
   async #checkpoint(first: Journal, commits: Commits): Promise<void> {
-    const { checkpoint, onFault } = this.#options;
+    const { checkpoint, state, archive, ended, onFault } = this.#options;
     const changed = commits.takeChanged();
+    // Both belong to one moment: what the journal that has just been begun will have is in neither.
+    const moving = ended.move(commits);
+    let move: Move | null = null;
     try {
-      await checkpoint.write(first, changed.values(), (collection, order) =>
-        commits.durable(collection, order),
-      );
+      move = await moving;
+      const moved = new Set(move?.rows.map(({ collection, order }) => `${collection} ${order}`));
+      const shards = new Map(changed);
+      for (const { collection, order } of move?.rows ?? []) {
+        const number = shardOf(order);
+        shards.set(nameOf(collection, number), { collection, number });
+      }
+      await checkpoint.write(first, shards.values(), {
+        durable: (collection, order) =>
+          moved.has(`${collection} ${order}`) ? null : commits.durable(collection, order),
+        segments: move?.extension.list ?? archive.list,
+        next: Object.fromEntries(COLLECTIONS.map((name) => [name, state[name].next])),
+      });
+      move?.complete();
     } catch (error) {
+      await move?.abandon(checkpoint.isInDoubt);
       commits.returnChanged(changed);
       this.#fail(error, commits);
       return;
@@ -153,7 +174,8 @@ export class Upkeep {
 
   /** Removes journals and shards that the checkpoint has made superfluous, and what a crash left. */
   async tidy(): Promise<void> {
-    const { files, journalFolder, shardFolder, checkpoint } = this.#options;
+    const { files, journalFolder, shardFolder, checkpoint, archive } = this.#options;
+    await archive.tidy();
     for (const name of await namesIn(files, shardFolder)) {
       if (isShard(name) && !checkpoint.names.has(name))
         await remove(files, join(shardFolder, name));

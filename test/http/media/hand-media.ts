@@ -68,6 +68,7 @@ export class HandMedia implements Media {
       callbackUrl: request.callbackUrl,
       idempotency: key === null ? null : { key, fingerprint: JSON.stringify(fields) },
       assets: [],
+      storage: Infinity,
     });
     return task;
   }

@@ -42,7 +42,6 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
       taskFor(key!, { reservation: 3, callbackUrl, assets: [input] }),
     );
     known.made.push(task.id);
-    known.assets.push(input.id);
     await store.claimTask(task.id);
     const completion = completionOf({ result: { round }, charge: 2, assets: [output] });
     await store.completeTask(task.id, completion);
@@ -117,9 +116,9 @@ describe('a checkpoint', () => {
     const directory = temporaryFolder();
     const copies: { copy: string; known: Known; after: string }[] = [];
     const known = nothing();
-    let under = false;
+    let watched: RegExp | null = null;
     const files = hookedFiles((operation, path) => {
-      if (!under) return;
+      if (!watched?.test(path)) return;
       copies.push({
         copy: copyOfCrashed(directory),
         known: structuredClone(known),
@@ -127,17 +126,27 @@ describe('a checkpoint', () => {
       });
     }, true);
     const store = await openStore({ directory, journalLimit, files });
+    const isLike = (pattern: RegExp) => copies.some(({ after }) => pattern.test(after));
     await use(store, known, 1);
-    under = true;
-    await useUntil(store, known, () => copies.some(({ after }) => /^unlink shards/.test(after)));
-    await use(store, known, 4);
-    under = false;
+    watched = /./;
+    await useUntil(store, known, () => isLike(/^unlink shards/));
+    await use(store, known, 2);
+    watched = null;
+    // And while segments are merged.
+    const segments = () => readdirSync(join(directory, 'archive')).length;
+    await useUntil(store, known, () => segments() >= 7);
+    watched = /archive|checkpoint/;
+    await useUntil(store, known, () => isLike(/^unlink archive/));
+    watched = null;
     await store.close();
     const steps = new Set(
       copies.map(({ after }) => after.replaceAll(/\d+/g, 'N').replace(/(shards\/)[a-z]+/, '$1X')),
     );
     expect([...steps].sort()).toEqual(
       [
+        'open archive',
+        'open archive/N.segment',
+        'open archive/N.segment.new',
         'open checkpoint.json.new',
         'open journal',
         'open journal/N.journal.new',
@@ -147,20 +156,25 @@ describe('a checkpoint', () => {
         'open ',
         'datasync journal/N.journal.new',
         'writeSync journal/N.journal.new',
+        'rename archive/N.segment',
         'rename checkpoint.json',
         'rename journal/N.journal',
         'rename shards/X-N.N.json',
         'rename store.json',
         'sync ',
+        'sync archive',
+        'sync archive/N.segment.new',
         'sync checkpoint.json.new',
         'sync journal',
         'sync journal/N.journal.new',
         'sync shards',
         'sync shards/X-N.N.json.new',
         'sync store.json.new',
+        'unlink archive/N.segment',
         'unlink journal/N.journal',
         'unlink shards/X-N.N.json',
         'write journal/N.journal.new',
+        'writeFile archive/N.segment.new',
         'writeFile checkpoint.json.new',
         'writeFile shards/X-N.N.json.new',
         'writeFile store.json.new',
@@ -191,6 +205,12 @@ describe('a checkpoint', () => {
     ['a shard', 'writeFile', /shards/],
     ["a shard's sync", 'sync', /shards.*json/],
     ["a shard's name", 'rename', /shards/],
+    ['a segment', 'open', /segment\.new$/],
+    ['the content of a segment', 'writeFile', /segment/],
+    ["a segment's sync", 'sync', /segment/],
+    ["a segment's name", 'rename', /segment/],
+    ["a segment's folder", 'sync', /archive$/],
+    ['the removal of a segment', 'unlink', /segment$/],
     ['the list of shards', 'writeFile', /checkpoint/],
     ["the list's name", 'rename', /checkpoint/],
     ['the removal of a journal', 'unlink', /journal$/],
@@ -332,7 +352,7 @@ describe('a checkpoint', () => {
 });
 
 describe('a damaged store', () => {
-  const SHARD = /^shards\/tasks/;
+  const SHARD = /^shards\/ledger/;
   const LIST = /^checkpoint\.json$/;
   const JOURNAL = /^journal/;
 

@@ -7,10 +7,17 @@ import { temporaryFolder } from '../../oriel.ts';
  * is what a crash would leave; a write under way may be in it in part. The lock names a live process.
  */
 export function copyOfCrashed(folder: string): string {
-  const copy = temporaryFolder();
-  cpSync(folder, copy, {
-    recursive: true,
-    filter: (source) => !basename(source).startsWith('lock'),
-  });
-  return copy;
+  for (let tries = 1; ; tries += 1) {
+    const copy = temporaryFolder();
+    try {
+      cpSync(folder, copy, {
+        recursive: true,
+        filter: (source) => !basename(source).startsWith('lock'),
+      });
+      return copy;
+    } catch (error) {
+      // A file that a thread renames or removes at this moment.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === 5) throw error;
+    }
+  }
 }

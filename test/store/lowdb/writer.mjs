@@ -32,6 +32,7 @@ const task = {
   request: { prompt: 'a harbour at dawn' },
   deadline: 4_000_000_000_000,
   idempotency: null,
+  storage: Infinity,
 };
 
 const newAsset = () => ({
@@ -49,8 +50,10 @@ async function work(worker) {
       await store.createTask({ ...task, reservation, most: 1_000_000, assets, callbackUrl })
     ).task;
     say(`made ${id}`);
-    say(`asset ${assets[0].id}`);
-    if (turn % 4 === 0) continue;
+    if (turn % 4 === 0) {
+      say(`asset ${assets[0].id}`);
+      continue;
+    }
     await store.claimTask(id);
     await store.noteTask(id, { turn });
     if (turn % 4 === 1) {
@@ -73,6 +76,7 @@ async function work(worker) {
     await store.settle(hold, { model: 'm', counts: { outputTokens: 1 }, charge: 1 });
     say('settled 1');
     if (turn % 10 === 0) {
+      await store.deleteInputs();
       const upload = newAsset();
       await store.addUpload(account.id, upload, Infinity);
       say(`asset ${upload.id}`);

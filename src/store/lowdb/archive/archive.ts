@@ -1,0 +1,367 @@
+import { join } from 'node:path';
+import { Failure } from '../../../failure.ts';
+import { type Files, makeFolder, namesIn, remove } from '../../files.ts';
+import type { TaskQuery } from '../../store.ts';
+import { TASK_STATES, TASK_TYPES, type TaskState } from '../../task.ts';
+import { compareKeys, hashOf, type KeyKind, keyOf, NO_TASK, type SegmentFile } from './layout.ts';
+import { mergeInto, mergeSorted } from './merge.ts';
+import { type Located, Segment } from './segment.ts';
+
+export type { Located } from './segment.ts';
+
+import { type NewRecord, SegmentWriter } from './segment-writer.ts';
+
+const NAME = /^\d{8,}\.segment(\.new)?$/;
+
+/** Segments of about one size that are merged into one, so that a search has few to look into. */
+const FAN = 8;
+/** Bytes of the smallest segments; each size is as many times the one before as `FAN`. */
+const SMALLEST = 128 * 1024;
+/**
+ * Segments of this many bytes are not merged: what a checkpoint takes out of memory waits for its merge,
+ * and a segment whose records are all forgotten goes as it is.
+ */
+const LARGEST = 8 * 2 ** 20;
+/** Share of forgotten records beyond which a segment is written anew without them. */
+const MOST_FORGOTTEN = 1 / 4;
+
+/** The records that are forgotten but still in a segment. */
+interface Forgotten {
+  has(segment: number, index: number): boolean;
+  countIn(segment: number): number;
+}
+
+interface ArchiveOptions {
+  readonly files: Files;
+  readonly folder: string;
+  readonly store: string;
+  readonly forgotten: Forgotten;
+  /** Called with what names a damaged file. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** The segments that a checkpoint names. */
+export interface SegmentList {
+  readonly files: readonly SegmentFile[];
+  readonly next: number;
+}
+
+/** A record to be written, and the hashes that it is found by. */
+export interface ArchivedRecord extends NewRecord {
+  readonly keys: readonly Buffer[];
+}
+
+/** Segments that are on disk but do not count before a checkpoint names them. */
+export interface Extension {
+  readonly list: SegmentList;
+  /** Numbers of segments that are no longer part of it. */
+  readonly dropped: readonly number[];
+  /** Reads from the new segments from now on. */
+  adopt(): void;
+  /** Lets go of the new segments. @param keepFiles a checkpoint that is on disk may name them */
+  abandon(keepFiles: boolean): Promise<void>;
+}
+
+/** What the tasks of an account come to. */
+export interface Totals {
+  readonly tasks: number;
+  readonly bytes: number;
+}
+
+/**
+ * Records on disk that never change, in segments. Which segments count, the checkpoint tells; what is
+ * forgotten of them, the state.
+ */
+export class Archive {
+  readonly #options: ArchiveOptions;
+  /** Newest first. */
+  #segments: readonly Segment[] = [];
+  /** Number of the next segment. None is given twice, since what is forgotten names its segment by it. */
+  #next: number;
+  /** Segments that cannot be merged because a record of theirs is damaged. */
+  readonly #damaged = new Set<number>();
+  #totals = new Map<string, Totals>();
+  #states = TASK_STATES.map(() => 0);
+
+  private constructor(options: ArchiveOptions, next: number) {
+    this.#options = options;
+    this.#next = next;
+  }
+
+  /** @throws Failure service_error, code `store_corrupt`, naming a segment that is missing or not as written */
+  static async open({ files, next }: SegmentList, options: ArchiveOptions): Promise<Archive> {
+    const archive = new Archive(options, next);
+    const segments: Segment[] = [];
+    try {
+      for (const file of files) segments.push(await Segment.open(file, options));
+    } catch (error) {
+      for (const segment of segments) await segment.close();
+      throw error;
+    }
+    archive.#adopt(segments);
+    return archive;
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  get list(): SegmentList {
+    return { files: this.#segments.map(({ file }) => file), next: this.#next };
+  }
+
+  /** When the last of its tasks ended, in milliseconds since the epoch; 0 where there are none. */
+  get newest(): number {
+    return Math.max(0, ...this.#segments.map(({ footer }) => footer.newest));
+  }
+
+  /** Tasks of a state, those that are forgotten among them. */
+  count(state: TaskState): number {
+    return this.#states[TASK_STATES.indexOf(state)]!;
+  }
+
+  /** Of an account, what is forgotten included. */
+  totalsOf(accountId: string): Totals {
+    return this.#totals.get(accountId) ?? { tasks: 0, bytes: 0 };
+  }
+
+  #isLive({ segment, index }: Located): boolean {
+    return !this.#options.forgotten.has(segment.number, index);
+  }
+
+  /**
+   * Writes records into new segments, and merges what has become many or half empty.
+   *
+   * @param batches of records, each in the order of accounts and of creation; each becomes one segment
+   */
+  async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<Extension> {
+    const made = new Set<Segment>();
+    const { files, folder } = this.#options;
+    const abandon = async (keepFiles: boolean) => {
+      for (const segment of made) {
+        await segment.close().catch(() => {});
+        if (!keepFiles) await remove(files, join(folder, segment.file.file)).catch(() => {});
+      }
+    };
+    try {
+      let segments = [...this.#segments];
+      for (const records of batches) {
+        const segment = await this.#write((writer) => writeRecords(writer, records));
+        made.add(segment);
+        segments.unshift(segment);
+      }
+      for (let group = this.#toMerge(segments); group; group = this.#toMerge(segments)) {
+        const merged = await this.#merge(group);
+        for (const segment of merged) made.add(segment);
+        // Where it failed, the segments of the group are not asked for again.
+        if (merged[0] === group[0]) break;
+        segments = [...merged, ...segments.filter((segment) => !group.includes(segment))];
+      }
+      const dropped = this.#segments.filter((segment) => !segments.includes(segment));
+      for (const segment of made) {
+        if (segments.includes(segment)) continue;
+        made.delete(segment);
+        await segment.close();
+        await remove(files, join(folder, segment.file.file));
+      }
+      return {
+        list: { files: segments.map(({ file }) => file), next: this.#next },
+        dropped: dropped.map(({ number }) => number),
+        adopt: () => {
+          this.#adopt(segments);
+          for (const segment of dropped) segment.close().catch(this.#options.onFault);
+        },
+        abandon,
+      };
+    } catch (error) {
+      await abandon(false);
+      throw error;
+    }
+  }
+
+  /** Removes files of segments that do not count, and what a crash left. */
+  async tidy(): Promise<void> {
+    const { files, folder } = this.#options;
+    const names = new Set(this.#segments.map(({ file }) => file.file));
+    for (const name of await namesIn(files, folder)) {
+      if (NAME.test(name) && !names.has(name)) await remove(files, join(folder, name));
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const segment of this.#segments) await segment.close();
+  }
+
+  #adopt(segments: readonly Segment[]): void {
+    this.#segments = segments;
+    this.#states = TASK_STATES.map(() => 0);
+    this.#totals = new Map();
+    for (const { footer } of segments) {
+      for (const [at, count] of footer.states.entries()) this.#states[at]! += count;
+      for (const { id, tasks, bytes } of footer.accounts) {
+        const sum = this.totalsOf(id);
+        this.#totals.set(id, { tasks: sum.tasks + tasks, bytes: sum.bytes + bytes });
+      }
+    }
+  }
+
+  async #write(work: (writer: SegmentWriter) => Promise<SegmentFile>): Promise<Segment> {
+    const { files, folder, store } = this.#options;
+    const number = this.#next;
+    this.#next += 1;
+    await makeFolder(files, folder);
+    const file = `${String(number).padStart(8, '0')}.segment`;
+    const writer = await SegmentWriter.begin({ files, folder, file, store, number });
+    try {
+      return await Segment.open(await work(writer), this.#options);
+    } catch (error) {
+      await writer.abandon();
+      throw error;
+    }
+  }
+
+  /** Segments that are better written anew as one; undefined where there are none. */
+  #toMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
+    const { forgotten } = this.#options;
+    const whole = segments.filter(({ number }) => !this.#damaged.has(number));
+    const isHollow = ({ number, footer }: Segment) =>
+      forgotten.countIn(number) > footer.entries * MOST_FORGOTTEN;
+    const hollow = whole.find(isHollow);
+    if (hollow) return [hollow];
+    const sizes = new Map<number, Segment[]>();
+    for (const segment of whole) {
+      if (segment.file.length >= LARGEST) continue;
+      const power = Math.log(Math.max(1, segment.file.length / SMALLEST)) / Math.log(FAN);
+      const same = [...(sizes.get(Math.floor(power)) ?? []), segment];
+      if (same.length >= FAN) return same;
+      sizes.set(Math.floor(power), same);
+    }
+    return undefined;
+  }
+
+  /** @returns what takes the place of a group: nothing where all is forgotten, itself where it cannot be merged */
+  async #merge(group: readonly Segment[]): Promise<readonly Segment[]> {
+    const { forgotten, onFault } = this.#options;
+    const isEmpty = group.every(
+      ({ number, footer }) => forgotten.countIn(number) === footer.entries,
+    );
+    if (isEmpty) return [];
+    try {
+      const isForgotten = (segment: number, index: number) => forgotten.has(segment, index);
+      return [await this.#write((writer) => mergeInto(writer, group, isForgotten))];
+    } catch (error) {
+      // The checkpoint goes on without it.
+      onFault(error);
+      if (error instanceof Failure && error.code === 'record_damaged') {
+        for (const { number } of group) this.#damaged.add(number);
+      }
+      return group;
+    }
+  }
+
+  /**
+   * The records that bear a key, as far as its hash tells: the caller compares the key itself. Looks
+   * again where a merge has taken a segment away meanwhile.
+   */
+  async find<Value>(
+    kind: KeyKind,
+    key: string,
+    take: (record: Located, body: unknown) => Value | undefined,
+  ): Promise<Value | undefined> {
+    const hash = hashOf(kind, key);
+    return this.read(async (segments) => {
+      for (const segment of segments) {
+        for await (const record of segment.find(hash)) {
+          if (!this.#isLive(record)) continue;
+          const found = take(record, await bodyOf(record));
+          if (found !== undefined) return found;
+        }
+      }
+      return undefined;
+    });
+  }
+
+  /** Whether a record bears a key, or another key with the same 64 bits of its SHA-256. */
+  async has(kind: KeyKind, key: string): Promise<boolean> {
+    const hash = hashOf(kind, key);
+    return this.read(async (segments) => {
+      for (const segment of segments) {
+        for await (const record of segment.find(hash)) if (this.#isLive(record)) return true;
+      }
+      return false;
+    });
+  }
+
+  /** Reads from the segments of one moment, and again where one of them was closed meanwhile. */
+  async read<Value>(work: (segments: readonly Segment[]) => Promise<Value>): Promise<Value> {
+    for (;;) {
+      const segments = this.#segments;
+      try {
+        return await work(segments);
+      } catch (error) {
+        if (segments === this.#segments) throw error;
+      }
+    }
+  }
+
+  /** Tasks that ended before a time, those of the oldest segments first. */
+  async *endedBefore(time: number): AsyncGenerator<Located> {
+    for (const segment of [...this.#segments].reverse()) {
+      if (segment.footer.oldest >= time) continue;
+      for await (const record of segment.oldest()) {
+        if (record.entry.endedAt < time && this.#isTask(record)) yield record;
+      }
+    }
+  }
+
+  /** The tasks of an account, oldest first. */
+  async *oldestFirst(accountId: string): AsyncGenerator<Located> {
+    const records = mergeSorted(
+      this.#segments.map((segment) => segment.oldest(accountId)),
+      (one, other) => one.entry.order - other.entry.order,
+    );
+    for await (const record of records) if (this.#isTask(record)) yield record;
+  }
+
+  #isTask(record: Located): boolean {
+    return record.entry.status !== NO_TASK && this.#isLive(record);
+  }
+
+  /** Tasks newest first, before an order; forgotten ones left out. */
+  async *newestFirst(
+    segments: readonly Segment[],
+    { accountId, status, type }: TaskQuery,
+    before: number,
+  ): AsyncGenerator<Located> {
+    const [wanted, kind] = [
+      status && TASK_STATES.indexOf(status),
+      type && TASK_TYPES.indexOf(type),
+    ];
+    const fits = ({ entry }: Located) =>
+      (wanted === undefined || entry.status === wanted) &&
+      (kind === undefined || entry.type === kind);
+    const sources = segments.flatMap((segment) =>
+      accountId === undefined
+        ? segment.footer.accounts.map(({ id }) => segment.newest(id, before))
+        : segment.newest(accountId, before),
+    );
+    const records = mergeSorted(sources, (one, other) => other.entry.order - one.entry.order);
+    for await (const record of records) if (fits(record) && this.#isTask(record)) yield record;
+  }
+}
+
+async function writeRecords(
+  writer: SegmentWriter,
+  records: Iterable<ArchivedRecord>,
+): Promise<SegmentFile> {
+  const keys: Buffer[] = [];
+  for (const { keys: hashes, ...record } of records) {
+    const index = await writer.add(record);
+    for (const hash of hashes) keys.push(keyOf(hash, index));
+  }
+  return writer.finish(keys.sort(compareKeys));
+}
+
+export async function bodyOf({ segment, entry }: Located): Promise<unknown> {
+  return JSON.parse((await segment.body(entry)).toString());
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * A segment is one file, which is written once and never changed:
+ *
+ *     header       one line of JSON: the format, the store and the number of the segment
+ *     bodies       the records, JSON one after another
+ *     directory    pages of entries, ordered by account and then by the order of creation
+ *     keys         pages of hashes with the position of their entry, ordered by hash
+ *     footer       one line of JSON: what of the above is kept in memory
+ *
+ * Every byte is covered by a CRC-32: header and footer by the list of segments in checkpoint.json, a
+ * body by its entry, and a page by its own last four bytes.
+ */
+const FORMAT = 'oriel-segment';
+const VERSION = 1;
+
+export const PAGE = 4096;
+const CHECKSUM = 4;
+/** Bytes of a page that entries may use. */
+const ROOM = PAGE - CHECKSUM;
+
+export const ENTRY = 48;
+export const ENTRIES_PER_PAGE = Math.floor(ROOM / ENTRY);
+
+const HASH = 8;
+export const KEY = HASH + 4;
+export const KEYS_PER_PAGE = Math.floor(ROOM / KEY);
+
+/** What the directory of a segment has of one record. */
+export interface Entry {
+  /** Position of its account among those of the segment. */
+  readonly account: number;
+  /** Where it stands in listings: the order of creation. */
+  readonly order: number;
+  /** Where the body begins in the file, its length in bytes, and its CRC-32. */
+  readonly offset: number;
+  readonly length: number;
+  readonly checksum: number;
+  /** When its task ended, in milliseconds since the epoch. */
+  readonly endedAt: number;
+  /** Bytes that it counts for: its own and those of its files. */
+  readonly bytes: number;
+  /** Positions in TASK_STATES and TASK_TYPES; `NO_TASK` for records of other kinds. */
+  readonly status: number;
+  readonly type: number;
+}
+
+/** The status of records that no listing of tasks shows. */
+export const NO_TASK = 255;
+
+export function writeEntry(page: Buffer, at: number, entry: Entry): void {
+  page.writeUInt32LE(entry.account, at);
+  page.writeUInt32LE(entry.length, at + 4);
+  page.writeDoubleLE(entry.order, at + 8);
+  page.writeDoubleLE(entry.offset, at + 16);
+  page.writeDoubleLE(entry.endedAt, at + 24);
+  page.writeDoubleLE(entry.bytes, at + 32);
+  page.writeUInt32LE(entry.checksum, at + 40);
+  page.writeUInt8(entry.status, at + 44);
+  page.writeUInt8(entry.type, at + 45);
+}
+
+export function readEntry(page: Buffer, at: number): Entry {
+  return {
+    account: page.readUInt32LE(at),
+    length: page.readUInt32LE(at + 4),
+    order: page.readDoubleLE(at + 8),
+    offset: page.readDoubleLE(at + 16),
+    endedAt: page.readDoubleLE(at + 24),
+    bytes: page.readDoubleLE(at + 32),
+    checksum: page.readUInt32LE(at + 40),
+    status: page.readUInt8(at + 44),
+    type: page.readUInt8(at + 45),
+  };
+}
+
+/** Puts the checksum at the end of a page. */
+export function seal(page: Buffer): Buffer {
+  page.writeUInt32LE(crc32(page.subarray(0, ROOM)), ROOM);
+  return page;
+}
+
+export function isSealed(page: Buffer): boolean {
+  return page.length === PAGE && page.readUInt32LE(ROOM) === crc32(page.subarray(0, ROOM));
+}
+
+/** The kinds of keys that records are found by. */
+export type KeyKind = 'task' | 'asset' | 'delivery' | 'task of delivery' | 'idempotency';
+
+/**
+ * What a key is found by: the beginning of its SHA-256, since clients choose some of the keys and
+ * must not be able to choose many with the same hash.
+ */
+export function hashOf(kind: KeyKind, key: string): Buffer {
+  return createHash('sha256').update(`${kind}\0${key}`).digest().subarray(0, HASH);
+}
+
+/** A hash with the position of its entry. */
+export function keyOf(hash: Buffer, index: number): Buffer {
+  const key = Buffer.allocUnsafe(KEY);
+  hash.copy(key);
+  key.writeUInt32LE(index, HASH);
+  return key;
+}
+
+export function hashIn(key: Buffer): Buffer {
+  return key.subarray(0, HASH);
+}
+
+export function indexIn(key: Buffer): number {
+  return key.readUInt32LE(HASH);
+}
+
+export function compareKeys(one: Buffer, other: Buffer): number {
+  return one.compare(other);
+}
+
+/** What the records of one account in a segment come to. */
+export interface AccountPart {
+  readonly id: string;
+  /** Position of its first entry, and how many follow each other from there. */
+  readonly start: number;
+  readonly count: number;
+  /** Those that are tasks. */
+  readonly tasks: number;
+  readonly bytes: number;
+}
+
+/** What a segment has at its end, and what is kept of it in memory. */
+export interface Footer {
+  readonly store: string;
+  readonly number: number;
+  readonly directory: number;
+  readonly entries: number;
+  readonly keys: number;
+  /** The first hash of each page of keys, in hex. */
+  readonly fences: readonly string[];
+  readonly accounts: readonly AccountPart[];
+  /** Tasks in each of TASK_STATES. */
+  readonly states: readonly number[];
+  /** Times at which the first and the last of its tasks ended. */
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** A segment as checkpoint.json names it. */
+export interface SegmentFile {
+  readonly file: string;
+  readonly number: number;
+  /** Bytes of the file, and of its header and footer. */
+  readonly length: number;
+  readonly header: number;
+  readonly footer: number;
+  /** CRC-32 of the header and of the footer after it. */
+  readonly checksum: number;
+}
+
+export function headerOf(store: string, number: number): Buffer {
+  return Buffer.from(`${JSON.stringify({ format: FORMAT, version: VERSION, store, number })}\n`);
+}

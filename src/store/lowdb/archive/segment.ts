@@ -1,0 +1,237 @@
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { Failure } from '../../../failure.ts';
+import { type Files, isMissing } from '../../files.ts';
+import { corrupt, unavailable } from '../faults.ts';
+import {
+  type AccountPart,
+  compareKeys,
+  ENTRIES_PER_PAGE,
+  ENTRY,
+  type Entry,
+  type Footer,
+  hashIn,
+  headerOf,
+  indexIn,
+  isSealed,
+  KEY,
+  KEYS_PER_PAGE,
+  PAGE,
+  readEntry,
+  type SegmentFile,
+} from './layout.ts';
+
+/** A record of a segment. */
+export interface Located {
+  readonly segment: Segment;
+  /** Position in the directory of the segment. */
+  readonly index: number;
+  readonly entry: Entry;
+}
+
+interface SegmentOptions {
+  readonly files: Files;
+  readonly folder: string;
+  readonly store: string;
+  /** Called with what names a damaged file and where. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * Reads a segment. Damage is found by checksums when it is read: what is damaged is named to the
+ * operator, and whoever asks gets `service_error`, 500 `record_damaged`, never less than was stored.
+ */
+export class Segment {
+  readonly file: SegmentFile;
+  readonly footer: Footer;
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #onFault: (error: unknown) => void;
+  readonly #accounts: ReadonlyMap<string, AccountPart>;
+
+  private constructor(
+    file: SegmentFile,
+    footer: Footer,
+    handle: FileHandle,
+    { folder, onFault }: SegmentOptions,
+  ) {
+    this.file = file;
+    this.footer = footer;
+    this.#path = join(folder, file.file);
+    this.#handle = handle;
+    this.#onFault = onFault;
+    this.#accounts = new Map(footer.accounts.map((part) => [part.id, part]));
+  }
+
+  /** @throws Failure service_error, code `store_corrupt`, where the file is missing or not as written */
+  static async open(file: SegmentFile, options: SegmentOptions): Promise<Segment> {
+    const { files, folder, store } = options;
+    const path = join(folder, file.file);
+    const handle = await files.open(path, 'r').catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      const what = 'missing, although checkpoint.json names it: it is lost, or of another backup';
+      throw corrupt(path, what);
+    });
+    try {
+      const { size } = await handle.stat();
+      if (size !== file.length) {
+        throw corrupt(path, `it has ${size} bytes, but ${file.length} were written`);
+      }
+      const header = await readAt(handle, 0, file.header);
+      const end = await readAt(handle, file.length - file.footer, file.footer);
+      if (
+        crc32(end, crc32(header)) !== file.checksum ||
+        !header.equals(headerOf(store, file.number))
+      )
+        throw corrupt(path, 'not as it was written');
+      return new Segment(file, JSON.parse(end.toString()) as Footer, handle, options);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  get number(): number {
+    return this.file.number;
+  }
+
+  accountOf({ account }: Entry): string {
+    return this.footer.accounts[account]!.id;
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  /** The records of an account, newest first. @param before only what is older than this order */
+  async *newest(account: string, before: number): AsyncGenerator<Located> {
+    const part = this.#accounts.get(account);
+    if (!part) return;
+    const directory = this.#directory();
+    let low = part.start;
+    let high = part.start + part.count;
+    if (before !== Infinity) {
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((await directory(middle)).order < before) low = middle + 1;
+        else high = middle;
+      }
+    }
+    for (let index = high - 1; index >= part.start; index -= 1) {
+      yield { segment: this, index, entry: await directory(index) };
+    }
+  }
+
+  /** The records of an account, oldest first; without one, those of all, by account. */
+  async *oldest(account?: string): AsyncGenerator<Located> {
+    const all = { start: 0, count: this.footer.entries };
+    const part = account === undefined ? all : this.#accounts.get(account);
+    if (!part) return;
+    const directory = this.#directory();
+    for (let index = part.start; index < part.start + part.count; index += 1) {
+      yield { segment: this, index, entry: await directory(index) };
+    }
+  }
+
+  /** Those whose key has a hash, which may also be that of another key. */
+  async *find(hash: Buffer): AsyncGenerator<Located> {
+    const { fences, keys } = this.footer;
+    const wanted = hash.toString('hex');
+    // Pages before the last that begins below the hash have only smaller ones.
+    let low = 0;
+    let high = fences.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (fences[middle]! < wanted) low = middle + 1;
+      else high = middle;
+    }
+    for (let number = Math.max(0, low - 1); number < fences.length; number += 1) {
+      if (fences[number]! > wanted) return;
+      const page = await this.#keyPage(number);
+      const count = Math.min(KEYS_PER_PAGE, keys - number * KEYS_PER_PAGE);
+      for (let at = 0; at < count; at += 1) {
+        const key = page.subarray(at * KEY, (at + 1) * KEY);
+        const order = compareKeys(hashIn(key), hash);
+        if (order > 0) return;
+        if (order < 0) continue;
+        const index = indexIn(key);
+        yield { segment: this, index, entry: await this.#directory()(index) };
+      }
+    }
+  }
+
+  /** All keys, ascending. */
+  async *keys(): AsyncGenerator<Buffer> {
+    const { fences, keys } = this.footer;
+    for (let number = 0; number < fences.length; number += 1) {
+      const page = await this.#keyPage(number);
+      const count = Math.min(KEYS_PER_PAGE, keys - number * KEYS_PER_PAGE);
+      for (let at = 0; at < count; at += 1) yield page.subarray(at * KEY, (at + 1) * KEY);
+    }
+  }
+
+  async body({ offset, length, checksum }: Entry): Promise<Buffer> {
+    const bytes = await this.#read(offset, length);
+    if (crc32(bytes) !== checksum) throw this.#damaged('this record is not as written', offset);
+    return bytes;
+  }
+
+  /** Reads entries, and keeps the page of the last one. */
+  #directory(): (index: number) => Promise<Entry> {
+    let number = -1;
+    let page: Buffer;
+    return async (index) => {
+      const wanted = Math.floor(index / ENTRIES_PER_PAGE);
+      if (wanted !== number) {
+        page = await this.#page(this.footer.directory + wanted * PAGE);
+        number = wanted;
+      }
+      return readEntry(page, (index % ENTRIES_PER_PAGE) * ENTRY);
+    };
+  }
+
+  #keyPage(number: number): Promise<Buffer> {
+    const { directory, entries } = this.footer;
+    const first = directory + Math.ceil(entries / ENTRIES_PER_PAGE) * PAGE;
+    return this.#page(first + number * PAGE);
+  }
+
+  async #page(offset: number): Promise<Buffer> {
+    const page = await this.#read(offset, PAGE);
+    if (!isSealed(page)) throw this.#damaged('this page is not as written', offset);
+    return page;
+  }
+
+  async #read(offset: number, length: number): Promise<Buffer> {
+    let bytes: Buffer;
+    try {
+      bytes = await readAt(this.#handle, offset, length);
+    } catch (error) {
+      throw unavailable(error, 'the archive cannot be read');
+    }
+    if (bytes.length < length) throw this.#damaged('the file ends too early', offset);
+    return bytes;
+  }
+
+  #damaged(what: string, offset: number): Failure {
+    const cause = corrupt(this.#path, what, offset);
+    this.#onFault(cause);
+    return new Failure('service_error', 'a record is damaged on the disk of this server', {
+      status: 500,
+      code: 'record_damaged',
+      cause,
+    });
+  }
+}
+
+async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const { bytesRead } = await handle.read(bytes, done, length - done, offset + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return bytes.subarray(0, done);
+}

@@ -1,0 +1,249 @@
+import type { Asset, NewAsset } from '../asset.ts';
+import type { Delivery } from '../delivery.ts';
+import { assetExists } from '../refusal.ts';
+import { isTerminal, TASK_STATES, TASK_TYPES, type Task, weightOf } from '../task.ts';
+import type { Archive, ArchivedRecord, Extension, Located } from './archive/archive.ts';
+import { hashOf, NO_TASK } from './archive/layout.ts';
+import type { Commits } from './commits.ts';
+import { unavailable } from './faults.ts';
+import { type Collection, keyOfSum, type State } from './state.ts';
+
+/** Records and bytes of one new segment. */
+const MOST_RECORDS = 2048;
+const MOST_BYTES = 32 * 2 ** 20;
+
+/** What the archive has of a task that ended, or of a delivery that ended after its task was archived. */
+export interface ArchivedBody {
+  readonly task: Task | null;
+  readonly assets: readonly Asset[];
+  readonly delivery: Delivery | null;
+}
+
+interface Row {
+  readonly collection: Collection;
+  readonly order: number;
+}
+
+/** One record for the archive, with the rows that it stands for. */
+interface Selected {
+  readonly accountId: string;
+  readonly order: number;
+  readonly body: ArchivedBody;
+  readonly rows: readonly Row[];
+}
+
+/** Rows on their way from memory to the archive. */
+export interface Move {
+  /** The rows that the next checkpoint does not have in its shards. */
+  readonly rows: readonly Row[];
+  readonly extension: Extension;
+  /** The checkpoint that names the segments is on disk. */
+  complete(): void;
+  /** There will be no such checkpoint. @param inDoubt unless the disk has it all the same */
+  abandon(inDoubt: boolean): Promise<void>;
+}
+
+/**
+ * Takes what has ended out of memory. A checkpoint writes it into segments and names those in the same
+ * step as the shards that no longer have the rows, so that each of them is in one place whatever crashes
+ * when. What has ended never changes; it is only forgotten, and never while it is being moved.
+ */
+export class Ended {
+  readonly #state: State;
+  readonly #archive: Archive;
+  #busy: Promise<void> | null = null;
+  #isInDoubt = false;
+
+  constructor(state: State, archive: Archive) {
+    this.#state = state;
+    this.#archive = archive;
+  }
+
+  /** Forgets something, while nothing is being moved. */
+  async alone<Value>(work: () => Promise<Value>): Promise<Value> {
+    while (this.#busy) await this.#busy;
+    if (this.#isInDoubt) {
+      throw unavailable(new Error('the last checkpoint may or may not be on disk'));
+    }
+    const done = this.#begin();
+    try {
+      return await work();
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * Writes what ended before the journal in use was begun into the archive. Between two batches, when
+   * all that is durable is in the journals before. Null while something is being forgotten.
+   */
+  move(commits: Commits): Promise<Move> | null {
+    if (this.#busy) return null;
+    const done = this.#begin();
+    // Before anything is awaited: what ends from now on is in the new journal.
+    return this.#move(this.#select(commits), done);
+  }
+
+  async #move(selected: readonly Selected[], done: () => void): Promise<Move> {
+    let extension: Extension;
+    try {
+      extension = await this.#archive.extend(batchesOf(selected));
+    } catch (error) {
+      done();
+      throw error;
+    }
+    const { forgottenIn } = this.#state;
+    const obsolete = extension.dropped.flatMap((segment) =>
+      [...forgottenIn.ordersIn(segment)].map(
+        (order) => ({ collection: 'forgotten', order }) as const,
+      ),
+    );
+    const rows = [...selected.flatMap((record) => record.rows), ...obsolete];
+    return {
+      rows,
+      extension,
+      complete: () => {
+        extension.adopt();
+        for (const { collection, order } of rows) this.#state.apply([collection, order, null]);
+        this.#isInDoubt = false;
+        done();
+      },
+      abandon: async (inDoubt) => {
+        // Once in doubt, it stays so until a checkpoint is known to be on disk.
+        this.#isInDoubt ||= inDoubt;
+        await extension.abandon(inDoubt);
+        done();
+      },
+    };
+  }
+
+  #begin(): () => void {
+    let resolve!: () => void;
+    this.#busy = new Promise((done) => {
+      resolve = done;
+    });
+    return () => {
+      this.#busy = null;
+      resolve();
+    };
+  }
+
+  #select(commits: Commits): Selected[] {
+    const { tasksInState, taskById, assetsOfTask, deliveryOfTask, deliveriesInState } = this.#state;
+    const selected: Selected[] = [];
+    for (const status of TASK_STATES.filter(isTerminal)) {
+      for (const [order] of tasksInState.oldest(status)) {
+        const task = commits.durable<Task>('tasks', order);
+        if (!task || !isTerminal(task.status)) continue;
+        const assets = [...assetsOfTask.oldest(task.id)].filter(
+          ([, { input }]) => input !== 'spent',
+        );
+        const place = deliveryOfTask.order(task.id);
+        const delivery =
+          place === undefined ? null : commits.durable<Delivery>('deliveries', place);
+        const isOver = delivery !== null && delivery.status !== 'pending';
+        selected.push({
+          accountId: task.accountId,
+          order,
+          body: {
+            task,
+            assets: assets.map(([, asset]) => asset),
+            delivery: isOver ? delivery : null,
+          },
+          rows: [
+            { collection: 'tasks', order },
+            ...assets.map(([asset]) => ({ collection: 'assets', order: asset }) as const),
+            ...(isOver ? [{ collection: 'deliveries', order: place! } as const] : []),
+          ],
+        });
+      }
+    }
+    for (const status of ['delivered', 'failed']) {
+      for (const [order, { taskId }] of deliveriesInState.oldest(status)) {
+        const delivery = commits.durable<Delivery>('deliveries', order);
+        if (!delivery || delivery.status === 'pending' || taskById.get(taskId)) continue;
+        const { accountId } = delivery;
+        const body = { task: null, assets: [], delivery };
+        selected.push({ accountId, order, body, rows: [{ collection: 'deliveries', order }] });
+      }
+    }
+    return selected;
+  }
+}
+
+/** @throws Failure 409 `asset_exists` where an asset of the archive has the name of a new one */
+export async function checkNew(archive: Archive, assets: readonly NewAsset[]): Promise<void> {
+  for (const { id } of assets) if (await archive.has('asset', id)) throw assetExists(id);
+}
+
+interface ArchivedTask {
+  readonly record: Located;
+  readonly body: ArchivedBody & { readonly task: Task };
+}
+
+export function findArchived(archive: Archive, taskId: string): Promise<ArchivedTask | undefined> {
+  return archive.find('task', taskId, (record, content) => {
+    const body = content as ArchivedBody;
+    return body.task?.id === taskId ? { record, body: { ...body, task: body.task } } : undefined;
+  });
+}
+
+/** The delivery of an archived task that ended after it. */
+export function findDelivery(
+  archive: Archive,
+  taskId: string,
+): Promise<{ readonly record: Located; readonly delivery: Delivery } | undefined> {
+  return archive.find('task of delivery', taskId, (record, content) => {
+    const { delivery } = content as ArchivedBody;
+    return delivery?.taskId === taskId ? { record, delivery } : undefined;
+  });
+}
+
+/** Records by the segments that they go into, each in the order of accounts and of creation. */
+function* batchesOf(selected: readonly Selected[]): Generator<Iterable<ArchivedRecord>> {
+  let batch: Selected[] = [];
+  let bytes = 0;
+  for (const record of [...selected].sort(byAccount)) {
+    batch.push(record);
+    bytes += weightOf(record.body);
+    if (batch.length < MOST_RECORDS && bytes < MOST_BYTES) continue;
+    yield recordsOf(batch);
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield recordsOf(batch);
+}
+
+/** One after another, as they are written: together they may be megabytes. */
+function* recordsOf(batch: readonly Selected[]): Generator<ArchivedRecord> {
+  for (const record of batch) yield recordOf(record);
+}
+
+function byAccount(one: Selected, other: Selected): number {
+  if (one.accountId !== other.accountId) return one.accountId < other.accountId ? -1 : 1;
+  return one.order - other.order;
+}
+
+function recordOf({ accountId, order, body: content }: Selected): ArchivedRecord {
+  const { task, assets, delivery } = content;
+  const body = Buffer.from(JSON.stringify(content));
+  const keys = assets.map(({ id }) => hashOf('asset', id));
+  if (delivery) keys.push(hashOf('delivery', delivery.id));
+  if (task) {
+    keys.push(hashOf('task', task.id));
+    const { idempotency } = task;
+    if (idempotency) keys.push(hashOf('idempotency', keyOfSum(task.accountId, idempotency.key)));
+  } else if (delivery) {
+    keys.push(hashOf('task of delivery', delivery.taskId));
+  }
+  return {
+    account: accountId,
+    order,
+    body,
+    keys,
+    bytes: assets.reduce((sum, asset) => sum + asset.bytes, body.length),
+    endedAt: task ? task.updatedAt : delivery!.createdAt,
+    status: task ? TASK_STATES.indexOf(task.status) : NO_TASK,
+    type: task ? TASK_TYPES.indexOf(task.type) : NO_TASK,
+  };
+}
