@@ -45,10 +45,11 @@ const INVISIBLE = new RegExp(
  */
 const ACCENTS = new RegExp(
   [
+    // First, so that it takes all marks on a letter at once.
+    String.raw`(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+`,
     String.raw`[\u0300-\u036f]`,
     String.raw`[\u0483-\u0489]`,
     String.raw`[\u1ab0-\u1aff\u1dc0-\u1dff\ufe20-\ufe2f]`,
-    String.raw`(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+`,
   ].join('|'),
   'gu',
 );
@@ -83,15 +84,18 @@ export function normalise(text: string): string {
     .toLowerCase()
     .normalize('NFKD')
     .replace(INVISIBLE, '')
+    // Before the accents, which go from Latin letters: what was in a circle is one now.
+    .replace(ENCLOSED, unenclosed)
     .replace(ACCENTS, '')
     .replace(APOSTROPHES, "'")
-    .replace(ENCLOSED, unenclosed)
     .replace(FOLDABLE, (letter) => FOLDED[letter]!)
     .replace(DIGIT, asciiDigit)
     .normalize('NFC');
   // Nearly no text has words of both.
   if (!LOOKING_ALIKE.test(folded) || !LATIN.test(folded)) return folded;
-  return folded.replace(WORD, (word) => (LATIN.test(word) ? latinised(word) : word));
+  return folded
+    .replace(WORD, (word) => (LATIN.test(word) ? latinised(word) : word))
+    .replace(ACCENTS, '');
 }
 
 /** The word in Latin letters where every one of its letters looks like one; otherwise null. */

@@ -55,7 +55,7 @@ test('a text that was normalised is normalised', () => {
       const once = normalise(prompt);
       expect(normalise(once)).toBe(once);
     }),
-    { numRuns: 3000 },
+    { numRuns: 20_000 },
   );
 });
 
