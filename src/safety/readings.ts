@@ -3,10 +3,11 @@ import { normalise } from './normalise.ts';
 
 /**
  * What stands between letters without spaces: signs, which within a word may also be letters (`n@ked`),
- * dots that would end a sentence, and pictures.
+ * dots but for a single one, which would end a sentence, and pictures. There is one way to read each
+ * character: with two, a search that fails would try all combinations.
  */
 const SIGNS_BETWEEN =
-  /(?<=\p{L})(?:[@$€£!|+*]|\.(?=\.)|(?<=\.)\.|\p{Extended_Pictographic})+(?=\p{L})/gu;
+  /(?<=\p{L})(?:(?!(?<!\.)\.(?!\.))[@$€£!|+*.\p{Extended_Pictographic}])+(?=\p{L})/gu;
 
 /** Single letters with one separator between each two: `n|u|d|e`, `n. u. d. e`. */
 const SAME_SEPARATOR = /(?<![\p{L}\p{N}])\p{L}([^\p{L}]{1,8})\p{L}(?!\p{L})(?:\1\p{L}(?!\p{L}))+/gu;
