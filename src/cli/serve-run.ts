@@ -29,6 +29,8 @@ export async function runServe(
   const early = () => {};
   process.on('SIGHUP', early);
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
+  // Before the first request can be answered: a stop in the middle of the start is drained, too.
+  const signalled = ended();
   const daemon = await startDaemon(config, {
     version,
     acceptClock: flags.acceptClock,
@@ -39,7 +41,6 @@ export async function runServe(
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
   process.off('SIGHUP', early);
   const defect = uncaughtException(daemon).then(() => null);
-  const signalled = ended();
   log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
   if (firstKey !== undefined) await welcome(daemon, firstKey, config.models);
   const signal = await Promise.race([signalled, defect]);

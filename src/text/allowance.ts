@@ -93,7 +93,8 @@ export class Allowance {
  */
 export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy): void {
   for (const { url, path } of addresses) {
-    const { hostname } = checkPublicUrl(url, path, network, 'input');
+    // Any port: it is the provider that connects.
+    const { hostname } = checkPublicUrl(url, path, network, 'result');
     const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
     if (isAddress || network.allowsName(hostname) || !INTERNAL.test(hostname)) continue;
     throw invalid(path, `${hostname} is a name of a private network`, 'private_address');

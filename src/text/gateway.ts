@@ -88,6 +88,14 @@ export class TextGateway {
         'wrong_model_type',
       );
     }
+    const imagePrompt = imagePromptOf(
+      asked,
+      model.routes.map((route) => route.model),
+    );
+    if (imagePrompt !== null) {
+      const param = asked.dialect === 'responses' ? 'input' : 'messages';
+      await this.#options.admitPrompt(imagePrompt, param, holder.account.id);
+    }
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
     const allowance = new Allowance(id, holder.account.id, this.#given, ...allowed);
@@ -96,14 +104,6 @@ export class TextGateway {
       DIALECTS[call.dialect].inspect(asked.body, inspection);
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
-    }
-    const imagePrompt = imagePromptOf(
-      asked,
-      model.routes.map((route) => route.model),
-    );
-    if (imagePrompt !== null) {
-      const param = asked.dialect === 'responses' ? 'input' : 'messages';
-      await this.#options.admitPrompt(imagePrompt, param, holder.account.id);
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const ruled = applyRules(asked, id, model, defaultLimit);

@@ -38,7 +38,7 @@ const as = (key: string, body: FormData) => ({
 });
 
 async function running(daemon: TestDaemon): Promise<number> {
-  const text = await (await daemon.request('/metrics')).text();
+  const text = await daemon.metrics();
   return Number(/^oriel_pool_jobs_running (\d+)$/m.exec(text)![1]);
 }
 
@@ -150,7 +150,7 @@ test('of one account lets the upload of another take its turn', { timeout: 60_00
     await daemon.request('/v1/images/edits', request).catch(() => {});
   });
   const figures = async () => {
-    const text = await (await daemon.request('/metrics')).text();
+    const text = await daemon.metrics();
     const value = (name: string) => Number(text.split(`\n${name} `)[1]?.split('\n')[0] ?? 0);
     return {
       waiting: value('oriel_pool_jobs_waiting'),

@@ -7,6 +7,7 @@ import { TextGateway } from '../../src/text/gateway.ts';
 import { Cancellation } from '../../src/upstream/cancellation.ts';
 import type { Exchange } from '../../src/upstream/exchange.ts';
 import type { Upstream } from '../../src/upstream.ts';
+import { networkSettings } from '../upstream/policies.ts';
 import { PAIRS } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { plainBody } from './raw.ts';
@@ -129,12 +130,12 @@ async function ask(
   const config = {
     answers: { model: 'public' },
     billing: { trustUpstream, maxOutputTokens: 16_384 },
-    network: { allowPrivateAddresses: false },
     routing: {
       retries: 0,
       cooldown: { after: 0, for: 0 },
       timeouts: { connect: 0, firstByte: 0, idle: 0, total: 60_000 },
     },
+    network: networkSettings(),
     providers: { mock: { kind: 'oriel', baseUrl: 'http://upstream.example/v1' } },
     models: {
       m: {

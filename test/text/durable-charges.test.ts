@@ -112,7 +112,9 @@ describe('kill -9 among text requests', () => {
 function smallDisk(): string | null {
   const path = temporaryFolder();
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', path], { stdio: 'pipe' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', path], {
+      stdio: 'pipe',
+    });
   } catch {
     return null;
   }

@@ -14,7 +14,14 @@ export class Disk {
   static mount(folder: string): Disk | null {
     mkdirSync(folder, { recursive: true });
     if (process.getuid?.() !== 0) return null;
-    const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', folder]);
+    const { status } = spawnSync('mount', [
+      '-t',
+      'tmpfs',
+      '-o',
+      `mode=700,size=${SIZE}`,
+      'tmpfs',
+      folder,
+    ]);
     return status === 0 ? new Disk(folder) : null;
   }
 

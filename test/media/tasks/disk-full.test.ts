@@ -184,8 +184,8 @@ it('answers an upload although its spooled file cannot be removed', async () => 
 
 describe('a small disk', () => {
   it.for([
-    ['bytes', 'size=32m'],
-    ['names of files', 'size=32m,nr_inodes=200'],
+    ['bytes', 'mode=700,size=32m'],
+    ['names of files', 'mode=700,size=32m,nr_inodes=200'],
   ] as const)('that is out of %s loses nothing', async ([what, options], { skip }) => {
     const data = join(temporaryFolder(), 'disk');
     mkdirSync(data);
