@@ -87,7 +87,8 @@ export class AssetFiles {
   /** What was begun here: until it is swept, it must be told from what others left. Then null. */
   #begun: Set<string> | null = new Set();
   /** Files whose checksum was checked, by identifier. */
-  readonly #verified = new Map<string, Promise<void>>();
+  readonly #verified = new Set<string>();
+  readonly #verifying = new Map<string, Promise<void>>();
   /** Room that is reserved and may not be used up yet. */
   readonly #reserved = { bytes: 0, files: 0 };
   readonly #onDamage: (id: string) => void;
@@ -218,32 +219,32 @@ export class AssetFiles {
   }
 
   /**
-   * The content of a file, piece by piece. The last piece comes only where the whole is what was
-   * written: a reader of a damaged file gets a failure instead of it.
+   * The content of a file, piece by piece. The first time, the last piece comes only where the whole is
+   * what was written: a reader of a damaged file gets a failure instead of it. Later readers cost no
+   * hashing, so that whoever downloads a large file over and over does not slow the others.
    */
   async *chunks({ id, bytes, sha256 }: StoredFile): AsyncGenerator<Buffer, void> {
-    const hash = createHash('sha256');
+    const hash = this.#verified.has(id) ? null : createHash('sha256');
     let read = 0;
     let last: Buffer | undefined;
     for await (const chunk of chunksOf(() => this.open(id))) {
       if (last) yield last;
-      hash.update(chunk);
+      hash?.update(chunk);
       read += chunk.length;
       last = chunk;
     }
-    if (read !== bytes || !matches(hash, sha256)) throw this.#damaged(id);
+    if (read !== bytes || (hash && !matches(hash, sha256))) throw this.#damaged(id);
+    if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear();
+    this.#verified.add(id);
     if (last) yield last;
   }
 
   /** Makes sure, once for each file, that it is what was written. */
-  verify(asset: StoredFile): Promise<void> {
-    const known = this.#verified.get(asset.id);
-    if (known) return known;
-    const verifying = this.#readThrough(asset);
-    if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear();
-    this.#verified.set(asset.id, verifying);
-    verifying.catch(() => this.#verified.delete(asset.id));
-    return verifying;
+  async verify(asset: StoredFile): Promise<void> {
+    if (this.#verified.has(asset.id)) return;
+    const underWay = this.#verifying.get(asset.id) ?? this.#readThrough(asset);
+    this.#verifying.set(asset.id, underWay);
+    await underWay.finally(() => this.#verifying.delete(asset.id));
   }
 
   async #readThrough(asset: StoredFile): Promise<void> {
