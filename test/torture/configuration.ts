@@ -14,6 +14,9 @@ export const SEND_TIMEOUT = 10_000;
 /** Milliseconds in which a request must have arrived. */
 export const REQUEST_TIMEOUT = 20_000;
 
+/** For images. The default depends on the machine, and what the daemon may take at most has to be said. */
+const POOL_MEMORY = '2GB';
+
 /**
  * What `oriel.yaml` says. Limits are the defaults, but for times that a short run could not wait for, and
  * what a test on one machine needs: callbacks to a private address.
@@ -34,6 +37,7 @@ export function configuration(url: string, port: number, models: object = {}): o
   return {
     server: { port, sendTimeout: `${SEND_TIMEOUT}ms`, requestTimeout: `${REQUEST_TIMEOUT}ms` },
     network: { allowPrivateAddresses: true },
+    pool: { memory: POOL_MEMORY },
     routing: {
       retries: 1,
       // Tenants share the upstream: failures that some of them ask for must not make it rest for all.

@@ -62,7 +62,8 @@ export const BOUNDS: Bounds = {
   patience: 90_000,
   share: 0.95,
   heap: 768,
-  peak: 2 * 2 ** 30,
+  // The heap, native memory of the daemon, and what images may take together.
+  peak: 4 * 2 ** 30,
   rest: 1.2 * 2 ** 30,
   descriptors: 40,
 };

@@ -6,7 +6,7 @@ const FIELDS = {
   '/v1/chat/completions': { service_tier: 'priority', api_base: 'http://127.0.0.1/' },
   '/v1/messages': {
     mcp_servers: [{ type: 'url', url: 'http://127.0.0.1/', name: 'x' }],
-    service_tier: 'auto',
+    speed: 'fast',
   },
 } as const;
 
