@@ -272,12 +272,10 @@ async function inFolder(
   if (smallImages.p99 > bounds.imageP99) {
     violations.add(promised, `${Math.round(smallImages.p99)} ms with images`);
   }
-  for (const { name, served, refused } of tenants) {
+  for (const { name, served, refused, refusals } of tenants) {
     if (served / (served + refused) < bounds.share) {
-      violations.add(
-        'good tenants get their share',
-        `${name}: ${served} served, ${refused} refused`,
-      );
+      const why = [...refusals].map(([reason, count]) => `${count} × ${reason}`).join(', ');
+      violations.add('good tenants get their share', `${name}: ${served} served, not ${why}`);
     }
   }
   if (watch.peakBytes > bounds.peak) {

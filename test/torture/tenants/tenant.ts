@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerFaults } from '../answer.ts';
-import { type Answer, ask, NoAnswer, type Outgoing } from '../client.ts';
+import { type Answer, ask, jsonOf, NoAnswer, type Outgoing } from '../client.ts';
 import type { Latencies } from '../latencies.ts';
 import type { Outages, Reach } from '../outages.ts';
 import type { Violations } from '../violations.ts';
@@ -46,6 +46,8 @@ export class Tenant {
   served = 0;
   /** Requests that were refused outside of faults. */
   refused = 0;
+  /** How often each status and code was the reason. */
+  readonly refusals = new Map<string, number>();
   #count = 0;
 
   constructor({ name, key, secret }: { name: string; key: string; secret: string }, scene: Scene) {
@@ -94,6 +96,9 @@ export class Tenant {
         }
         if (!isExcused(answer.status, reach, cost !== null)) {
           this.refused += 1;
+          const { error } = jsonOf(answer) as { error?: { code?: string; message?: string } };
+          const why = `${answer.status} ${error?.code ?? error?.message}`;
+          this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
           const passing = answer.status === 503 || answer.status === 429;
           if (!passing) {
             const told = `${name}: ${answer.status} ${answer.body.subarray(0, 300).toString()}`;
