@@ -93,8 +93,11 @@ async function admit(
   left: AbortSignal,
 ): Promise<Leave> {
   const { concurrency, queue } = config.batch;
-  if (places.taken >= concurrency && places.waiting >= queue) {
+  const account = holder.account.id;
+  // An account may have half as many waiting as there is room for others, so that it never fills the queue.
+  const most = Math.ceil((queue - places.waiting) / 2);
+  if (places.taken >= concurrency && places.waitingOf(account) >= most) {
     throw overloaded('too many batches are waiting; send this one later');
   }
-  return places.take(holder.account.id, left);
+  return places.take(account, left);
 }

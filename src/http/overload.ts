@@ -21,10 +21,10 @@ export function shedLoad(
   const pressure = new Pressure(memory);
   server.addHook('onClose', async () => pressure.close());
   server.addHook('onRequest', (request, _reply, next) => {
-    const isOverloaded = pressure.delay > eventLoopDelay || pressure.freeMemory <= 0;
+    const isLate = pressure.delay > eventLoopDelay;
     // Whoever looks after the daemon must be able to see what is wrong with it.
-    if (!isOverloaded || request.routeOptions.config.vital) next();
-    else next(overloaded('the server is overloaded'));
+    if ((!isLate && pressure.freeMemory > 0) || request.routeOptions.config.vital) next();
+    else next(overloaded(`the server is overloaded: ${isLate ? 'it is late' : 'memory is short'}`));
   });
   return pressure;
 }

@@ -163,6 +163,8 @@ export class Relay {
     const data = dataIn(frame);
     const whole = `${frame}\n\n`;
     if (data === DONE) {
+      // Only chat ends so; elsewhere it says nothing.
+      if (this.#dialect.name !== 'chat') return '';
       // Without a reason why it finished there is at least the word that it did.
       this.#finished = true;
       this.#ended = true;

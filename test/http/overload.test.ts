@@ -142,7 +142,7 @@ it('refuses everybody while the process has more memory than overload.memory, bu
   expect(await refused.json()).toEqual({
     error: {
       type: 'service_error',
-      message: 'the server is overloaded',
+      message: 'the server is overloaded: memory is short',
       param: null,
       code: 'overloaded',
     },

@@ -356,6 +356,14 @@ describe('an upstream that answers with', () => {
   });
 });
 
+it.each(['responses', 'messages'] as const)(
+  "chat's word for the end ends no stream of %s",
+  async (dialect) => {
+    raw().say(answering('200 OK', { 'Content-Type': 'text/event-stream' }, 'data: [DONE]\n\n'));
+    check(await ask(dialect, rawModelTo(dialect), true), dialect, true, false);
+  },
+);
+
 describe('an upstream that never ends', () => {
   it('is left at the limit of time', async () => {
     raw().say(endlessly(STREAM, 'event: ping\ndata: {"type":"ping","choices":[]}\n\n'));

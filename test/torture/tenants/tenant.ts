@@ -97,7 +97,7 @@ export class Tenant {
         if (!isExcused(answer.status, reach, cost !== null)) {
           this.refused += 1;
           const { error } = jsonOf(answer) as { error?: { code?: string; message?: string } };
-          const why = `${answer.status} ${error?.code ?? error?.message}`;
+          const why = `${answer.status} ${error?.code} (${error?.message})`;
           this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
           const passing = answer.status === 503 || answer.status === 429;
           if (!passing) {
