@@ -8,7 +8,7 @@ const LOCAL = 'local';
 /** A name that may stand in a header and in a log. */
 const USER = /^[A-Za-z_][A-Za-z0-9_.$-]{0,63}$/;
 
-/** A user's name as somebody told it; null where it is none. */
+/** A user's name from the environment; null where it is not one. */
 function userName(text: unknown): string | null {
   return typeof text === 'string' && USER.test(text) ? text : null;
 }
