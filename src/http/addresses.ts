@@ -19,9 +19,10 @@ const LOG_INTERVAL = 60_000;
 /**
  * The network that one client controls: its IPv4 address, or the /64 of its IPv6 address.
  *
- * @param address of a socket, or what a proxy forwarded
+ * @param address of a socket, or what a proxy forwarded; undefined where the socket is closed
  */
-export function networkOf(address: string): string {
+export function networkOf(address: string | undefined): string {
+  if (address === undefined) return '';
   if (!isIPv6(address)) return address.slice(0, 64);
   const parsed = ipaddr.process(address.split('%', 1)[0]!);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();

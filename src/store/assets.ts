@@ -86,8 +86,8 @@ export class AssetFiles {
   readonly #subfolders = new Map<string, Promise<void>>();
   /** What was begun here: until it is swept, it must be told from what others left. Then null. */
   #begun: Set<string> | null = new Set();
-  /** Files whose checksum was checked, by identifier. */
-  readonly #verified = new Set<string>();
+  /** Files whose checksum was checked, by identifier, with the time of their last change then. */
+  readonly #verified = new Map<string, number>();
   readonly #verifying = new Map<string, Promise<void>>();
   /** Room that is reserved and may not be used up yet. */
   readonly #reserved = { bytes: 0, files: 0 };
@@ -220,11 +220,12 @@ export class AssetFiles {
 
   /**
    * The content of a file, piece by piece. The first time, the last piece comes only where the whole is
-   * what was written: a reader of a damaged file gets a failure instead of it. Later readers cost no
-   * hashing, so that whoever downloads a large file over and over does not slow the others.
+   * what was written: a reader of a damaged file gets a failure instead of it. Until the file changes, later
+   * readers cost no hashing, so that whoever downloads a large file over and over does not slow the others.
    */
   async *chunks({ id, bytes, sha256 }: StoredFile): AsyncGenerator<Buffer, void> {
-    const hash = this.#verified.has(id) ? null : createHash('sha256');
+    const changedAt = await this.#changedAt(id);
+    const hash = this.#verified.get(id) === changedAt ? null : createHash('sha256');
     let read = 0;
     let last: Buffer | undefined;
     for await (const chunk of chunksOf(() => this.open(id))) {
@@ -235,13 +236,13 @@ export class AssetFiles {
     }
     if (read !== bytes || (hash && !matches(hash, sha256))) throw this.#damaged(id);
     if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear();
-    this.#verified.add(id);
+    this.#verified.set(id, changedAt);
     if (last) yield last;
   }
 
-  /** Makes sure, once for each file, that it is what was written. */
+  /** Makes sure, once for each file until it changes, that it is what was written. */
   async verify(asset: StoredFile): Promise<void> {
-    if (this.#verified.has(asset.id)) return;
+    if (this.#verified.get(asset.id) === (await this.#changedAt(asset.id))) return;
     const underWay = this.#verifying.get(asset.id) ?? this.#readThrough(asset);
     this.#verifying.set(asset.id, underWay);
     await underWay.finally(() => this.#verifying.delete(asset.id));
@@ -249,6 +250,11 @@ export class AssetFiles {
 
   async #readThrough(asset: StoredFile): Promise<void> {
     for await (const _ of this.chunks(asset));
+  }
+
+  async #changedAt(id: string): Promise<number> {
+    const { ctimeMs } = await this.#found(id, () => this.#files.stat(this.pathOf(id)));
+    return ctimeMs;
   }
 
   async #found<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
