@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take minutes, the longest first: begun last, they would be all that still runs. */
-const LONG = ['/test/torture/', '/test/media/tasks/disk-full.', '/test/text/routing.'];
+const LONG = ['/test/media/tasks/disk-full.', '/test/text/routing.'];
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -77,9 +77,10 @@ describe('tasks that have ended', () => {
     }
     const [few, many] = costs as [Told, Told];
     expect([few.completed, many.completed]).toEqual([1000, 12_000]);
-    // In memory they would take 15 MB more. What has come since the last checkpoint is chance.
-    expect(many.heapUsed - few.heapUsed).toBeLessThan(2.5e6);
-    expect(Math.max(few.rows, many.rows)).toBeLessThan(6000);
+    // In memory they would take 15 MB more, and 24,000 rows. What has come since the last checkpoint is
+    // chance, and more on a machine under load.
+    expect(many.heapUsed - few.heapUsed).toBeLessThan(7.5e6);
+    expect(Math.max(few.rows, many.rows)).toBeLessThan(9000);
   });
 
   it('that a former version kept in shards and journals move as well', async () => {
