@@ -141,7 +141,7 @@ export async function startDaemon(
       metrics.observeTry(provider, failure?.type ?? 'ok');
       const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
       if (failure === null || isOurs) return;
-      // Clients are told neither the provider nor what it said.
+      // Errors for clients name neither the provider nor its message: the log has both.
       const { type, status } = failure;
       const code = withoutKeys(failure.code, config.providers);
       const detail = withoutKeys(failure.detail, config.providers);

@@ -17,7 +17,7 @@ export function openAudit(
   return AuditLog.open({ folder: auditFolder(dataDir), self, ...options });
 }
 
-/** Tells of a torn journal, which was repaired when the store was opened. */
+/** Records that a torn journal was repaired when the store was opened. */
 export async function recordRecovery(
   log: AuditLog,
   who: Actor,

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 
 const OWNER = 'owner';
 
-/** What the audit log says of acts that nobody asked for. */
+/** How the audit log names acts of the first start, which no command requested. */
 const REASON = 'first run';
 
 interface FirstRunOptions {

@@ -37,7 +37,7 @@ export interface Verb<Schema extends ObjectSchema = ObjectSchema, Result extends
   /** The result is plain JSON and holds no secret, but for one that the verb is there to tell. */
   run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
   /**
-   * What the audit log tells of it, without secrets. A verb without it changes nothing and tells no
+   * What the audit log records of it, without secrets. A verb without it changes nothing, shows no
    * secret, and is not in the log.
    *
    * @param result null before it is done

@@ -71,7 +71,7 @@ function isMissing(path: string): boolean {
   }
 }
 
-/** The header that tells the daemon for whom sudo runs a command. */
+/** The header with the user on whose behalf sudo runs a command. */
 const SUDO_USER = 'x-oriel-sudo-user';
 
 /** Does it here. Gives the failure to open the store where another process has it. */

@@ -296,7 +296,8 @@ async function pause(wait: number | Promise<unknown>): Promise<void> {
   else await wait;
 }
 
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when a response takes more, or is closed. */
+export function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       response.off('drain', go);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { drained } from '../text/mock-upstream.ts';
 import { type Script, USAGE } from '../text/script.ts';
 import {
   type Dialect,
@@ -139,18 +140,6 @@ async function send({ type, pieces, end }: UpstreamBytes, response: ServerRespon
   }
   if (end === 'end') response.end();
   if (end === 'reset') setTimeout(() => response.socket?.resetAndDestroy(), 10);
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      response.off('drain', go);
-      response.off('close', go);
-      resolve();
-    };
-    response.on('drain', go);
-    response.on('close', go);
-  });
 }
 
 const server = createServer((request, response) => {
