@@ -12,14 +12,14 @@ const DELAY_INTERVAL = 1000;
 /** Resolution of the histogram of delays, in milliseconds: its values include it. */
 const RESOLUTION = 10;
 
-/**
- * Part of V8's heap limit that may be used. The limit includes 48 MB of young generation: of 176 MB
- * under `--max-old-space-size=128`, the process aborts when 128 MB are in the old generation.
- */
-const HEAP_SHARE = 0.7;
+/** Part of V8's heap that may be used: what is allocated between two measurements needs some. */
+const HEAP_SHARE = 0.95;
 
-/** Milliseconds between two collections that are asked for. */
-const COLLECTION_INTERVAL = 2000;
+/** Part of V8's whole heap that is its old generation, by default at least. */
+const OLD_GENERATION_SHARE = 0.75;
+
+/** The most of all time that collections take that are asked for. */
+const COLLECTION_SHARE = 0.1;
 
 /** Has V8 collect the whole heap: what is in use takes about a millisecond a megabyte. */
 function collector(): () => void {
@@ -32,12 +32,13 @@ const CONTAINER_SHARE = 0.85;
 
 /** How much memory is left, and how far behind the event loop is. Measuring never throws. */
 export class Pressure {
-  readonly #heapLimit = getHeapStatistics().heap_size_limit * HEAP_SHARE;
+  readonly #heapLimit = oldGenerationLimit() * HEAP_SHARE;
   readonly #memoryLimit: number;
   readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION });
   readonly #timer: NodeJS.Timeout;
   readonly #collect = collector();
-  #collectedAt = -Infinity;
+  /** When the next collection may be asked for, of `performance.now()`. */
+  #mayCollectAt = 0;
   #free = Infinity;
   #rss = 0;
   #delay = 0;
@@ -91,10 +92,11 @@ export class Pressure {
    * only where it would else have to end the process.
    */
   #collectGarbage(): void {
-    if (this.#free > 0 || performance.now() - this.#collectedAt < COLLECTION_INTERVAL) return;
+    const start = performance.now();
+    if (this.#free > 0 || start < this.#mayCollectAt) return;
     if (getHeapStatistics().used_heap_size < this.#heapLimit) return;
     this.#collect();
-    this.#collectedAt = performance.now();
+    this.#mayCollectAt = start + (performance.now() - start) / COLLECTION_SHARE;
     this.measure();
   }
 
@@ -108,6 +110,19 @@ export class Pressure {
     this.#delay = Number.isNaN(mean) ? elapsed : Math.max(0, mean / 1e6 - RESOLUTION);
     this.#histogram.reset();
   }
+}
+
+/**
+ * Bytes that V8's old generation may use: with more, the process aborts. V8 states the limit of both
+ * generations alone. Young objects have room in proportion to the memory of the machine: with
+ * `--max-old-space-size=128` on a large one, 48 MB on Node 20 and 192 MB on Node 24.
+ */
+function oldGenerationLimit(): number {
+  const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ');
+  const given = [...options.matchAll(/--max[-_]old[-_]space[-_]size[= ](\d+)/g)].at(-1)?.[1];
+  // 0 stands for V8's own choice.
+  if (Number(given) > 0) return Number(given) * 2 ** 20;
+  return getHeapStatistics().heap_size_limit * OLD_GENERATION_SHARE;
 }
 
 /** Bytes that the container may use (cgroup v1 or v2), or the machine where there is no container. */

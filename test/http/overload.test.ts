@@ -118,7 +118,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
     expect(statuses).toContain(429);
     await agent.destroy();
     await Promise.all(flood);
-    // The memory is free again: the account that sent the flood is served as before.
+    // The memory becomes free again: the account that sent the flood is served as before.
     let later: Response;
     do {
       later = await daemon.request('/v1/chat/completions', {
@@ -126,7 +126,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
         headers: { 'content-type': 'application/json' },
         body: chat('local', 'x'.repeat(500_000)),
       });
-    } while (later.status === 429);
+    } while (later.status === 429 || later.status === 503);
     expect(later.status).toBe(200);
   });
 });
