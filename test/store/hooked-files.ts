@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import * as disk from 'node:fs/promises';
-import type { Files } from '../../../src/store/files.ts';
+import type { Files } from '../../src/store/files.ts';
 
 /**
  * Called before each operation, which does not happen where it throws. All but `writeSync` wait for
