@@ -8,9 +8,9 @@ import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
 import { code } from '../fresh.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 
 const journalLimit = 3000;
 

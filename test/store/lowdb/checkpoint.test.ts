@@ -15,9 +15,9 @@ import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;

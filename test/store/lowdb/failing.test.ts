@@ -6,9 +6,9 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 
 const unavailable = expect.objectContaining({
   name: 'Failure',

@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
-import type { Recovery } from '../../../src/store/options.ts';
 import { encodeLine } from '../../../src/store/lowdb/journal-line.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Recovery } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit } from '../audit.ts';
 import { completionOf, newAsset } from '../records.ts';

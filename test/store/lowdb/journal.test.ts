@@ -8,15 +8,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Recovery } from '../../../src/store/options.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { hastyFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { hastyFiles } from '../hooked-files.ts';
 
 const FIRST = join('journal', '00000001.journal');
 

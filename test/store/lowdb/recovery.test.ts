@@ -7,9 +7,9 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit } from '../audit.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 
 const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
 

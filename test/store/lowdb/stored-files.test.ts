@@ -6,9 +6,9 @@ import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { hastyFiles, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { hastyFiles, hookedFiles, systemError } from '../hooked-files.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
