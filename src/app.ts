@@ -19,15 +19,15 @@ import { admitPrompt, preparePromptRules } from './media/prompts.ts';
 import { taskRecord } from './media/record.ts';
 import { MOST_WAITING } from './operations/pool.ts';
 import { startSharedPool } from './operations/shared-pool.ts';
-import { withoutSecret } from './routing/redaction.ts';
-import type { Tried } from './routing/routing.ts';
-import { needsOperator } from './routing/upstream-failure.ts';
+import { redactKey } from './routing/redaction.ts';
+import { needsOperator } from './routing/retry-policy.ts';
+import type { OnAttempt } from './routing/routing.ts';
 import { AssetFiles } from './store/assets.ts';
 import { checkDataFolder } from './store/data-folder.ts';
 import { openStore } from './store/open.ts';
 import type { Recovery } from './store/options.ts';
 import { TextGateway } from './text/gateway.ts';
-import { Upstream } from './upstream.ts';
+import { UpstreamClient } from './upstream/client.ts';
 
 /** A daemon that answers. */
 export interface Daemon {
@@ -135,8 +135,8 @@ export async function startDaemon(
     const spool = await Spool.open(join(config.dataDir, 'spool'), config.batch.spool, (error) =>
       log.error({ err: error }, 'an upload could not be removed from the spool'),
     );
-    const upstream = new Upstream();
-    const tried: Tried = (provider, failure, subject) => {
+    const upstream = new UpstreamClient();
+    const onAttempt: OnAttempt = (provider, failure, logContext) => {
       metrics.observeTry(provider, failure?.type ?? 'ok');
       const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
       if (failure === null || isOurs) return;
@@ -144,7 +144,7 @@ export async function startDaemon(
       const { type, status } = failure;
       const code = withoutKeys(failure.code, config.providers);
       const detail = withoutKeys(failure.detail, config.providers);
-      const line = { ...subject, provider, type, code, status, detail };
+      const line = { ...logContext, provider, type, code, status, detail };
       if (needsOperator(failure)) {
         log.warn(line, 'a provider refused the key or the account of the gateway');
       } else log.info(line, 'an attempt at a provider failed');
@@ -155,7 +155,7 @@ export async function startDaemon(
       store,
       upstream,
       observer: {
-        tried,
+        onAttempt,
         used: (model, usage) => metrics.observeTokens(model, usage),
         exceeded: (excess) =>
           log.warn(
@@ -194,7 +194,7 @@ export async function startDaemon(
       upstream,
       pool,
       observer: {
-        tried,
+        onAttempt,
         ended: (task) => {
           metrics.observeTask(task);
           callbacks.added(task);
@@ -290,7 +290,7 @@ export async function startDaemon(
 function withoutKeys(text: string | null, providers: Config['providers']): string | null {
   let clean = text;
   for (const provider of Object.values(providers)) {
-    if (clean !== null && 'apiKey' in provider) clean = withoutSecret(clean, provider.apiKey);
+    if (clean !== null && 'apiKey' in provider) clean = redactKey(clean, provider.apiKey);
   }
   return clean;
 }

@@ -112,7 +112,7 @@ async function attempt(
 
 /** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
 async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | undefined> {
-  const { postJson } = await import('../upstream.ts');
+  const { postJson } = await import('../upstream/post-json.ts');
   const { sudoUser } = ownActor();
   const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
     headers: {

@@ -4,7 +4,7 @@ import type { DialectName } from '../text/canonical.ts';
 import { chatRequest } from '../text/dialects/chat/request.ts';
 import { messagesRequest } from '../text/dialects/messages/request.ts';
 import { responsesRequest } from '../text/dialects/responses/request.ts';
-import { Cancellation } from '../upstream/cancellation.ts';
+import { LightAbortSignal } from '../upstream/abort-signal.ts';
 import { onDeparture } from './departure.ts';
 import type { Gateway } from './gateway.ts';
 import { StreamOutlet } from './sse-response.ts';
@@ -96,7 +96,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
         schema: { summary, tags: ['Text'], body, response: { 200: answer } },
         handler: async (request, reply) => {
           if (dialect === 'messages') reply.header('request-id', request.id);
-          const departure = new Cancellation();
+          const departure = new LightAbortSignal();
           onDeparture(reply, (failure) => departure.abort(failure));
           const outlet = new StreamOutlet(reply);
           if (asksForStream(request)) outlet.keepAlive();

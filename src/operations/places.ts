@@ -1,4 +1,4 @@
-import type { Cancelled } from '../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 
 /** Gives a place back. Further calls do nothing. */
 export type Leave = () => void;
@@ -73,7 +73,7 @@ export class Places {
    * @param signal aborted while it waits: its reason is thrown, and no place is taken
    * @param bytes memory that is needed in it, at most the `bytes` of the shares
    */
-  take(client: string, signal?: Cancelled, bytes = 0): Promise<Leave> {
+  take(client: string, signal?: AbortSignalLike, bytes = 0): Promise<Leave> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(signal.reason);

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import type { Estimate } from '../images/input.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import type { Job, JobResult } from './job.ts';
 
 /** What a process is told to do. */
@@ -87,7 +87,11 @@ export class Processes {
    * @param deadline milliseconds from when the process is up
    * @throws ProcessLost; the signal's reason
    */
-  async run(order: ProcessOrder, deadline: number, signal?: Cancelled): Promise<ProcessOutcome> {
+  async run(
+    order: ProcessOrder,
+    deadline: number,
+    signal?: AbortSignalLike,
+  ): Promise<ProcessOutcome> {
     const worker = this.#idle.pop() ?? this.#start();
     try {
       const { memory = 0, ...outcome } = await worker.run(order, deadline, signal);
@@ -177,7 +181,11 @@ class WorkerProcess {
   }
 
   /** @throws ProcessLost; the signal's reason */
-  async run(order: ProcessOrder, deadline: number, signal?: Cancelled): Promise<ProcessAnswer> {
+  async run(
+    order: ProcessOrder,
+    deadline: number,
+    signal?: AbortSignalLike,
+  ): Promise<ProcessAnswer> {
     clearTimeout(this.#idleTimer);
     await this.#ready;
     const child = this.#child;
@@ -196,7 +204,7 @@ class WorkerProcess {
   }
 
   /** Resolves with the next message. */
-  #answer<Message>(milliseconds: number, signal?: Cancelled): Promise<Message> {
+  #answer<Message>(milliseconds: number, signal?: AbortSignalLike): Promise<Message> {
     return new Promise((resolve, reject) => {
       const leave = () => finish(() => reject(signal?.reason));
       const timer = setTimeout(

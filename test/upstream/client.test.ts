@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Failure } from '../src/failure.ts';
-import { postJson } from '../src/upstream.ts';
-import { listening, open, saying, textOf, turns, upstream } from './upstream/servers.ts';
+import { Failure } from '../../src/failure.ts';
+import { postJson } from '../../src/upstream/post-json.ts';
+import { listening, open, saying, textOf, turns, upstream } from './servers.ts';
 
 describe('an exchange', () => {
   it('sends what it is told to, and asks for clear text', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { UpstreamClient } from '../../src/upstream/client.ts';
 import { isPublicAddress } from '../../src/upstream/public-address.ts';
-import { Upstream } from '../../src/upstream.ts';
 import { ANYWHERE, networkPolicy, PUBLIC } from './policies.ts';
 import { listening, open, textOf } from './servers.ts';
 
@@ -16,13 +16,13 @@ async function receiver() {
   return { port: new URL(url).port, url, requests: () => requests };
 }
 
-function resolving(resolve: (hostname: string) => Promise<readonly string[]>): Upstream {
-  const made = new Upstream({ resolve });
+function resolving(resolve: (hostname: string) => Promise<readonly string[]>): UpstreamClient {
+  const made = new UpstreamClient({ resolve });
   onTestFinished(() => made.close());
   return made;
 }
 
-const guarded = { reach: PUBLIC, timeouts: { connect: 200 } } as const;
+const guarded = { networkPolicy: PUBLIC, timeouts: { connect: 200 } } as const;
 
 const PRIVATE = { type: 'invalid_request', code: 'private_address' };
 
@@ -115,7 +115,10 @@ describe('a request that reaches public addresses only', () => {
 });
 
 describe('a request that a policy governs', () => {
-  const reaching = (reach: typeof PUBLIC) => ({ reach, timeouts: { connect: 200 } });
+  const governedBy = (policy: typeof PUBLIC) => ({
+    networkPolicy: policy,
+    timeouts: { connect: 200 },
+  });
   const ALLOWED = networkPolicy({ allow: ['127.0.0.0/8'] });
   const NAMED = networkPolicy({ allow: ['example'] });
   const DENIED = networkPolicy({ allowPrivateAddresses: true, deny: ['127.0.0.1'] });
@@ -124,11 +127,11 @@ describe('a request that a policy governs', () => {
     ['a range', ALLOWED],
     ['its name', NAMED],
     ['everything', ANYWHERE],
-  ])('goes to a private address where %s is allowed', async (_, reach) => {
+  ])('goes to a private address where %s is allowed', async (_, policy) => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
     const url = `http://name.example:${there.port}/`;
-    expect(await textOf(await open(url, reaching(reach), by))).toBe('here');
+    expect(await textOf(await open(url, governedBy(policy), by))).toBe('here');
   });
 
   it.each(['name.example', '127.0.0.1', '[::ffff:7f00:1]'])(
@@ -137,7 +140,7 @@ describe('a request that a policy governs', () => {
       const there = await receiver();
       const by = resolving(async () => ['127.0.0.1']);
       await expect(
-        open(`http://${host}:${there.port}/`, reaching(DENIED), by),
+        open(`http://${host}:${there.port}/`, governedBy(DENIED), by),
       ).rejects.toMatchObject({ type: 'invalid_request', code: 'address_denied' });
       expect(there.requests()).toBe(0);
     },
@@ -147,7 +150,7 @@ describe('a request that a policy governs', () => {
     const resolve = vi.fn(async () => ['8.8.8.8']);
     const deny = networkPolicy({ deny: ['name.example'] });
     await expect(
-      open('http://a.name.example./', reaching(deny), resolving(resolve)),
+      open('http://a.name.example./', governedBy(deny), resolving(resolve)),
     ).rejects.toMatchObject({ code: 'address_denied' });
     expect(resolve).not.toHaveBeenCalled();
   });
@@ -156,8 +159,8 @@ describe('a request that a policy governs', () => {
     'goes to no cloud metadata where a name leads there: %s',
     async (address) => {
       const by = resolving(async () => [address]);
-      for (const reach of [NAMED, ANYWHERE, networkPolicy({ allow: ['169.254.0.0/16'] })]) {
-        await expect(open('http://name.example/', reaching(reach), by)).rejects.toMatchObject(
+      for (const policy of [NAMED, ANYWHERE, networkPolicy({ allow: ['169.254.0.0/16'] })]) {
+        await expect(open('http://name.example/', governedBy(policy), by)).rejects.toMatchObject(
           PRIVATE,
         );
       }
@@ -168,9 +171,9 @@ describe('a request that a policy governs', () => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
     const url = `http://name.example:${there.port}/`;
-    expect(await textOf(await open(url, reaching(ALLOWED), by))).toBe('here');
-    await expect(open(url, reaching(PUBLIC), by)).rejects.toMatchObject(PRIVATE);
-    expect(await textOf(await open(url, reaching(ALLOWED), by))).toBe('here');
+    expect(await textOf(await open(url, governedBy(ALLOWED), by))).toBe('here');
+    await expect(open(url, governedBy(PUBLIC), by)).rejects.toMatchObject(PRIVATE);
+    expect(await textOf(await open(url, governedBy(ALLOWED), by))).toBe('here');
     expect(there.requests()).toBe(2);
   });
 });

@@ -1,10 +1,10 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Failure } from '../failure.ts';
-import { bytesOf } from './answer.ts';
-import type { Cancelled } from './cancellation.ts';
-import type { Exchange } from './exchange.ts';
+import type { AbortSignalLike } from './abort-signal.ts';
 import { abortedFailure } from './failures.ts';
+import type { UpstreamResponse } from './response.ts';
+import { readBytes } from './response-handler.ts';
 
 const DECODERS = new Map<string, () => Transform>([
   ['gzip', () => createGunzip()],
@@ -14,38 +14,47 @@ const DECODERS = new Map<string, () => Transform>([
 ]);
 
 /**
- * The answer in clear, for servers that compress although they were asked not to.
+ * Decompresses the body where a server compressed it although `accept-encoding` was `identity`.
  *
- * @throws Failure where nobody knows the encoding
+ * @throws Failure where the encoding is unknown
  */
-export function inClear(answer: Exchange, server: string, signal: Cancelled): Exchange {
-  const encoding = answer.headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity') return answer;
+export function decompressed(
+  response: UpstreamResponse,
+  server: string,
+  signal: AbortSignalLike,
+): UpstreamResponse {
+  const encoding = response.headers['content-encoding']?.trim().toLowerCase();
+  if (encoding === undefined || encoding === '' || encoding === 'identity') return response;
   const decoder = DECODERS.get(encoding);
   if (decoder === undefined) {
-    answer.abort();
+    response.abort();
     throw unreadable(`${server} answered in an encoding that it was not asked for`);
   }
-  return new Decoded(answer, decoder(), server, signal);
+  return new DecompressedResponse(response, decoder(), server, signal);
 }
 
 function unreadable(message: string, cause?: unknown): Failure {
   return new Failure('service_error', message, { code: 'upstream_answer_unreadable', cause });
 }
 
-class Decoded implements Exchange {
+class DecompressedResponse implements UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly #answer: Exchange;
+  readonly #response: UpstreamResponse;
   readonly #decoder: Transform;
   readonly #server: string;
-  readonly #signal: Cancelled;
+  readonly #signal: AbortSignalLike;
   #settle: ((failure?: unknown) => void) | null = null;
 
-  constructor(answer: Exchange, decoder: Transform, server: string, signal: Cancelled) {
-    this.status = answer.status;
-    this.headers = answer.headers;
-    this.#answer = answer;
+  constructor(
+    response: UpstreamResponse,
+    decoder: Transform,
+    server: string,
+    signal: AbortSignalLike,
+  ) {
+    this.status = response.status;
+    this.headers = response.headers;
+    this.#response = response;
     this.#decoder = decoder;
     this.#server = server;
     this.#signal = signal;
@@ -58,10 +67,10 @@ class Decoded implements Exchange {
         this.#signal.removeEventListener('abort', this.#onAbort);
         this.#decoder.destroy();
         if (failure === undefined) return resolve();
-        this.#answer.abort();
+        this.#response.abort();
         reject(failure);
       };
-      // All may have come from the server while the reader still takes it.
+      // The compressed response may have ended while the reader still takes decompressed chunks.
       this.#signal.addEventListener('abort', this.#onAbort);
       this.#decoder
         .on('data', (chunk: Buffer) => {
@@ -71,12 +80,12 @@ class Decoded implements Exchange {
             this.#settle?.(error);
           }
         })
-        .on('drain', () => this.#answer.resume())
+        .on('drain', () => this.#response.resume())
         .on('end', () => this.#settle?.())
         .on('error', (error) => {
           this.#settle?.(unreadable(`${this.#server} sent what cannot be decompressed`, error));
         });
-      this.#answer
+      this.#response
         .read((chunk) => this.#decoder.write(chunk))
         .then(
           () => this.#decoder.end(),
@@ -86,7 +95,7 @@ class Decoded implements Exchange {
   }
 
   bytes(limit: number): Promise<Buffer> {
-    return bytesOf(this, this.#server, limit);
+    return readBytes(this, this.#server, limit);
   }
 
   resume(): void {
@@ -94,7 +103,7 @@ class Decoded implements Exchange {
   }
 
   abort(): void {
-    this.#answer.abort();
+    this.#response.abort();
     this.#settle?.(abortedFailure(this.#server));
     this.#decoder.destroy();
   }
