@@ -4,9 +4,9 @@ import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
-import { FailedKeys } from './addresses.ts';
-import type { Gateway } from './gateway.ts';
-import { RateLimiter } from './rate-limit.ts';
+import { FailedKeys } from './transport/addresses.ts';
+import type { Gateway } from './app-context.ts';
+import { RateLimiter } from './transport/rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,43 +1,43 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema.ts';
-import { accountRoutes } from './account-routes.ts';
-import { limitConnectionsByAddress, networkOf } from './addresses.ts';
-import { assetRoutes } from './asset-routes.ts';
+import { accountRoutes } from './routes/account.ts';
+import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
+import { assetRoutes } from './routes/assets.ts';
 import { authenticator } from './auth.ts';
-import { batchRoutes } from './batch-routes.ts';
-import { BodyBudget, bodyBytes } from './body-budget.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
-import { defaultMaxConnections, limitConnections } from './connections.ts';
-import type { MemoryFile } from './docs-page.ts';
+import { batchRoutes } from './batch/routes.ts';
+import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
+import { answerBrokenRequest } from './transport/malformed-requests.ts';
+import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
+import type { MemoryFile } from './routes/docs-page.ts';
 import { answerFailure } from './errors.ts';
-import { continueWhenWelcome } from './expect-continue.ts';
-import type { Gateway } from './gateway.ts';
-import { healthRoutes } from './health-routes.ts';
-import { refuseSecondHost } from './host-header.ts';
-import { indexRoute } from './index-route.ts';
-import { parseJsonBodies } from './json-body.ts';
+import { continueWhenWelcome } from './transport/expect-continue.ts';
+import type { Gateway } from './app-context.ts';
+import { healthRoutes } from './routes/health.ts';
+import { refuseSecondHost } from './transport/host-header.ts';
+import { indexRoute } from './routes/root.ts';
+import { parseJsonBodies } from './transport/json-body.ts';
 import { jsonLine } from './json-line.ts';
-import { lingerAfterRefusals } from './linger.ts';
+import { lingerAfterRefusals } from './transport/linger.ts';
 import { quietly } from './log.ts';
-import { mediaFormRoutes } from './media-form-routes.ts';
-import { mediaRoutes } from './media-routes.ts';
-import { BYTES_PER_BODY_BYTE, BYTES_PER_DOWNLOAD, MemoryShares } from './memory-shares.ts';
-import { metricsRoute } from './metrics-route.ts';
-import { modelRoutes } from './model-routes.ts';
+import { mediaFormRoutes } from './routes/media-forms.ts';
+import { mediaRoutes } from './routes/media.ts';
+import { BYTES_PER_BODY_BYTE, BYTES_PER_DOWNLOAD, MemoryShares } from './transport/memory-shares.ts';
+import { metricsRoute } from './routes/metrics.ts';
+import { modelRoutes } from './routes/models.ts';
 import { collectRoutes, documentRoutes } from './openapi.ts';
-import { shedLoad } from './overload.ts';
-import { parseQuery } from './query.ts';
-import { newRequestId } from './request-id.ts';
-import { requestLogger } from './request-log.ts';
-import { sendTogether } from './send-together.ts';
-import { taskRoutes } from './task-routes.ts';
-import { textRoutes } from './text-routes.ts';
-import { answerUnknownRoutes } from './unknown-routes.ts';
+import { shedLoad } from './transport/overload.ts';
+import { parseQuery } from './routes/query.ts';
+import { newRequestId } from './transport/request-id.ts';
+import { requestLogger } from './transport/request-log.ts';
+import { sendTogether } from './transport/send-together.ts';
+import { taskRoutes } from './routes/tasks.ts';
+import { textRoutes } from './routes/text.ts';
+import { answerUnknownRoutes } from './routes/unknown.ts';
 
 /** Connections to the operations listener: scrapers, probes and a few browsers. */
 const OPERATIONS_CONNECTIONS = 64;
 
-interface Servers {
+export interface Servers {
   /** All that clients use. */
   readonly server: FastifyInstance;
   /** Health, metrics and documentation, where they have a listener of their own. */

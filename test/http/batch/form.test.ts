@@ -10,7 +10,7 @@ import {
   RawClient,
   send,
 } from './form.ts';
-import { startServer, type TestServer } from './server.ts';
+import { startServer, type TestServer } from '../test-server.ts';
 
 let server: TestServer;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
 import { bodyOf, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
-import { Door, handPool, imageOf } from './hand-pool.ts';
-import { KEYS, type ServerSettings, startServer, type TestServer } from './server.ts';
+import { Door, handPool, imageOf } from '../manual-pool.ts';
+import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
 
 const MEGABYTE = 1024 * 1024;
 const CONVERT = 'batch-convert-images';
