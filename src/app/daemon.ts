@@ -7,7 +7,7 @@ import { firstRun } from '../administration/first-run.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { startAdmin } from '../http/admin.ts';
-import type { Gateway } from '../http/app-context.ts';
+import type { AppContext } from '../http/app-context.ts';
 import { openLog } from '../http/log.ts';
 import { Metrics } from '../http/metrics.ts';
 import { buildServers, type Servers } from '../http/server.ts';
@@ -131,7 +131,7 @@ async function startServices(start: Start): Promise<Services> {
   const text = createTextGateway(parts);
   const daemonMedia = await createMedia(parts, closers);
   const draining = new AbortController();
-  const context: Gateway = {
+  const context: AppContext = {
     get config() {
       return state.config;
     },

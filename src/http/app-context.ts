@@ -13,7 +13,7 @@ import type { Spool } from './uploads/spool.ts';
 export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate'>;
 
 /** What the endpoints work with. */
-export interface Gateway {
+export interface AppContext {
   /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
   readonly config: Config;
   /** Of Oriel, as in package.json. */

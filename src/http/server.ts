@@ -11,7 +11,7 @@ import { defaultMaxConnections, limitConnections } from './transport/connections
 import type { MemoryFile } from './routes/docs-page.ts';
 import { answerFailure } from './errors.ts';
 import { continueWhenWelcome } from './transport/expect-continue.ts';
-import type { Gateway } from './app-context.ts';
+import type { AppContext } from './app-context.ts';
 import { healthRoutes } from './routes/health.ts';
 import { refuseSecondHost } from './transport/host-header.ts';
 import { indexRoute } from './routes/root.ts';
@@ -45,44 +45,44 @@ export interface Servers {
 }
 
 /** The HTTP servers with all their endpoints, not yet listening. */
-export async function buildServers(gateway: Gateway): Promise<Servers> {
-  const { server: settings, overload } = gateway.config;
+export async function buildServers(context: AppContext): Promise<Servers> {
+  const { server: settings, overload } = context.config;
   const maxConnections = settings.maxConnections ?? defaultMaxConnections();
-  const server = newServer(gateway, maxConnections);
-  limitConnectionsByAddress(server, gateway.config, maxConnections);
+  const server = newServer(context, maxConnections);
+  limitConnectionsByAddress(server, context.config, maxConnections);
   const document = await collectRoutes(server, {
-    version: gateway.version,
-    ...(settings.operations && { url: () => gateway.publicUrl }),
+    version: context.version,
+    ...(settings.operations && { url: () => context.publicUrl }),
   });
   const shares = new MemoryShares(shedLoad(server, overload));
   parseJsonBodies(server, shares);
-  server.register(healthRoutes(gateway));
+  server.register(healthRoutes(context));
   server.register(async (open) => {
     open.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
       next();
     });
-    open.register(assetRoutes(gateway));
+    open.register(assetRoutes(context));
   });
   server.register(async (api) => {
-    api.addHook('onRequest', authenticator(gateway));
-    limitBodies(api, gateway, shares);
-    api.register(accountRoutes(gateway));
-    api.register(modelRoutes(gateway));
-    api.register(textRoutes(gateway));
-    api.register(mediaRoutes(gateway));
-    api.register(mediaFormRoutes(gateway));
-    api.register(taskRoutes(gateway));
-    api.register(batchRoutes(gateway));
+    api.addHook('onRequest', authenticator(context));
+    limitBodies(api, context, shares);
+    api.register(accountRoutes(context));
+    api.register(modelRoutes(context));
+    api.register(textRoutes(context));
+    api.register(mediaRoutes(context));
+    api.register(mediaFormRoutes(context));
+    api.register(taskRoutes(context));
+    api.register(batchRoutes(context));
   });
   if (!settings.operations) {
-    server.register(metricsRoute(gateway, true));
+    server.register(metricsRoute(context, true));
     documentation(server, document);
     return { server, operations: undefined };
   }
-  const operations = newServer(gateway, OPERATIONS_CONNECTIONS);
-  operations.register(healthRoutes(gateway));
-  operations.register(metricsRoute(gateway, false));
+  const operations = newServer(context, OPERATIONS_CONNECTIONS);
+  operations.register(healthRoutes(context));
+  operations.register(metricsRoute(context, false));
   documentation(operations, document);
   return { server, operations };
 }
@@ -93,11 +93,11 @@ function documentation(server: FastifyInstance, document: () => MemoryFile): voi
 }
 
 /** A server without endpoints: how requests are read, answered and logged, and what connections may. */
-function newServer(gateway: Gateway, maxConnections: number): FastifyInstance {
-  const { server: settings } = gateway.config;
+function newServer(context: AppContext, maxConnections: number): FastifyInstance {
+  const { server: settings } = context.config;
   const { trustProxy } = settings;
   const server = fastify({
-    ...quietly(gateway.log),
+    ...quietly(context.log),
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
@@ -135,13 +135,13 @@ function newServer(gateway: Gateway, maxConnections: number): FastifyInstance {
   lingerAfterRefusals(server);
   limitConnections(server, { maxConnections, sendTimeout: settings.sendTimeout });
   refuseSecondHost(server);
-  observeRequests(server, gateway);
+  observeRequests(server, context);
   sendTogether(server);
   return server;
 }
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
-function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
+function observeRequests(server: FastifyInstance, { log, metrics, draining }: AppContext): void {
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
@@ -174,7 +174,7 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
 /** Bounds the JSON bodies that are in memory at once; forms go to the spool. */
 function limitBodies(
   api: FastifyInstance,
-  { config, metrics }: Gateway,
+  { config, metrics }: AppContext,
   shares: MemoryShares,
 ): void {
   const { bodyLimit } = config.server;

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { type Config, configSchema } from '../../src/config/schema.ts';
-import type { Gateway, Media } from '../../src/http/app-context.ts';
+import type { AppContext, Media } from '../../src/http/app-context.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { buildServers } from '../../src/http/server.ts';
 import { Spool } from '../../src/http/uploads/spool.ts';
@@ -92,7 +92,7 @@ export async function startServer({
   });
   const assets = await AssetFiles.open(join(folder, 'assets'));
   let url = '';
-  const gateway = {
+  const context = {
     config: settings,
     version: '0.0.0',
     store,
@@ -106,8 +106,8 @@ export async function startServer({
     metrics,
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,
-  } as unknown as Gateway;
-  const { server } = await buildServers(gateway);
+  } as unknown as AppContext;
+  const { server } = await buildServers(context);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.server.address() as AddressInfo;
   url = `http://127.0.0.1:${port}`;

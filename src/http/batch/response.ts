@@ -10,9 +10,9 @@ import {
   Tally,
 } from '../../operations/batch.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { unless } from '../transport/client-disconnect.ts';
+import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import { answerWithZip } from './zip-response.ts';
 
 /** A batch whose files have arrived and whose options are good. */
@@ -28,16 +28,16 @@ export interface HttpBatch {
  * Works a batch off and answers it: images as a ZIP that is sent meanwhile, data as one document at
  * the end, which is given back to be sent.
  *
- * @param left aborted when the client has gone: nothing more is started then
+ * @param signal aborts when the client disconnects; no further file is started then
  */
 export async function answerBatch(
   { operation, endpoint, options, files }: HttpBatch,
-  gateway: Gateway,
+  context: AppContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  left: AbortSignal,
+  signal: AbortSignal,
 ): Promise<BatchResult | undefined> {
-  const { config, pool, store, metrics } = gateway;
+  const { config, pool, store, metrics } = context;
   const { key, account } = request.holder;
   const tally = new Tally();
   const results: FileRecord[] = [];
@@ -65,21 +65,21 @@ export async function answerBatch(
         limits,
         pool,
         client: account.id,
-        signal: left,
+        signal,
         bytesAhead: config.batch.memory / config.batch.concurrency,
       },
     );
     try {
       for await (const { record, image } of entries) {
-        left.throwIfAborted();
+        signal.throwIfAborted();
         const outputFilename = image && (await keep?.(record.inputFilename, image));
         const whole = outputFilename === undefined ? record : { ...record, outputFilename };
         tally.add(whole);
         results.push(whole);
       }
-      left.throwIfAborted();
+      signal.throwIfAborted();
     } finally {
-      metrics.observeBatch(endpoint, left.aborted ? 'abandoned' : 'completed');
+      metrics.observeBatch(endpoint, signal.aborted ? 'abandoned' : 'completed');
       await settle();
     }
     const summary = tally.summary(operation.gives);
@@ -93,14 +93,14 @@ export async function answerBatch(
   };
 
   if (operation.gives === 'data') return work();
-  await answerWithZip(reply, endpoint, left, async (zip) => {
-    const result = await work((name, image) => unless(left, zip.add(name, image)));
-    await unless(left, zip.finish(result, options));
+  await answerWithZip(reply, endpoint, signal, async (zip) => {
+    const result = await work((name, image) => abortable(zip.add(name, image), signal));
+    await abortable(zip.finish(result, options), signal);
   });
   return undefined;
 }
 
-function limitsOf({ pixels, frames, side, deadline, svg }: Gateway['config']['batch']): Limits {
+function limitsOf({ pixels, frames, side, deadline, svg }: AppContext['config']['batch']): Limits {
   const { fileBytes } = DEFAULT_LIMITS;
   const svgSwitch = "the operator's setting batch.svg";
   return { fileBytes, pixels, frames, side, deadline, svg, svgSwitch };

@@ -8,10 +8,10 @@ import { fieldsOf, fromText, parseFields } from '../../schema.ts';
 import { requirePaid } from '../auth.ts';
 import { answerBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
-import { departureOf } from '../transport/client-disconnect.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { overloaded } from '../errors.ts';
 import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 
 /** Interface parts 4.10 and 8. */
 const FILES = { name: 'files', least: 1, most: 20 } as const;
@@ -21,13 +21,13 @@ const BOUNDS = {
 } as const;
 
 /** The batch image endpoints (interface part 4.10), one for each operation that names its own. */
-export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
+export function batchRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     // JSON and text are no forms: what no parser takes is answered 415.
     server.removeAllContentTypeParsers();
     await server.register(multipart);
-    const { metrics, spool } = gateway;
-    const places = new Places(gateway.config.batch.concurrency);
+    const { metrics, spool } = context;
+    const places = new Places(context.config.batch.concurrency);
     metrics.gauge('oriel_batches_running', 'Batches that are worked on', () => places.taken);
     metrics.gauge('oriel_batches_waiting', 'Batches that wait for others', () => places.waiting);
     metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
@@ -38,31 +38,31 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
       const fields = fieldsOf(operation.options).map(({ name }) => name);
       const shape: FormShape = { files: [FILES], ...BOUNDS, fields };
       server.post(`/api/free/${endpoint}`, {
-        schema: batchSchema(operation, FILES, fields, gateway.config.batch.side),
+        schema: batchSchema(operation, FILES, fields, context.config.batch.side),
         onRequest: async (request) => {
           requirePaid(request);
           checkFormHeaders(request, shape);
           spool.checkRoom(Number(request.headers['content-length'] ?? 0));
         },
         handler: async (request, reply) => {
-          const left = departureOf(reply);
+          const signal = disconnectSignal(reply);
           const uploads = spool.uploads();
           let begun = false;
           try {
-            const form = await readForm(request, shape, uploads, left);
-            const options = parseOptions(operation, form, gateway.config.batch);
+            const form = await readForm(request, shape, uploads, signal);
+            const options = parseOptions(operation, form, context.config.batch);
             // Only now: who still sends must not keep others from their turn.
-            const leave = await admit(places, request, gateway, left);
+            const leave = await admit(places, request, context, signal);
             begun = true;
             try {
               const files = form.files.get(FILES.name)!;
               const batch = { operation, endpoint, options, files };
-              return await answerBatch(batch, gateway, request, reply, left);
+              return await answerBatch(batch, context, request, reply, signal);
             } finally {
               leave();
             }
           } finally {
-            if (left.aborted && !begun) metrics.observeBatch(endpoint, 'abandoned');
+            if (signal.aborted && !begun) metrics.observeBatch(endpoint, 'abandoned');
             await uploads.discard();
           }
         },
@@ -75,7 +75,7 @@ export function batchRoutes(gateway: Gateway): FastifyPluginAsync {
 function parseOptions(
   { options }: Operation,
   form: Form,
-  limits: Gateway['config']['batch'],
+  limits: AppContext['config']['batch'],
 ): unknown {
   const values = fieldsOf(options).flatMap((field) => {
     const text = form.fields.get(field.name);
@@ -89,8 +89,8 @@ function parseOptions(
 async function admit(
   places: Places,
   { holder }: FastifyRequest,
-  { config }: Gateway,
-  left: AbortSignal,
+  { config }: AppContext,
+  signal: AbortSignal,
 ): Promise<Leave> {
   const { concurrency, queue } = config.batch;
   const account = holder.account.id;
@@ -99,5 +99,5 @@ async function admit(
   if (places.taken >= concurrency && places.waitingOf(account) >= most) {
     throw overloaded('too many batches are waiting; send this one later');
   }
-  return places.take(account, left);
+  return places.take(account, signal);
 }

@@ -11,13 +11,13 @@ const PIECE = 64 * 1024;
  * to its end, whatever that was: one that is cut short ends its connection without the last chunk,
  * so that no client takes it for whole.
  *
- * @param left aborted when the client has gone
+ * @param signal aborts when the client disconnects
  * @param fill adds the files and finishes the archive; what it throws cuts the answer short
  */
 export async function answerWithZip(
   reply: FastifyReply,
   filename: string,
-  left: AbortSignal,
+  signal: AbortSignal,
   fill: (zip: BatchZip) => Promise<void>,
 ): Promise<void> {
   const zip = await createZip();
@@ -26,26 +26,26 @@ export async function answerWithZip(
   stream.on('error', () => {});
   const filled = fill(zip).catch((error: Error) => {
     // Where nothing was sent yet, it is answered and logged like any other failure.
-    if (!left.aborted && reply.raw.headersSent) {
+    if (!signal.aborted && reply.raw.headersSent) {
       reply.log.error({ err: error }, 'a defect, please report it');
     }
     stream.destroy(error);
   });
   const body = Readable.from(pieces(stream), { objectMode: false, highWaterMark: PIECE });
   const abandon = () => {
-    stream.destroy(left.reason);
+    stream.destroy(signal.reason);
     // With its reason, before Fastify does it without one and takes that for a defect.
-    body.destroy(left.reason);
+    body.destroy(signal.reason);
   };
-  if (left.aborted) abandon();
-  left.addEventListener('abort', abandon);
+  if (signal.aborted) abandon();
+  signal.addEventListener('abort', abandon);
   const closed = once(body, 'close').catch(() => {});
   reply.type('application/zip');
   reply.header('content-disposition', `attachment; filename="${filename}.zip"`);
   reply.send(body);
   await closed;
   await filled;
-  left.removeEventListener('abort', abandon);
+  signal.removeEventListener('abort', abandon);
 }
 
 async function* pieces(stream: Readable): AsyncGenerator<Buffer> {

@@ -4,7 +4,7 @@ import { day, field, integer } from '../../schema.ts';
 import { type Account, PLANS, previousSecretEnd } from '../../store/account.ts';
 import { creditsOf, toCredits } from '../../store/credits.ts';
 import { dayOf, ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../../store/ledger.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
 import { Rotations } from './secret-rotations.ts';
 
@@ -139,10 +139,10 @@ function sumUsage(rows: readonly UsageRow[], by: 'day' | 'model') {
 const config = { uncounted: true };
 
 /** What a caller may know of its own account. */
-export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
+export function accountRoutes(context: AppContext): FastifyPluginAsync {
   const rotations = new Rotations();
   const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
-    const { secretOverlap } = gateway.config.callbacks;
+    const { secretOverlap } = context.config.callbacks;
     const end = previousSecretEnd(account, secretOverlap, Date.now());
     const previous = end === null ? {} : { previous_expires: seconds(end) };
     return { object: 'callback_secret', secret: account.callbackSecret, ...previous };
@@ -164,7 +164,7 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
           plan: account.plan,
           created: seconds(account.createdAt),
           credits: creditsOf(account),
-          limits: { requests_per_minute: key.rpm ?? gateway.config.limits[account.plan].rpm },
+          limits: { requests_per_minute: key.rpm ?? context.config.limits[account.plan].rpm },
           key: {
             id: key.id,
             name: key.name,
@@ -214,8 +214,8 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
           const details = { id: account.id, dropPrevious };
           const subject = () => ({ object: account.name, details });
           const act = { act: 'accounts.rotate-callback-secret', who, subject };
-          const rotated = await gateway.audit.record(act, () =>
-            gateway.store.rotateCallbackSecret(account.id, dropPrevious),
+          const rotated = await context.audit.record(act, () =>
+            context.store.rotateCallbackSecret(account.id, dropPrevious),
           );
           reply.header('cache-control', 'no-store');
           return secretOf(rotated);
@@ -240,7 +240,7 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
       handler: async ({ holder, query }) => {
         const { limit, after } = query;
         const page = { limit: limit + 1, ...(after !== undefined && { after }) };
-        return pageOf(await gateway.store.listLedger(holder.account.id, page), limit, entryOf);
+        return pageOf(await context.store.listLedger(holder.account.id, page), limit, entryOf);
       },
     });
 
@@ -256,7 +256,7 @@ export function accountRoutes(gateway: Gateway): FastifyPluginAsync {
       handler: async ({ holder, query }) => {
         const to = query.to ?? dayOf(Date.now());
         const from = query.from ?? dayOf(Date.parse(to) - (USUAL_DAYS - 1) * 86_400_000);
-        const rows = await gateway.store.listUsage(holder.account.id, { from, to });
+        const rows = await context.store.listUsage(holder.account.id, { from, to });
         return { object: 'list', data: sumUsage(rows, query.by) };
       },
     });

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import type { Asset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import { allowsRange, names, rangeOf } from './range.ts';
 
 /** What is the same for every file: made by others, for ever the same, and for any page to show. */
@@ -21,11 +21,11 @@ interface Named {
 }
 
 /** Files, for whoever has their names. */
-export function assetRoutes(gateway: Gateway): FastifyPluginAsync {
+export function assetRoutes(context: AppContext): FastifyPluginAsync {
   const answer = async (request: FastifyRequest<Named>, reply: FastifyReply) => {
-    const asset = await gateway.store.findAsset(request.params.name);
+    const asset = await context.store.findAsset(request.params.name);
     if (asset === undefined) throw notFound();
-    return answerFile(asset, gateway.assets, request, reply);
+    return answerFile(asset, context.assets, request, reply);
   };
   return async (server) => {
     server.get<Named>('/assets/:name', {

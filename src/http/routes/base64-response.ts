@@ -4,7 +4,7 @@ import { Failure } from '../../failure.ts';
 import type { StoredResult } from '../../media/result.ts';
 import type { Asset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/assets.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 
 /**
  * Answers with images inside the answer (interface part 2.5), piece by piece: ten images are more
@@ -15,7 +15,7 @@ import type { Gateway } from '../app-context.ts';
 export async function answerInBase64(
   reply: FastifyReply,
   result: StoredResult,
-  { assets, store }: Pick<Gateway, 'assets' | 'store'>,
+  { assets, store }: Pick<AppContext, 'assets' | 'store'>,
 ): Promise<FastifyReply> {
   const images = await Promise.all(
     result.outputs.map(async ({ asset }) => {

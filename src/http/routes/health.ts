@@ -3,7 +3,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { draining } from '../errors.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -21,8 +21,8 @@ const readiness = v.object({
 });
 
 /** What those who run the daemon ask it. */
-export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
-  const probe = sharedProbe(gateway);
+export function healthRoutes(context: AppContext): FastifyPluginAsync {
+  const probe = sharedProbe(context);
   return async (server) => {
     server.get('/healthz', {
       config: { vital: true },
@@ -45,8 +45,8 @@ export function healthRoutes(gateway: Gateway): FastifyPluginAsync {
         response: { 200: readiness },
       },
       handler: async () => {
-        if (gateway.draining.aborted) throw draining();
-        const { fault, checkpointFault: reason } = gateway.store.health();
+        if (context.draining.aborted) throw draining();
+        const { fault, checkpointFault: reason } = context.store.health();
         if (fault !== null) {
           throw new Failure('service_error', fault, { status: 503, code: 'store_unavailable' });
         }
@@ -65,7 +65,7 @@ const PROBE_PATIENCE = 5000;
  * Asks the disk and the image pool. Requests meanwhile share one look: on a disk that hangs, each
  * would hold one of libuv's threads for ever.
  */
-function sharedProbe({ pool, config }: Gateway): () => Promise<Failure | null> {
+function sharedProbe({ pool, config }: AppContext): () => Promise<Failure | null> {
   let disk: Promise<string | null> | undefined;
   let current: Promise<Failure | null> | undefined;
   const askDisk = () => {

@@ -7,10 +7,10 @@ import type { SentFile } from '../../media/requests/call.ts';
 import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema.ts';
-import { departureOf } from '../transport/client-disconnect.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { draining } from '../errors.ts';
 import { checkFormHeaders, type Form, type FormFile, type FormShape, readForm } from '../uploads/form.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { answerWithImages } from './media-response.ts';
 import { createdShape, imagesShape, uploadShape } from './media-schema.ts';
@@ -79,10 +79,10 @@ function editBody() {
 }
 
 /** The image endpoints that take forms (interface parts 4.6 and 4.7). */
-export function mediaFormRoutes(gateway: Gateway): FastifyPluginAsync {
-  const { media, spool } = gateway;
+export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
+  const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {
-    if (gateway.draining.aborted) throw draining();
+    if (context.draining.aborted) throw draining();
     checkFormHeaders(request, shape);
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };
@@ -103,10 +103,10 @@ export function mediaFormRoutes(gateway: Gateway): FastifyPluginAsync {
       onRequest: admit(EDIT),
       handler: async (request, reply) => {
         const idempotencyKey = idempotencyKeyOf(request);
-        const left = departureOf(reply);
+        const signal = disconnectSignal(reply);
         const uploads = spool.uploads();
         try {
-          const form = await readForm(request, EDIT, uploads, left);
+          const form = await readForm(request, EDIT, uploads, signal);
           const [format, fields] = formatOf(valuesOf(form));
           const task = await media.submit({
             kind: 'edit',
@@ -115,11 +115,11 @@ export function mediaFormRoutes(gateway: Gateway): FastifyPluginAsync {
             mask: sentFiles(form, 'mask')[0] ?? null,
             holder: request.holder,
             idempotencyKey,
-            publicUrl: gateway.publicUrl,
+            publicUrl: context.publicUrl,
           });
           // What it needs of them is kept by now: nobody's room while its client waits.
           await uploads.discard();
-          return await answerWithImages(gateway, reply, task, format, left);
+          return await answerWithImages(context, reply, task, format, signal);
         } finally {
           await uploads.discard();
         }
@@ -144,9 +144,9 @@ export function mediaFormRoutes(gateway: Gateway): FastifyPluginAsync {
       handler: async (request, reply) => {
         const uploads = spool.uploads();
         try {
-          const form = await readForm(request, UPLOAD, uploads, departureOf(reply));
+          const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
           const asset = await media.upload(request.holder, sentFiles(form, 'file')[0]!);
-          return { url: assetUrl(gateway.publicUrl, asset) };
+          return { url: assetUrl(context.publicUrl, asset) };
         } finally {
           await uploads.discard();
         }

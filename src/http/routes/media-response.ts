@@ -3,7 +3,7 @@ import { failureOf, imageResult } from '../../media/record.ts';
 import type { StoredResult } from '../../media/result.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
 import { answerInBase64 } from './base64-response.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import type { ResponseFormat } from './response-format.ts';
 
 /** The task creation response of interface part 2.3, with its status. */
@@ -22,21 +22,21 @@ export function answerCreated(reply: FastifyReply, { id, model, status }: Task):
  * 2.5), with the task where it still runs (2.3), or with what ended it. A client that leaves ends
  * the wait, not the task.
  *
- * @param left aborted when the client leaves
+ * @param signal aborts when the client disconnects
  * @throws Failure
  */
 export async function answerWithImages(
-  gateway: Gateway,
+  context: AppContext,
   reply: FastifyReply,
   submitted: Task,
   format: ResponseFormat,
-  left: AbortSignal,
+  signal: AbortSignal,
 ): Promise<FastifyReply> {
-  const task = await gateway.media.waitFor(submitted, gateway.config.limits.syncWait, left);
-  left.throwIfAborted();
+  const task = await context.media.waitFor(submitted, context.config.limits.syncWait, signal);
+  signal.throwIfAborted();
   if (task.error !== null) throw failureOf(task.error);
   if (task.status !== 'completed') return answerCreated(reply, task);
   const result = task.result as StoredResult;
-  if (format === 'b64_json') return answerInBase64(reply, result, gateway);
-  return reply.send(imageResult(result, gateway.publicUrl));
+  if (format === 'b64_json') return answerInBase64(reply, result, context);
+  return reply.send(imageResult(result, context.publicUrl));
 }

@@ -8,9 +8,9 @@ import { moderationRequest } from '../../media/requests/moderation.ts';
 import { videoRequest } from '../../media/requests/video.ts';
 import { showValue } from '../../schema/faults.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { departureOf } from '../transport/client-disconnect.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { draining } from '../errors.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { answerCreated, answerWithImages } from './media-response.ts';
 import { createdShape, imagesShape, moderationShape } from './media-schema.ts';
@@ -59,19 +59,19 @@ const ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** The media endpoints that take JSON. */
-export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
-  const { media } = gateway;
+export function mediaRoutes(context: AppContext): FastifyPluginAsync {
+  const { media } = context;
   const submit = (kind: MediaKind, request: FastifyRequest, fields: Fields) =>
     media.submit({
       kind,
       fields,
       holder: request.holder,
       idempotencyKey: idempotencyKeyOf(request),
-      publicUrl: gateway.publicUrl,
+      publicUrl: context.publicUrl,
     });
   return async (server) => {
     server.addHook('onRequest', async () => {
-      if (gateway.draining.aborted) throw draining();
+      if (context.draining.aborted) throw draining();
     });
 
     for (const { path, kind, summary, tag, request: shape, example } of ENDPOINTS) {
@@ -96,9 +96,9 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
       },
       handler: async (request, reply) => {
         const [format, fields] = formatOf(fieldsOf(request));
-        const left = departureOf(reply);
+        const signal = disconnectSignal(reply);
         const task = await submit('image', request, fields);
-        return answerWithImages(gateway, reply, task, format, left);
+        return answerWithImages(context, reply, task, format, signal);
       },
     });
 
@@ -116,7 +116,7 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
         media.moderate(
           { holder: request.holder, requestId: request.id },
           fieldsOf(request),
-          departureOf(reply),
+          disconnectSignal(reply),
         ),
     });
   };

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { bearsToken } from '../auth.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 
 /**
  * Figures of the daemon for Prometheus.
@@ -10,9 +10,9 @@ import type { Gateway } from '../app-context.ts';
  * @param isPublic whether clients reach the listener: figures tell what all tenants do, so that it
  *   answers to a token only
  */
-export function metricsRoute(gateway: Gateway, isPublic: boolean): FastifyPluginAsync {
+export function metricsRoute(context: AppContext, isPublic: boolean): FastifyPluginAsync {
   return async (server) => {
-    if (!gateway.config.metrics.enabled) return;
+    if (!context.config.metrics.enabled) return;
     server.get('/metrics', {
       config: { vital: true },
       schema: {
@@ -22,15 +22,15 @@ export function metricsRoute(gateway: Gateway, isPublic: boolean): FastifyPlugin
         response: { 200: v.string() },
       },
       handler: async (request, reply) => {
-        checkToken(gateway, request, isPublic);
-        reply.type(gateway.metrics.contentType).serializer((text) => String(text));
-        return gateway.metrics.text();
+        checkToken(context, request, isPublic);
+        reply.type(context.metrics.contentType).serializer((text) => String(text));
+        return context.metrics.text();
       },
     });
   };
 }
 
-function checkToken({ config }: Gateway, request: FastifyRequest, isPublic: boolean): void {
+function checkToken({ config }: AppContext, request: FastifyRequest, isPublic: boolean): void {
   const { token } = config.metrics;
   if (token === undefined) {
     if (!isPublic) return;

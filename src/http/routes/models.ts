@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../config/catalog.ts';
 import { EFFORTS } from '../../config/models.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 
 const modelShape = v.object({
   id: v.string(),
@@ -25,7 +25,7 @@ const modelShape = v.object({
 });
 
 /** The catalog (interface part 4.9), as far as the caller's key may use it. */
-export function modelRoutes(gateway: Gateway): FastifyPluginAsync {
+export function modelRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get('/v1/models', {
       schema: {
@@ -33,7 +33,7 @@ export function modelRoutes(gateway: Gateway): FastifyPluginAsync {
         tags: ['Models'],
         response: { 200: v.object({ object: v.literal('list'), data: v.array(modelShape) }) },
       },
-      handler: async ({ holder }) => publishModels(gateway.config, holder.key.models),
+      handler: async ({ holder }) => publishModels(context.config, holder.key.models),
     });
 
     // A wildcard, since names of models may have slashes in them.
@@ -45,7 +45,7 @@ export function modelRoutes(gateway: Gateway): FastifyPluginAsync {
         response: { 200: modelShape },
       },
       handler: async ({ holder, params }) =>
-        publishModel(gateway.config, params['*'], holder.key.models),
+        publishModel(context.config, params['*'], holder.key.models),
     });
   };
 }

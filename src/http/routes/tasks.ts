@@ -5,7 +5,7 @@ import { taskRecord } from '../../media/record.ts';
 import { field } from '../../schema.ts';
 import type { Delivery } from '../../store/delivery.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
-import type { Gateway } from '../app-context.ts';
+import type { AppContext } from '../app-context.ts';
 import { callbacksShape, taskShape } from './media-schema.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
 
@@ -17,7 +17,7 @@ const listQuery = v.strictObject({
 });
 
 /** Looking tasks up: only the caller's own exist for it. */
-export function taskRoutes(gateway: Gateway): FastifyPluginAsync {
+export function taskRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id', {
       schema: {
@@ -26,8 +26,8 @@ export function taskRoutes(gateway: Gateway): FastifyPluginAsync {
         response: { 200: taskShape },
       },
       handler: async ({ holder, params }) => {
-        const task = await gateway.store.findTask(holder.account.id, params.task_id);
-        if (task) return taskRecord(task, gateway.publicUrl);
+        const task = await context.store.findTask(holder.account.id, params.task_id);
+        if (task) return taskRecord(task, context.publicUrl);
         throw notFound();
       },
     });
@@ -39,7 +39,7 @@ export function taskRoutes(gateway: Gateway): FastifyPluginAsync {
         response: { 200: callbacksShape },
       },
       handler: async ({ holder, params }) => {
-        const deliveries = await gateway.store.listDeliveries(holder.account.id, params.task_id);
+        const deliveries = await context.store.listDeliveries(holder.account.id, params.task_id);
         if (deliveries) return { object: 'list', data: deliveries.map(callbackOf) };
         throw notFound();
       },
@@ -66,8 +66,8 @@ export function taskRoutes(gateway: Gateway): FastifyPluginAsync {
           ...(type && { type }),
         };
         const page = { limit: limit + 1, ...(after !== undefined && { after }) };
-        const tasks = await gateway.store.listTasks(filter, page);
-        return pageOf(tasks, limit, (task) => taskRecord(task, gateway.publicUrl));
+        const tasks = await context.store.listTasks(filter, page);
+        return pageOf(tasks, limit, (task) => taskRecord(task, context.publicUrl));
       },
     });
   };

@@ -5,9 +5,9 @@ import { chatRequest } from '../../text/chat/request.ts';
 import { messagesRequest } from '../../text/messages/request.ts';
 import { responsesRequest } from '../../text/responses/request.ts';
 import { Cancellation } from '../../upstream/cancellation.ts';
-import { onDeparture } from '../transport/client-disconnect.ts';
-import type { Gateway } from '../app-context.ts';
-import { StreamOutlet } from '../transport/sse-response.ts';
+import { onClientDisconnect } from '../transport/client-disconnect.ts';
+import type { AppContext } from '../app-context.ts';
+import { SseResponse } from '../transport/sse-response.ts';
 
 interface Endpoint {
   readonly path: string;
@@ -88,7 +88,7 @@ const ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** The text endpoints (interface parts 4.1 to 4.3). */
-export function textRoutes({ text }: Gateway): FastifyPluginAsync {
+export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
     for (const { path, dialect, summary, request: shape, example, answer } of ENDPOINTS) {
       const body = v.pipe(shape, v.examples([example]));
@@ -96,9 +96,9 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
         schema: { summary, tags: ['Text'], body, response: { 200: answer } },
         handler: async (request, reply) => {
           if (dialect === 'messages') reply.header('request-id', request.id);
-          const departure = new Cancellation();
-          onDeparture(reply, (failure) => departure.abort(failure));
-          const outlet = new StreamOutlet(reply);
+          const clientDisconnect = new Cancellation();
+          onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
+          const outlet = new SseResponse(reply);
           if (asksForStream(request)) outlet.keepAlive();
           try {
             const whole = await text.answer({
@@ -108,7 +108,7 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               bytes: lengthOf(request),
               headers: request.headers,
               holder: request.holder,
-              departure,
+              clientDisconnect,
               outlet,
             });
             if (whole === null) return reply;

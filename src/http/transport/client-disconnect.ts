@@ -1,42 +1,48 @@
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../../failure.ts';
 
-/** What stands in the log for an answer that nobody was there to get; nginx's number for it. */
+/** Status in the log of a response whose client disconnected; nginx uses the same number. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Tells when the client leaves before it has the whole answer. */
-export function onDeparture({ raw }: FastifyReply, abort: (failure: Failure) => void): void {
-  const leave = () => {
-    if (raw.writableFinished) return;
-    const failure = new Failure('invalid_request', 'the client left', {
+/** Calls `abort` once if the client disconnects before it has the whole response. */
+export function onClientDisconnect(
+  { raw: response }: FastifyReply,
+  abort: (failure: Failure) => void,
+): void {
+  const onClose = () => {
+    if (response.writableFinished) return;
+    const failure = new Failure('invalid_request', 'the client disconnected', {
       code: 'client_left',
       status: CLIENT_CLOSED_REQUEST,
     });
     abort(failure);
   };
-  // Who has left already leaves no more.
-  if (raw.destroyed) leave();
-  else raw.once('close', leave);
+  // The connection may already be closed when this is called.
+  if (response.destroyed) onClose();
+  else response.once('close', onClose);
 }
 
-/** Aborted when the client leaves before it has the whole answer; its reason is a Failure. */
-export function departureOf(reply: FastifyReply): AbortSignal {
-  const departure = new AbortController();
-  onDeparture(reply, (failure) => departure.abort(failure));
-  return departure.signal;
+/** A signal that aborts when the client disconnects; its reason is a Failure. */
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  onClientDisconnect(reply, (failure) => controller.abort(failure));
+  return controller.signal;
 }
 
-/** What a promise gives, or the signal's reason where that is aborted first. */
-export async function unless<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
-  let leave = () => {};
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
+/** Resolves with the promise, or rejects with the signal's reason if it aborts first. */
+export async function abortable<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    return await Promise.race([promise, left]);
+    return await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener('abort', leave);
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { atEndOfTurn } from './tick.ts';
+import { atEndOfTick } from './tick.ts';
 
 /**
  * Sends the answers of one turn of the event loop one right after the other. Each that is sent by
@@ -9,7 +9,7 @@ import { atEndOfTurn } from './tick.ts';
  */
 export function sendTogether(server: FastifyInstance): void {
   server.addHook('onSend', (_request, { raw: response }, payload, next) => {
-    atEndOfTurn(() => {
+    atEndOfTick(() => {
       // Nobody closes the files of a stream whose response was closed before it began (`connections.ts`).
       if (response.destroyed && payload instanceof Readable) payload.destroy();
       try {

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Outlet } from '../../text/outlet.ts';
-import { atEndOfTurn } from './tick.ts';
+import { atEndOfTick } from './tick.ts';
 
 /** Milliseconds of silence after which a comment keeps proxies from giving the connection up. */
 const KEEP_ALIVE = 15_000;
@@ -16,7 +16,7 @@ const HEADERS = {
 } as const;
 
 /** The stream of one answer. Nothing is sent before there is something to say. */
-export class StreamOutlet implements Outlet {
+export class SseResponse implements Outlet {
   readonly #reply: FastifyReply;
   #silence: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class StreamOutlet implements Outlet {
   write(frames: string | Buffer): boolean {
     const { raw } = this.#reply;
     if (!this.#begun) this.#begin();
-    if (this.#waiting.length === 0) atEndOfTurn(this.#flush);
+    if (this.#waiting.length === 0) atEndOfTick(this.#flush);
     this.#waiting.push(frames);
     this.#waits += frames.length;
     return raw.writableLength + this.#waits < raw.writableHighWaterMark;

@@ -7,11 +7,11 @@ function run(): void {
 }
 
 /**
- * Does something when all that has arrived by now is read: at the end of this turn of the event loop.
+ * Runs some work at the end of this tick of the event loop, when all data that has arrived is read.
  *
  * @param work must not throw
  */
-export function atEndOfTurn(work: () => void): void {
+export function atEndOfTick(work: () => void): void {
   if (waiting.length === 0) setImmediate(run);
   waiting.push(work);
 }

@@ -1,7 +1,7 @@
 import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
-import { unless } from '../transport/client-disconnect.ts';
+import { abortable } from '../transport/client-disconnect.ts';
 import { requestTooLarge } from '../errors.ts';
 import type { Upload, Uploads } from './spool.ts';
 
@@ -51,16 +51,16 @@ type Part = MultipartFile | MultipartValue<string>;
  * Reads a multipart form, files going to disk as they arrive. Whatever is wrong with it is told as
  * soon as it is seen; the rest of the body is then left unread.
  *
- * @param left aborted when the client leaves
+ * @param signal aborts when the client disconnects
  * @throws Failure: 400 with `param`, 413 for too many bytes, 415 for another media type
  */
 export async function readForm(
   request: FastifyRequest,
   shape: FormShape,
   uploads: Uploads,
-  left: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Form> {
-  const guard = guardBody(request, shape, left);
+  const guard = guardBody(request, shape, signal);
   const files = new Map(shape.files.map(({ name }) => [name, [] as FormFile[]]));
   const fields = new Map<string, string>();
   try {
@@ -121,10 +121,10 @@ interface Guard {
   end(): void;
 }
 
-function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal): Guard {
+function guardBody(request: FastifyRequest, shape: FormShape, disconnect: AbortSignal): Guard {
   const body = request.raw;
   const tooMuch = new AbortController();
-  const stop = AbortSignal.any([left, tooMuch.signal]);
+  const stop = AbortSignal.any([disconnect, tooMuch.signal]);
   let arrived = 0;
   const count = (chunk: Uint8Array) => {
     arrived += chunk.byteLength;
@@ -159,7 +159,7 @@ function guardBody(request: FastifyRequest, shape: FormShape, left: AbortSignal)
   return {
     async next() {
       try {
-        const { value, done } = await unless(stop, parts.next());
+        const { value, done } = await abortable(parts.next(), stop);
         return done ? undefined : value;
       } catch (error) {
         throw reasonOf(error);
