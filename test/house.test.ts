@@ -170,7 +170,11 @@ describe('the walls', () => {
     ['a re-export', 'src/store/x.ts', "export { a } from '../operations/a.ts';"],
     ['a re-export of all', 'src/store/x.ts', "export * from '../operations/a.ts';"],
     ['a lazy import', 'src/http/x.ts', "const a = await import('../cli/a.ts');"],
-    ['a lazy import from a deep folder', 'src/media/providers/x.ts', "import('../../app/daemon.ts');"],
+    [
+      'a lazy import from a deep folder',
+      'src/media/providers/x.ts',
+      "import('../../app/daemon.ts');",
+    ],
     ['a require', 'src/http/x.cts', "const a = require('../cli/a.js');"],
     ['an import equals', 'src/http/x.cts', "import a = require('../cli/a.js');"],
     ['a computed import', 'src/cli/x.ts', 'await import(name);'],

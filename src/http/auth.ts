@@ -4,8 +4,8 @@ import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
-import { FailedKeys } from './transport/addresses.ts';
 import type { AppContext } from './app-context.ts';
+import { FailedKeys } from './transport/addresses.ts';
 import { RateLimiter } from './transport/rate-limit.ts';
 
 declare module 'fastify' {

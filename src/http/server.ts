@@ -1,38 +1,42 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema.ts';
-import { accountRoutes } from './routes/account.ts';
-import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
-import { assetRoutes } from './routes/assets.ts';
+import type { AppContext } from './app-context.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch/routes.ts';
-import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
-import { answerBrokenRequest } from './transport/malformed-requests.ts';
-import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
-import type { MemoryFile } from './routes/docs-page.ts';
 import { answerFailure } from './errors.ts';
-import { continueWhenWelcome } from './transport/expect-continue.ts';
-import type { AppContext } from './app-context.ts';
-import { healthRoutes } from './routes/health.ts';
-import { refuseSecondHost } from './transport/host-header.ts';
-import { indexRoute } from './routes/root.ts';
-import { parseJsonBodies } from './transport/json-body.ts';
 import { jsonLine } from './json-line.ts';
-import { lingerAfterRefusals } from './transport/linger.ts';
 import { quietly } from './log.ts';
-import { mediaFormRoutes } from './routes/media-forms.ts';
+import { collectRoutes, documentRoutes } from './openapi.ts';
+import { accountRoutes } from './routes/account.ts';
+import { assetRoutes } from './routes/assets.ts';
+import type { MemoryFile } from './routes/docs-page.ts';
+import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
-import { BYTES_PER_BODY_BYTE, BYTES_PER_DOWNLOAD, MemoryShares } from './transport/memory-shares.ts';
+import { mediaFormRoutes } from './routes/media-forms.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { modelRoutes } from './routes/models.ts';
-import { collectRoutes, documentRoutes } from './openapi.ts';
-import { shedLoad } from './transport/overload.ts';
 import { parseQuery } from './routes/query.ts';
-import { newRequestId } from './transport/request-id.ts';
-import { requestLogger } from './transport/request-log.ts';
-import { sendTogether } from './transport/send-together.ts';
+import { indexRoute } from './routes/root.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
+import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
+import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
+import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
+import { continueWhenWelcome } from './transport/expect-continue.ts';
+import { refuseSecondHost } from './transport/host-header.ts';
+import { parseJsonBodies } from './transport/json-body.ts';
+import { lingerAfterRefusals } from './transport/linger.ts';
+import { answerBrokenRequest } from './transport/malformed-requests.ts';
+import {
+  BYTES_PER_BODY_BYTE,
+  BYTES_PER_DOWNLOAD,
+  MemoryShares,
+} from './transport/memory-shares.ts';
+import { shedLoad } from './transport/overload.ts';
+import { newRequestId } from './transport/request-id.ts';
+import { requestLogger } from './transport/request-log.ts';
+import { sendTogether } from './transport/send-together.ts';
 
 /** Connections to the operations listener: scrapers, probes and a few browsers. */
 const OPERATIONS_CONNECTIONS = 64;

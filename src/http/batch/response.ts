@@ -10,9 +10,9 @@ import {
   Tally,
 } from '../../operations/batch.ts';
 import type { Operation } from '../../operations/operation.ts';
+import type { AppContext } from '../app-context.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
-import type { AppContext } from '../app-context.ts';
 import { answerWithZip } from './zip-response.ts';
 
 /** A batch whose files have arrived and whose options are good. */

@@ -5,13 +5,13 @@ import type { Operation } from '../../operations/operation.ts';
 import { type Leave, Places } from '../../operations/places.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema.ts';
+import type { AppContext } from '../app-context.ts';
 import { requirePaid } from '../auth.ts';
+import { overloaded } from '../errors.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
+import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
 import { answerBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
-import { disconnectSignal } from '../transport/client-disconnect.ts';
-import { overloaded } from '../errors.ts';
-import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
-import type { AppContext } from '../app-context.ts';
 
 /** Interface parts 4.10 and 8. */
 const FILES = { name: 'files', least: 1, most: 20 } as const;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Operation } from '../../operations/operation.ts';
-import type { FileField } from '../uploads/form.ts';
 import { jsonSchemaOf, withSample } from '../openapi.ts';
+import type { FileField } from '../uploads/form.ts';
 
 const record = {
   index: v.number(),

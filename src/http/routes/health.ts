@@ -2,8 +2,8 @@ import { access } from 'node:fs/promises';
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { draining } from '../errors.ts';
 import type { AppContext } from '../app-context.ts';
+import { draining } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

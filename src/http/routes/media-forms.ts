@@ -7,14 +7,20 @@ import type { SentFile } from '../../media/requests/call.ts';
 import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema.ts';
-import { disconnectSignal } from '../transport/client-disconnect.ts';
-import { draining } from '../errors.ts';
-import { checkFormHeaders, type Form, type FormFile, type FormShape, readForm } from '../uploads/form.ts';
 import type { AppContext } from '../app-context.ts';
+import { draining } from '../errors.ts';
+import { jsonSchemaOf, withSample } from '../openapi.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
+import {
+  checkFormHeaders,
+  type Form,
+  type FormFile,
+  type FormShape,
+  readForm,
+} from '../uploads/form.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { answerWithImages } from './media-response.ts';
 import { createdShape, imagesShape, uploadShape } from './media-schema.ts';
-import { jsonSchemaOf, withSample } from '../openapi.ts';
 import { formatOf, waitingFields } from './response-format.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify';
 import { failureOf, imageResult } from '../../media/record.ts';
 import type { StoredResult } from '../../media/result.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
-import { answerInBase64 } from './base64-response.ts';
 import type { AppContext } from '../app-context.ts';
+import { answerInBase64 } from './base64-response.ts';
 import type { ResponseFormat } from './response-format.ts';
 
 /** The task creation response of interface part 2.3, with its status. */

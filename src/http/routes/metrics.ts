@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { bearsToken } from '../auth.ts';
 import type { AppContext } from '../app-context.ts';
+import { bearsToken } from '../auth.ts';
 
 /**
  * Figures of the daemon for Prometheus.

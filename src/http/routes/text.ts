@@ -5,8 +5,8 @@ import { chatRequest } from '../../text/chat/request.ts';
 import { messagesRequest } from '../../text/messages/request.ts';
 import { responsesRequest } from '../../text/responses/request.ts';
 import { Cancellation } from '../../upstream/cancellation.ts';
-import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import type { AppContext } from '../app-context.ts';
+import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
 interface Endpoint {

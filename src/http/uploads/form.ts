@@ -1,8 +1,8 @@
 import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
-import { abortable } from '../transport/client-disconnect.ts';
 import { requestTooLarge } from '../errors.ts';
+import { abortable } from '../transport/client-disconnect.ts';
 import type { Upload, Uploads } from './spool.ts';
 
 /** A field of files, which may be repeated; its name followed by `[]` is taken too. */

@@ -16,7 +16,11 @@ import {
   PAIRS,
 } from '../../text/gateway-daemon.ts';
 import { BODIES, FORGED, thought } from '../../text/hostile-bodies.ts';
-import { type DialectName, type MockUpstream, startMockUpstream } from '../../text/mock-upstream.ts';
+import {
+  type DialectName,
+  type MockUpstream,
+  startMockUpstream,
+} from '../../text/mock-upstream.ts';
 import { mutated, mutations, RUNS } from '../../text/mutations.ts';
 import { PATHS, plainBody, send } from '../../text/raw.ts';
 import { type Script, USAGE } from '../../text/script.ts';
