@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
-import type { Recovery } from '../store/lowdb/journal.ts';
-import { openStore, type StoreOptions } from '../store/lowdb/open.ts';
-import { patience } from '../store/lowdb/patience.ts';
+import { openStore } from '../store/open.ts';
+import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 
-/** Milliseconds for an administration command to release the store; another daemon does not. */
+/** Milliseconds for an administration command to release the store. Another daemon keeps its lock longer. */
 const LOCK_TIMEOUT_MS = 3000;
 
 const LOCK_FALLBACK =
@@ -42,7 +41,8 @@ export async function openDaemonStore({
   }
   let isClockAhead = false;
   const recoveries: Recovery[] = [];
-  const store = await openWhenFree({
+  const store = await openStore({
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
     directory: join(dataDir, 'store'),
     acceptClock,
     onCommit: (commit) => metrics.observeCommit(commit),
@@ -63,15 +63,4 @@ export async function openDaemonStore({
     },
   });
   return { store, recoveries, isClockAhead };
-}
-
-async function openWhenFree(options: StoreOptions): Promise<Store> {
-  const wait = patience(LOCK_TIMEOUT_MS);
-  for (;;) {
-    try {
-      return await openStore(options);
-    } catch (error) {
-      await wait(error);
-    }
-  }
 }

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { DialectName } from '../../text/canonical.ts';
-import { chatRequest } from '../../text/chat/request.ts';
-import { messagesRequest } from '../../text/messages/request.ts';
-import { responsesRequest } from '../../text/responses/request.ts';
+import { chatRequest } from '../../text/dialects/chat/request.ts';
+import { messagesRequest } from '../../text/dialects/messages/request.ts';
+import { responsesRequest } from '../../text/dialects/responses/request.ts';
 import { Cancellation } from '../../upstream/cancellation.ts';
 import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';

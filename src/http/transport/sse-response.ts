@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Outlet } from '../../text/outlet.ts';
+import type { Outlet } from '../../text/relay/response-stream.ts';
 import { atEndOfTick } from './tick.ts';
 
 /** Milliseconds of silence after which a comment keeps proxies from giving the connection up. */
