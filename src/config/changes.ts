@@ -1,5 +1,5 @@
 import { formatPath } from '../schema/faults.ts';
-import type { Path } from '../schema/places.ts';
+import type { Path } from '../schema/walk.ts';
 import { isObject } from '../schema/untrusted.ts';
 
 /** Names of the settings in which two configurations differ, without their values. */

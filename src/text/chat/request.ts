@@ -9,7 +9,7 @@ import {
   wordOrObject,
 } from '../../schema/choice.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { field, integer, number } from '../../schema.ts';
+import { field, integer, number } from '../../schema/fields.ts';
 
 const text = v.string();
 
