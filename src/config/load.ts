@@ -1,10 +1,16 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { checkAll, type Fault, formatPath, type FormatValue, formatValue } from '../schema/faults.ts';
-import { declaredProperties, type Path, walk, schemaAt, valueAt } from '../schema/walk.ts';
-import { redactUrl } from '../schema/redact-url.ts';
+import {
+  checkAll,
+  type Fault,
+  type FormatValue,
+  formatPath,
+  formatValue,
+} from '../schema/faults.ts';
 import { describeField, fromText, metadataOf } from '../schema/fields.ts';
+import { redactUrl } from '../schema/redact-url.ts';
+import { declaredProperties, type Path, schemaAt, valueAt, walk } from '../schema/walk.ts';
 import { crossFaults, warningsOf } from './check.ts';
 import { type Document, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';

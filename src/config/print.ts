@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { stringify } from 'yaml';
-import { childrenOf, type Path } from '../schema/walk.ts';
 import { describeField, metadataOf } from '../schema/fields.ts';
+import { childrenOf, type Path } from '../schema/walk.ts';
 import type { Document } from './document.ts';
 import { type ConfigOptions, loadSettings } from './load.ts';
 import { configSchema } from './schema.ts';

@@ -1,9 +1,9 @@
 import { findHits, type Hits, mayViolate } from './hits.ts';
 import { nearby } from './nearby.ts';
-import { type Violation, violationsOf } from './violations.ts';
 import { type Person, peopleOf } from './people.ts';
 import { readingsOfText } from './readings.ts';
 import { canViolate, type TermClass } from './terms.ts';
+import { type Violation, violationsOf } from './violations.ts';
 import { type Word, wordsOf } from './words.ts';
 
 /** What the rules find in a text. */
@@ -78,7 +78,9 @@ function combines(
   if (violations.length === 0 || !people.some(({ isMinor }) => isMinor)) return false;
   const scenes = new Scenes(words, hits, people);
   return violations.some((violation) =>
-    violation.isOfBody ? isOfMinorBody(words, violation, people, scenes) : scenes.hasMinor(violation),
+    violation.isOfBody
+      ? isOfMinorBody(words, violation, people, scenes)
+      : scenes.hasMinor(violation),
   );
 }
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import { describeField } from './fields.ts';
 import type { Choice, SelectSchema } from './choice.ts';
-import { formatPath, mismatch, formatValue } from './faults.ts';
+import { formatPath, formatValue, mismatch } from './faults.ts';
+import { describeField } from './fields.ts';
 import { type Path, valueAt } from './walk.ts';
 
 interface Parts {
@@ -14,7 +14,11 @@ interface Parts {
 }
 
 /** The schema at a path, with the options that the value itself selects. */
-function selectedSchemaAt(schema: v.GenericSchema, value: unknown, path: Path): v.GenericSchema | null {
+function selectedSchemaAt(
+  schema: v.GenericSchema,
+  value: unknown,
+  path: Path,
+): v.GenericSchema | null {
   const parts = schema as unknown as Parts;
   if (parts.wrapped) return selectedSchemaAt(parts.wrapped, value, path);
   const chosen = parts.select?.(value);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describeField, quoteValue } from './fields.ts';
-import { isListInstead, type Path, walk, schemaAt, valueAt } from './walk.ts';
 import { redactIfUrl } from './redact-url.ts';
+import { isListInstead, type Path, schemaAt, valueAt, walk } from './walk.ts';
 
 /** A validation error of one part of a value. */
 export interface Fault {
@@ -72,14 +72,19 @@ export function checkAll<Output>(
       add(path, `expected ${describeField('', found.key).expects} as its name`);
     } else {
       const { expects } = describeField('', found.schema);
-      add(path, mismatch(expects, valueAt(value, path), path, show));
+      add(path, mismatch(expects, valueAt(value, path), path, format));
     }
   }
   return { faults: [...faults.values()] };
 }
 
 /** The message for a value of the wrong type or range. */
-export function mismatch(expects: string, received: unknown, path: Path, format: FormatValue): string {
+export function mismatch(
+  expects: string,
+  received: unknown,
+  path: Path,
+  format: FormatValue,
+): string {
   const structured = expects === 'an object' || expects === 'a list';
   const what = structured && typeof received === 'string' ? 'a text' : format(received, path);
   return `expected ${expects}, received ${what}`;

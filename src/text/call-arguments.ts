@@ -1,6 +1,6 @@
+import { quoteValue } from '../schema/fields.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
-import { quoteValue } from '../schema/fields.ts';
 import { invalid } from './refusals.ts';
 
 /**

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { declaredProperties, childrenOf } from '../../src/schema/walk.ts';
 import { describeField } from '../../src/schema/fields.ts';
+import { childrenOf, declaredProperties } from '../../src/schema/walk.ts';
 import { oriel, ROOT } from '../oriel.ts';
 import { load } from './configuration.ts';
 
@@ -66,7 +66,10 @@ describe('default.yaml', () => {
     const records = childrenOf(configSchema, {}) as { entries: Record<string, never> };
     for (const type of ['text', 'image', 'video', 'audio', 'moderation']) {
       const { each } = childrenOf(records.entries['models']!, {}) as { each: never };
-      for (const { path } of declaredProperties({ ...(each as object), ...variant(each, type) } as never)) {
+      for (const { path } of declaredProperties({
+        ...(each as object),
+        ...variant(each, type),
+      } as never)) {
         expect(shown, `${type}.${path.join('.')}`).toContain(`"${path.at(-1)}":`);
       }
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redactUrl, redactIfUrl } from '../../src/schema/redact-url.ts';
+import { redactIfUrl, redactUrl } from '../../src/schema/redact-url.ts';
 
 describe('secrets in addresses', () => {
   it.each([

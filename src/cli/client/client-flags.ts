@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { field, describeField, integer, number } from '../../schema/fields.ts';
+import { describeField, field, integer, number } from '../../schema/fields.ts';
 
 /** Where a daemon runs that nobody has told otherwise. */
 export const DEFAULT_URL = 'http://127.0.0.1:8787';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { QUALITIES } from '../../media/work.ts';
-import { field, describeField, integer } from '../../schema/fields.ts';
+import { describeField, field, integer } from '../../schema/fields.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
 
 const flag = (description: string, short?: string) =>

@@ -1,5 +1,5 @@
 import { complaintWithout } from '../../routing/redaction.ts';
-import { isObject, listOf, objectOf, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { isObject, listOf, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
 import type { ModerationAnswer, ModerationInput, Workshop } from './provider.ts';
 import { type Json, jsonOf, withRemote } from './remote.ts';
 import { unusable } from './unusable.ts';

@@ -1,5 +1,5 @@
 import { withoutSecret } from '../../routing/redaction.ts';
-import { objectsOf, textOf, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import { bytesOfBase64 } from './base64.ts';
 import type { Product, Production } from './provider.ts';
 import type { Json } from './remote.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { choice, choiceBy, openObject, selectBy, textOrList } from '../../schema/choice.ts';
-import { isObject } from '../../schema/untrusted.ts';
 import { field, integer, number } from '../../schema/fields.ts';
+import { isObject } from '../../schema/untrusted.ts';
 
 const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
 

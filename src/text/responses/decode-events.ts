@@ -1,7 +1,7 @@
 import type { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
-import { isObject, objectOf, objectsOf, textOf, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf, objectOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { FinishReason, Json, TextEvent } from '../canonical.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
@@ -158,7 +158,11 @@ export class ResponsesDecoder implements EventDecoder {
   #start(response: Json): void {
     if (this.#started) return;
     this.#started = true;
-    this.#emit({ type: 'start', id: nonEmptyTextOf(response['id']), model: nonEmptyTextOf(response['model']) });
+    this.#emit({
+      type: 'start',
+      id: nonEmptyTextOf(response['id']),
+      model: nonEmptyTextOf(response['model']),
+    });
   }
 
   /** A new item. One that stood in its place is over, whether it said so or not. */

@@ -1,4 +1,4 @@
-import { isObject, textOf, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf, textOf } from '../../schema/untrusted.ts';
 import { newId } from '../../store/identifier.ts';
 import type { Json } from '../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';

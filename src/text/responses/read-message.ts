@@ -1,4 +1,4 @@
-import { countOf, isObject, objectsOf, textOf, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { countOf, isObject, nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
 

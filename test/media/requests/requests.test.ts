@@ -198,12 +198,11 @@ describe('an image request', () => {
     ['video', {}, 'model', /^model: video is a model of type video, not of image$/],
     ['text', {}, 'model', /type text, not of image$/],
   ];
-  test.each(wrong.map(([model, more, ...rest]) => [model, quoteValue(more), more, ...rest] as const))(
-    'of %s is refused with %s',
-    (model, _, more, param, message) => {
-      expect(refused(model, more, 'image')).toEqual([param, expect.stringMatching(message)]);
-    },
-  );
+  test.each(
+    wrong.map(([model, more, ...rest]) => [model, quoteValue(more), more, ...rest] as const),
+  )('of %s is refused with %s', (model, _, more, param, message) => {
+    expect(refused(model, more, 'image')).toEqual([param, expect.stringMatching(message)]);
+  });
 
   it('tells the model of another type by a code of its own', () => {
     expect(failing(() => read('audio', {}, 'image')).code).toBe('wrong_model_type');
