@@ -173,8 +173,8 @@ describe('the walls', () => {
 
   it.each([
     ['an import of an upper floor', 'src/operations/x.ts', "import { a } from '../cli/a.ts';"],
-    ['a type of an upper floor', 'src/schema.ts', "import type { A } from './config.ts';"],
-    ['a type named in passing', 'src/schema.ts', "type A = import('./config.ts').A;"],
+    ['a type of an upper floor', 'src/schema/x.ts', "import type { A } from '../config/a.ts';"],
+    ['a type named in passing', 'src/schema/x.ts', "type A = import('../config/a.ts').A;"],
     ['a room beside it', 'src/text/x.ts', "import { a } from '../media/a.ts';"],
     ['a re-export', 'src/store/x.ts', "export { a } from '../operations/a.ts';"],
     ['a re-export of all', 'src/store/x.ts', "export * from '../operations/a.ts';"],

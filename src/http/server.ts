@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { ObjectSchema } from '../schema.ts';
+import type { ObjectSchema } from '../schema/fields.ts';
 import type { AppContext } from './app-context.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch/routes.ts';

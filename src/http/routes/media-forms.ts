@@ -6,7 +6,7 @@ import { assetUrl } from '../../media/record.ts';
 import type { SentFile } from '../../media/requests/call.ts';
 import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
-import { fieldsOf, fromText } from '../../schema.ts';
+import { fieldsOf, fromText } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
 import { jsonSchemaOf, withSample } from '../openapi.ts';

@@ -6,7 +6,7 @@ import {
   integer,
   type ObjectSchema,
   parseFields,
-} from '../../schema.ts';
+} from '../../schema/fields.ts';
 
 /** Elements of one page of a list. */
 export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);

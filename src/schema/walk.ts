@@ -1,23 +1,23 @@
 import * as v from 'valibot';
 import { isObject } from './untrusted.ts';
 
-/** The way to a place in a value, from its root. */
+/** Property names and list indexes from the root of a value to one of its parts. */
 export type Path = readonly (string | number)[];
-
-/** One place in a value, with the schema that stands for it. */
-export interface Place {
-  readonly path: Path;
-  readonly value: unknown;
-  /** Undefined where the schema has no such property. */
-  readonly schema: v.GenericSchema | undefined;
-  /** Where it has none: what it has there. */
-  readonly known: readonly string[] | null;
-}
 
 type Entries = Readonly<Record<string, v.GenericSchema>>;
 
-/** What may be below a schema; null where it is a single value. */
-type Inside =
+/** One part of a value, with its schema. */
+export interface VisitedPart {
+  readonly path: Path;
+  readonly value: unknown;
+  /** Undefined for a property that the schema does not declare. */
+  readonly schema: v.GenericSchema | undefined;
+  /** Properties that the schema declares instead of an undeclared one; null for a declared one. */
+  readonly alternatives: Entries | null;
+}
+
+/** Schemas of the parts of an object or a list; null for the schema of a single value. */
+type Children =
   | { readonly entries: Entries }
   | { readonly key: v.GenericSchema; readonly each: v.GenericSchema }
   | { readonly each: v.GenericSchema }
@@ -32,7 +32,7 @@ interface Parts {
   readonly wrapped?: v.GenericSchema;
 }
 
-/** A schema that has a choice of objects, told apart by the literal of one property. */
+/** A union of objects, discriminated by the literal of one property. */
 interface Variant {
   readonly key: string;
   readonly options: readonly { readonly entries: Entries }[];
@@ -49,12 +49,12 @@ function literalOf({ key }: Variant, { entries }: { readonly entries: Entries })
 }
 
 /**
- * Looks into a schema. Of a variant it takes the option that the value's own discriminator names;
- * where that names none, nothing more can be said than what all options have in common: nothing.
+ * The schemas of an object's or a list's parts. Of a variant, those of the option that the value's
+ * discriminator names; null if it names none.
  */
-export function insideOf(schema: v.GenericSchema, value: unknown): Inside {
+export function childrenOf(schema: v.GenericSchema, value: unknown): Children {
   const parts = schema as unknown as Parts;
-  if (parts.wrapped) return insideOf(parts.wrapped, value);
+  if (parts.wrapped) return childrenOf(parts.wrapped, value);
   if (parts.entries) return { entries: parts.entries };
   if (parts.type === 'record') return { key: parts.key!, each: parts.value! };
   if (parts.type === 'array') return { each: parts.item! };
@@ -65,58 +65,58 @@ export function insideOf(schema: v.GenericSchema, value: unknown): Inside {
   return option ? { entries: option.entries } : null;
 }
 
-/** Whether a list stands where an object should, which Valibot takes for one with numbers as names. */
+/** Whether a value is a list where the schema wants an object: Valibot accepts lists as objects. */
 export function isListInstead(schema: v.GenericSchema, value: unknown): boolean {
-  const inside = Array.isArray(value) ? insideOf(schema, value) : null;
-  return inside !== null && !isList(inside);
+  const children = Array.isArray(value) ? childrenOf(schema, value) : null;
+  return children !== null && !isList(children);
 }
 
-function isList(inside: NonNullable<Inside>): boolean {
-  return 'each' in inside && !('key' in inside);
+function isList(children: NonNullable<Children>): boolean {
+  return 'each' in children && !('key' in children);
 }
 
-/** Every place in a value, the root left out, each before what is below it. */
-export function* places(
+/** Visits every part of a value except its root, parents before their children. */
+export function* walk(
   schema: v.GenericSchema,
   value: unknown,
   path: Path = [],
-): Generator<Place, void> {
-  const inside = insideOf(schema, value);
-  if (inside === null || typeof value !== 'object' || value === null) return;
-  if (isList(inside) !== Array.isArray(value)) return;
+): Generator<VisitedPart, void> {
+  const children = childrenOf(schema, value);
+  if (children === null || typeof value !== 'object' || value === null) return;
+  if (isList(children) !== Array.isArray(value)) return;
   const keys: readonly (string | number)[] = Array.isArray(value)
     ? [...value.keys()]
     : Object.keys(value);
   for (const key of keys) {
     const child = (value as Record<string | number, unknown>)[key];
-    const below = [...path, key];
-    const standing =
-      'each' in inside
-        ? inside.each
-        : Object.hasOwn(inside.entries, key)
-          ? inside.entries[key]
+    const childPath = [...path, key];
+    const childSchema =
+      'each' in children
+        ? children.each
+        : Object.hasOwn(children.entries, key)
+          ? children.entries[key]
           : undefined;
-    const known =
-      standing === undefined && 'entries' in inside ? Object.keys(inside.entries) : null;
-    yield { path: below, value: child, schema: standing, known };
-    if (standing) yield* places(standing, child, below);
+    const alternatives =
+      childSchema === undefined && 'entries' in children ? children.entries : null;
+    yield { path: childPath, value: child, schema: childSchema, alternatives };
+    if (childSchema) yield* walk(childSchema, child, childPath);
   }
 }
 
-/** Every property that a schema declares by name, each before what is below it. */
-export function declared(
+/** Every property that a schema declares by name, parents before their children. */
+export function declaredProperties(
   schema: v.GenericSchema,
   path: Path = [],
 ): readonly { readonly path: Path; readonly schema: v.GenericSchema }[] {
-  const inside = insideOf(schema, undefined);
-  if (inside === null || 'each' in inside) return [];
-  return Object.entries(inside.entries).flatMap(([name, entry]) => [
+  const children = childrenOf(schema, undefined);
+  if (children === null || 'each' in children) return [];
+  return Object.entries(children.entries).flatMap(([name, entry]) => [
     { path: [...path, name], schema: entry },
-    ...declared(entry, [...path, name]),
+    ...declaredProperties(entry, [...path, name]),
   ]);
 }
 
-/** What stands at a path of a value; `key` is the schema of its name, where names are free. */
+/** The schema of the part at a path; in a record also `key`, the schema of its name. */
 export function schemaAt(
   schema: v.GenericSchema,
   value: unknown,
@@ -124,16 +124,16 @@ export function schemaAt(
 ): { readonly schema: v.GenericSchema; readonly key?: v.GenericSchema } | undefined {
   const [first, ...rest] = path;
   if (first === undefined) return { schema };
-  const inside = insideOf(schema, value);
+  const children = childrenOf(schema, value);
   const variant = variantOf(schema);
-  if (variant?.key === first && inside === null) {
+  if (variant?.key === first && children === null) {
     return { schema: v.picklist(variant.options.map((option) => literalOf(variant, option))) };
   }
-  if (inside === null) return undefined;
-  const named = 'entries' in inside && Object.hasOwn(inside.entries, first);
-  const next = 'each' in inside ? inside.each : named ? inside.entries[first] : undefined;
+  if (children === null) return undefined;
+  const named = 'entries' in children && Object.hasOwn(children.entries, first);
+  const next = 'each' in children ? children.each : named ? children.entries[first] : undefined;
   if (next === undefined) return undefined;
-  if (rest.length === 0) return { schema: next, ...('key' in inside && { key: inside.key }) };
+  if (rest.length === 0) return { schema: next, ...('key' in children && { key: children.key }) };
   return schemaAt(next, valueAt(value, [first]), rest);
 }
 

@@ -6,7 +6,7 @@ import { EXPLICIT, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
 /** Something that no minor may be shown with. */
-export interface Offence {
+export interface Violation {
   readonly start: number;
   readonly end: number;
   /** Whether it shows the body of one person, so that it matters whose. */
@@ -26,14 +26,14 @@ const TAG = 3;
 const DOING: ReadonlySet<TermClass> = new Set<TermClass>(['exposure', 'emphasis']);
 const AREAS: ReadonlySet<TermClass> = new Set<TermClass>(['area', 'soft']);
 
-/** The offences of a prompt that neither a negation nor a context takes back. */
-export function offencesOf(
+/** The violations of a prompt that neither a negation nor a context takes back. */
+export function violationsOf(
   words: readonly Word[],
   hits: Hits,
   people: readonly Person[],
-): Offence[] {
+): Violation[] {
   const negated = negatedWords(words, hits);
-  const offences: Offence[] = [];
+  const violations: Violation[] = [];
   for (const hit of hits.ofAny(EXPLICIT)) {
     if (negated.has(hit.start)) continue;
     const { sentence } = words[hit.start]!;
@@ -47,17 +47,17 @@ export function offencesOf(
       const isTaught = has('lesson') || has('medical');
       if (isTaught && !isShown) continue;
     }
-    offences.push({ start: hit.start, end: hit.end, isOfBody: false, termClass: hit.termClass });
+    violations.push({ start: hit.start, end: hit.end, isOfBody: false, termClass: hit.termClass });
   }
-  return offences.concat(exposures(words, hits, negated));
+  return violations.concat(exposures(words, hits, negated));
 }
 
 /** Areas of the body that are bared or dwelt on. */
-function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<number>): Offence[] {
+function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<number>): Violation[] {
   const isStanding = ({ start }: Hit) => !negated.has(start);
-  const offences: Offence[] = [];
+  const violations: Violation[] = [];
   const doing = hits.ofAny(DOING).filter(isStanding);
-  if (doing.length === 0) return offences;
+  if (doing.length === 0) return violations;
   let first = 0;
   for (const area of hits.ofAny(AREAS).filter(isStanding)) {
     const { termClass, start, end } = area;
@@ -76,7 +76,7 @@ function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<numb
       if (act.start - end > REACH.unspaced) break;
       if (act.termClass === 'emphasis' && (termClass === 'soft' || isTreated)) continue;
       if (!reaches(words, act, area)) continue;
-      offences.push({
+      violations.push({
         start: Math.min(start, act.start),
         end: Math.max(end, act.end),
         isOfBody: true,
@@ -85,7 +85,7 @@ function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<numb
       break;
     }
   }
-  return offences;
+  return violations;
 }
 
 function reaches(words: readonly Word[], act: Hit, area: Hit): boolean {

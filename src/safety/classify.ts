@@ -1,14 +1,15 @@
 import type { TermClass } from './terms.ts';
 import { verdictOf } from './verdict.ts';
 
-export interface Judgement {
+/** Result of classifying one text, in the shape of the moderation interface. */
+export interface Classification {
   readonly flagged: boolean;
   readonly categories: Record<string, boolean>;
   readonly scores: Record<string, number>;
 }
 
-/** The categories of the moderation interface that the rules can tell, by the terms that do. */
-const TOLD: Readonly<Record<string, TermClass | null>> = {
+/** Categories of the moderation interface, and the terms that set them; null for categories set in code or never. */
+const TERM_CLASS_OF: Readonly<Record<string, TermClass | null>> = {
   harassment: 'harassment',
   'harassment/threatening': null,
   hate: 'hate',
@@ -24,21 +25,25 @@ const TOLD: Readonly<Record<string, TermClass | null>> = {
   'violence/graphic': 'gore',
 };
 
-const SURE = 0.99;
-const UNLIKELY = 0.0001;
+/** Scores: the rules know no degrees between. */
+const FLAGGED_SCORE = 0.99;
+const UNFLAGGED_SCORE = 0.0001;
 
-/** What a moderation model would answer, as far as plain rules can tell. */
-export function judge(text: string): Judgement {
+/** Classifies a text as a moderation model would, by the rules for prompts. */
+export function classify(text: string): Classification {
   const { isOfMinor, isSexual, classes } = verdictOf(text);
   const categories: Record<string, boolean> = {};
-  for (const [category, termClass] of Object.entries(TOLD)) {
+  for (const [category, termClass] of Object.entries(TERM_CLASS_OF)) {
     categories[category] = termClass !== null && classes.has(termClass);
   }
   categories['sexual'] = isSexual || isOfMinor;
   categories['sexual/minors'] = isOfMinor;
   categories['violence'] ||= categories['violence/graphic'] ?? false;
   const scores = Object.fromEntries(
-    Object.entries(categories).map(([category, isTold]) => [category, isTold ? SURE : UNLIKELY]),
+    Object.entries(categories).map(([category, isFlagged]) => [
+      category,
+      isFlagged ? FLAGGED_SCORE : UNFLAGGED_SCORE,
+    ]),
   );
   return { flagged: Object.values(categories).includes(true), categories, scores };
 }

@@ -1,46 +1,46 @@
 import * as v from 'valibot';
-import { Failure } from './failure.ts';
+import { Failure } from '../failure.ts';
 
-/** An object schema whose properties can be looked at: flags, form fields and help derive from them. */
+/** An object schema with its properties, from which flags, form fields and help derive. */
 export type ObjectSchema<Output = unknown> = v.GenericSchema<Record<string, unknown>, Output> & {
   readonly entries: v.ObjectEntries;
 };
 
-/** What a flag, a form field or a help line needs to know of one property. */
+/** One property of a schema, for a flag, a form field or a help line. */
 export interface Field {
   readonly name: string;
   readonly kind: 'integer' | 'number' | 'boolean' | 'string';
   readonly choices: readonly string[];
   readonly default: unknown;
   readonly description: string;
-  /** A one-letter flag, where the command line gives it one. */
+  /** One-letter flag of the command line; undefined if it has none. */
   readonly short: string | undefined;
-  /** Whether the text is the path of a file or a folder, which a shell completes. */
+  /** Whether the text is the path of a file or a folder, which shells complete. */
   readonly path: boolean;
-  /** Whether it may be given several times: a list of texts. */
+  /** Whether it is a list of texts, so that its flag may be repeated. */
   readonly repeatable: boolean;
-  /** One phrase, used by help and by every error alike: "an integer from 1 to 100". */
+  /** Phrase for help and error messages: "an integer from 1 to 100". */
   readonly expects: string;
 }
 
-interface Notes {
-  /** Replaces the phrase that the type alone would give. */
+interface FieldMetadata {
+  /** Phrase that replaces the one derived from the type. */
   readonly expects?: string;
   readonly short?: string;
   readonly path?: boolean;
-  /** Never shown to anybody; `interpolated` only where it came from the environment. */
+  /** Redacted in output; with `interpolated` only if the value came from the environment. */
   readonly secret?: 'always' | 'interpolated';
-  /** Read once, when the daemon starts. */
+  /** Whether the daemon reads it only at start, not on SIGHUP. */
   readonly restart?: boolean;
 }
 
-/** A schema with what people need to be told about it. */
+/** A schema with its description and metadata. */
 export function field<const Schema extends v.GenericSchema>(
   schema: Schema,
   description: string,
-  notes: Notes = {},
+  metadata: FieldMetadata = {},
 ) {
-  return v.pipe(schema, v.description(description), v.metadata({ ...notes }));
+  return v.pipe(schema, v.description(description), v.metadata({ ...metadata }));
 }
 
 /** A whole number, bounds included. */
@@ -51,7 +51,7 @@ export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEG
 export const number = (minimum: number, maximum: number = Number.MAX_VALUE) =>
   v.pipe(v.number(), v.finite(), v.minValue(minimum), v.maxValue(maximum));
 
-/** A day of the calendar, as text like 2026-01-31: `Date` takes the 30th of February for a day of March. */
+/** A calendar day such as 2026-01-31. The check is needed because `Date` reads 2026-02-30 as a day of March. */
 export const day = () =>
   v.pipe(
     v.string(),
@@ -61,9 +61,9 @@ export const day = () =>
   );
 
 /**
- * A rule over several properties of an object, for use in a pipe after it.
+ * A validation over several properties of an object, for use in a pipe after it.
  *
- * @param check gives the property at fault and what is wrong with it, or null
+ * @param check returns the invalid property and the message, or null
  */
 export function rule<Value extends Record<string, unknown>>(
   check: (value: Value) => readonly [name: string, message: string] | null,
@@ -79,7 +79,7 @@ export function rule<Value extends Record<string, unknown>>(
   });
 }
 
-/** The parts of a schema's pipe, outermost last, its optional wrapping taken off. */
+/** The parts of a schema's pipe, outermost last, without its optional wrapper. */
 function partsOf(schema: unknown): readonly Record<string, unknown>[] {
   const { type, wrapped, pipe } = schema as { type: string; wrapped?: unknown; pipe?: unknown[] };
   if (type === 'optional' || type === 'nullish') return partsOf(wrapped);
@@ -93,7 +93,8 @@ function isPiped(part: unknown): boolean {
   return Array.isArray((part as { pipe?: unknown }).pipe);
 }
 
-function describe(name: string, schema: v.GenericSchema): Field {
+/** Describes one property of any schema. */
+export function describeField(name: string, schema: v.GenericSchema): Field {
   const parts = partsOf(schema);
   const requirement = (type: string) =>
     parts.find((part) => part['type'] === type)?.['requirement'];
@@ -108,7 +109,7 @@ function describe(name: string, schema: v.GenericSchema): Field {
       : root.type === 'boolean'
         ? 'boolean'
         : 'string';
-  const notes = notesOf(schema);
+  const metadata = metadataOf(schema);
   const description = parts.find((part) => part['type'] === 'description')?.['description'];
   const range = [requirement('min_value'), requirement('max_value')] as [number, number];
   return {
@@ -117,14 +118,14 @@ function describe(name: string, schema: v.GenericSchema): Field {
     choices,
     default: (schema as { default?: unknown }).default,
     description: String(description ?? ''),
-    short: notes.short,
-    path: notes.path ?? false,
+    short: metadata.short,
+    path: metadata.path ?? false,
     repeatable: root.type === 'array',
-    expects: notes.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
+    expects: metadata.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
   };
 }
 
-/** How what is no single value is called. */
+/** Phrases for schemas of lists and objects, by their type. */
 const STRUCTURES: Readonly<Record<string, string>> = {
   strict_object: 'an object',
   object: 'an object',
@@ -134,15 +135,10 @@ const STRUCTURES: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** What a schema says of itself beside its type. */
-export function notesOf(schema: v.GenericSchema): Notes {
-  const noted = partsOf(schema).filter((part) => part['type'] === 'metadata');
-  return Object.assign({}, ...noted.map((part) => part['metadata'])) as Notes;
-}
-
-/** One property of any schema, as help and errors speak of it. */
-export function fieldFor(name: string, schema: v.GenericSchema): Field {
-  return describe(name, schema);
+/** The metadata of a schema. */
+export function metadataOf(schema: v.GenericSchema): FieldMetadata {
+  const parts = partsOf(schema).filter((part) => part['type'] === 'metadata');
+  return Object.assign({}, ...parts.map((part) => part['metadata'])) as FieldMetadata;
 }
 
 function expectation(
@@ -159,33 +155,33 @@ function expectation(
     : `${noun} of at least ${minimum}`;
 }
 
-const described = new WeakMap<object, readonly Field[]>();
+const fieldsBySchema = new WeakMap<object, readonly Field[]>();
 
 /** The properties of a flat object schema, in their declared order. */
 export function fieldsOf(schema: ObjectSchema): readonly Field[] {
-  let fields = described.get(schema);
+  let fields = fieldsBySchema.get(schema);
   if (!fields) {
     fields = Object.entries(schema.entries).map(([name, entry]) =>
-      describe(name, entry as v.GenericSchema),
+      describeField(name, entry as v.GenericSchema),
     );
-    described.set(schema, fields);
+    fieldsBySchema.set(schema, fields);
   }
   return fields;
 }
 
-/** What came, as one short quotation that is safe to show. */
-export function received(value: unknown): string {
+/** Quotes a received value in at most 60 characters. */
+export function quoteValue(value: unknown): string {
   if (value === undefined) return 'nothing';
-  // JSON has no word for numbers that are infinite or none.
+  // JSON writes infinite numbers and NaN as null.
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
 /**
- * Checks a value against a flat object schema and fills in its defaults.
+ * Validates a value against a flat object schema and fills in its defaults.
  *
- * @param label how the caller's user knows a field: `(name) => '--' + name` on the command line
- * @throws Failure invalid_request, `param` naming the first field at fault
+ * @param label a field's name in messages: `(name) => '--' + name` on the command line
+ * @throws Failure invalid_request, `param` is the first invalid field
  */
 export function parseFields<Output>(
   schema: ObjectSchema<Output>,
@@ -204,12 +200,12 @@ export function parseFields<Output>(
     throw fault(`unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`);
   }
   if (issue.type === 'raw_check') throw fault(issue.message);
-  throw fault(`expected ${known.expects}, received ${received(value[name])}`);
+  throw fault(`expected ${known.expects}, received ${quoteValue(value[name])}`);
 }
 
 /**
- * Turns the text of a flag or a form field into the value its schema wants. Text that does not
- * read as that kind is handed on as it is, so that the schema's own error names it.
+ * Converts the text of a flag or a form field to the type of its schema. Returns text that is not of
+ * that type unchanged, so that the schema's own error names it.
  */
 export function fromText({ kind }: Field, text: string): unknown {
   const trimmed = text.trim();
