@@ -2,7 +2,7 @@ import type { Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
-import { parse } from '../../schema/json.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
@@ -89,7 +89,7 @@ export class Remote {
   async sendForJson(asked: Asked): Promise<Reply & { readonly body: Json }> {
     const reply = await this.send(asked);
     const { bytes } = reply;
-    const body = parse(bytes.toString());
+    const body = tryParseJson(bytes.toString());
     if (isObject(body)) return { ...reply, body };
     const failure = without('JSON', bytes.toString('utf8', 0, MOST_OF_FAILURE));
     throw asked.charges ? charged(failure) : failure;
@@ -126,7 +126,7 @@ export class Remote {
 
   async #refusal(exchange: UpstreamResponse): Promise<Failure> {
     const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
-    return this.told(exchange.status, parse(text) ?? text, exchange.headers);
+    return this.told(exchange.status, tryParseJson(text) ?? text, exchange.headers);
   }
 
   #failed(error: unknown, { charges }: { readonly charges?: boolean | undefined }): unknown {

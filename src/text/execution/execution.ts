@@ -8,7 +8,7 @@ import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
-import { parse } from '../../schema/json.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject, objectsOf } from '../../schema/untrusted.ts';
 import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
@@ -144,7 +144,7 @@ export class Attempt {
     });
     if (exchange.status >= 200 && exchange.status < 300) return exchange;
     const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
-    throw upstreamFailure(exchange.status, parse(text) ?? text, {
+    throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
       retryAfter: exchange.headers['retry-after'],
       retryAfterMs: exchange.headers['retry-after-ms'],
       apiKey: provider.apiKey,
