@@ -6,7 +6,7 @@ import { chat } from '../../../src/text/chat.ts';
 import { ROOT } from '../../oriel.ts';
 import { decode, decodeWhole, finishOf, request, said } from './conversation.ts';
 
-/** Answers of real providers, which are not ours to keep: read where they are. */
+/** Answers of real providers, read outside of the repository, which may not contain them. */
 const folder = join(
   process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
   'recordings/openai-chat',
@@ -18,7 +18,7 @@ function read(name: string, skip: (why: string) => void): string {
   return readFileSync(path, 'utf8');
 }
 
-/** What the stream says by its own chunks, read in the plainest way. */
+/** The content of a stream, read from its chunks without code under test. */
 function plainly(lines: readonly string[]): { text: string; usage: Json | undefined } {
   const chunks = lines.map(
     (line) =>
@@ -31,7 +31,7 @@ function plainly(lines: readonly string[]): { text: string; usage: Json | undefi
   return { text, usage: chunks.findLast(({ usage }) => usage)?.usage };
 }
 
-describe('real answers', () => {
+describe('recorded chat answers', () => {
   it.for(['azure-model-router.1.chunks.txt', 'openai-text.chunks.txt'])('%s', (name, { skip }) => {
     const lines = read(name, skip).split('\n').filter(Boolean);
     const events = decode([...lines, '[DONE]']);
@@ -62,7 +62,7 @@ describe('real answers', () => {
   });
 });
 
-/** The same goes to a client and comes back. */
+/** Encodes events for a client and decodes them again. */
 function again(events: readonly TextEvent[], text: string): void {
   const context = { request: request({ stream: true }), created: 1 };
   const encoder = chat.encodeEvents(context);
