@@ -6,7 +6,7 @@ import { STOPS } from './conversation.ts';
 import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
-import { readAnswer, readStream, type Told } from './recorded.ts';
+import { type NeutralAnswer, readAnswer, readStream } from './recorded.ts';
 import { cutAt, everyByte, type Script } from './script.ts';
 import { talk } from './talk.ts';
 

@@ -58,8 +58,8 @@ const request = fc
     effort: fc.constantFrom(null, 'none', 'low', 'xhigh') as fc.Arbitrary<null | 'none' | 'low'>,
     format: fc.constantFrom<TextRequest['format']>(null, { type: 'json-object' }),
   })
-  .map(({ prompt: said, effort, ...more }) =>
-    requestFor(said, { ...more, reasoning: { effort, budget: null, summary: null } }),
+  .map(({ prompt: text, effort, ...more }) =>
+    requestFor(text, { ...more, reasoning: { effort, budget: null, summary: null } }),
   );
 
 describe('the step budget of the sandbox', () => {
@@ -256,7 +256,7 @@ describe('a tool call of the sandbox', () => {
     expect(end).toMatchObject({ reason: 'tool-calls' });
   });
 
-  it.each<[said: string, more: Partial<TextRequest>, called: string[]]>([
+  it.each<[prompt: string, more: Partial<TextRequest>, called: string[]]>([
     ['Hello', {}, []],
     ['Please call a tool', {}, ['get_weather']],
     ['Call both tools', {}, ['get_weather', 'clock']],
@@ -269,8 +269,8 @@ describe('a tool call of the sandbox', () => {
     ['Use the clock', { toolChoice: { type: 'required' } }, ['clock']],
     ['Hello', { toolChoice: { type: 'tool', name: 'clock' } }, ['clock']],
     ['Use get_weather', { toolChoice: { type: 'tool', name: 'clock' } }, ['clock']],
-  ])('for the prompt "%s" and %j calls %j', async (said, more, called) => {
-    expect(names(await answerTo(said, { tools, ...more }))).toEqual(called);
+  ])('for the prompt "%s" and %j calls %j', async (prompt, more, called) => {
+    expect(names(await answerTo(prompt, { tools, ...more }))).toEqual(called);
   });
 
   it('is made for a tool that a system turn adds', async () => {
@@ -350,8 +350,8 @@ describe('a sandbox directive in a prompt', () => {
     ['sandbox:repeat=0', /from 1 to 1000000/],
     ['sandbox:repeat=1000001', /from 1 to 1000000/],
     ['sandbox:dealy=5s', /unknown/],
-  ])('%s is an invalid_request that says what is expected', async (said, message) => {
-    expect(await eventsOf(requestFor(said))).toMatchObject([
+  ])('%s is an invalid_request that says what is expected', async (prompt, message) => {
+    expect(await eventsOf(requestFor(prompt))).toMatchObject([
       {
         type: 'error',
         failure: {
@@ -398,10 +398,10 @@ describe('answerFromSandbox', () => {
 
   it.each(['sandbox:fail=hang', 'sandbox:delay=10m', 'sandbox:repeat=1000000'])(
     'ends when the client disconnects during %s',
-    async (said) => {
+    async (prompt) => {
       const disconnect = new AbortController();
       const emitted: TextEvent[] = [];
-      const answered = answerFromSandbox(requestFor(said), CHAT, {
+      const answered = answerFromSandbox(requestFor(prompt), CHAT, {
         signal: disconnect.signal,
         emit: (event) => void emitted.push(event),
       });

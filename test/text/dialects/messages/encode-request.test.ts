@@ -1,0 +1,546 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../../../src/failure.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
+import type { Target } from '../../../../src/text/dialects/dialect.ts';
+import { messages } from '../../../../src/text/dialects/messages/messages.ts';
+import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { textRequest, turn } from '../../request.ts';
+
+const target: Target = {
+  dialect: 'messages',
+  provider: 'anthropic',
+  model: 'claude',
+  rules: null,
+  reasons: true,
+  maxOutputTokens: null,
+};
+
+const says = (text: string): Part => ({ type: 'text', path: 'messages[0].content', text });
+const user = (...parts: readonly (Part | string)[]): Turn =>
+  turn(
+    'user',
+    parts.map((part) => (typeof part === 'string' ? says(part) : part)),
+  );
+const assistant = (...parts: readonly (Part | string)[]): Turn =>
+  turn(
+    'assistant',
+    parts.map((part) => (typeof part === 'string' ? says(part) : part)),
+  );
+const calls = (id: string, json = '{}', name = 'x'): Part => ({
+  type: 'tool-call',
+  path: 'messages[1].tool_calls[0]',
+  id,
+  name,
+  arguments: json,
+});
+const result = (callId: string, text = callId): Part => ({
+  type: 'tool-result',
+  path: 'messages[2]',
+  callId,
+  content: [{ type: 'text', path: 'messages[2].content', text }],
+  isError: false,
+});
+const thinks = (proof: Extract<Part, { type: 'reasoning' }>['proof'], text = 'Hm'): Part => ({
+  type: 'reasoning',
+  path: 'messages[1].reasoning_content',
+  text,
+  proof,
+});
+const own = (value: Json, provider: string | null = 'anthropic') =>
+  ({ dialect: 'messages', provider, value }) as const;
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read any property
+function sent(request: Partial<TextRequest>, to: Partial<Target> = {}): Record<string, any> {
+  const whole = textRequest({ turns: [user('Hello')], ...request });
+  return messages.encodeRequest(whole, { ...target, ...to });
+}
+
+/** The messages of an encoded request. */
+const conversation = (...turns: readonly Turn[]) => sent({ turns })['messages'];
+
+function refused(request: Partial<TextRequest>): Failure {
+  try {
+    sent(request);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe('a conversation encoded for a messages upstream', () => {
+  it('has the first system turns in the field system', () => {
+    const { system, messages: rest } = sent({
+      turns: [turn('system', [says('Be kind.')]), user('Hello')],
+    });
+    expect(system).toBe('Be kind.');
+    expect(rest).toEqual([{ role: 'user', content: 'Hello' }]);
+    const two = sent({
+      turns: [
+        turn('system', [says('Be kind.')]),
+        turn('developer', [says('Be brief.')]),
+        user('Hello'),
+      ],
+    });
+    expect(two['system']).toEqual([
+      { type: 'text', text: 'Be kind.' },
+      { type: 'text', text: 'Be brief.' },
+    ]);
+  });
+
+  it('keeps the position of later system and developer turns', () => {
+    expect(
+      conversation(
+        user('Hello'),
+        turn('system', [says('Be brief.')]),
+        assistant('Hi'),
+        turn('developer', [says('Now in French.')]),
+        user('Hello again'),
+      ),
+    ).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hello' },
+          { type: 'text', text: '<system>\nBe brief.\n</system>' },
+        ],
+      },
+      { role: 'assistant', content: 'Hi' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '<system>\nNow in French.\n</system>' },
+          { type: 'text', text: 'Hello again' },
+        ],
+      },
+    ]);
+  });
+
+  it('has a user message if there are only instructions', () => {
+    const { system, messages: rest } = sent({ turns: [turn('system', [says('Say hello.')])] });
+    expect(system).toBeUndefined();
+    expect(rest).toEqual([{ role: 'user', content: '<system>\nSay hello.\n</system>' }]);
+  });
+
+  it('merges parallel calls into one turn and their results into the next, before texts', () => {
+    expect(
+      conversation(
+        user('Go'),
+        assistant(calls('a', '{"n":1}')),
+        assistant(calls('b')),
+        user(result('b')),
+        user('And now?'),
+        user(result('a')),
+      ),
+    ).toEqual([
+      { role: 'user', content: 'Go' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'x', input: { n: 1 } },
+          { type: 'tool_use', id: 'b', name: 'x', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'a' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'b' },
+          { type: 'text', text: 'And now?' },
+        ],
+      },
+    ]);
+  });
+
+  it('moves a late result to its call', () => {
+    const encoded = conversation(
+      assistant(calls('a'), calls('b')),
+      user(result('a')),
+      assistant('One is there'),
+      user(result('b')),
+    );
+    expect(encoded.map(({ role }: Json) => role)).toEqual(['assistant', 'user', 'assistant']);
+    expect(encoded[1].content.map(({ tool_use_id }: Json) => tool_use_id)).toEqual(['a', 'b']);
+  });
+
+  it('matches ids that repeat in each turn by order', () => {
+    const encoded = conversation(
+      assistant(calls('x:0')),
+      user(result('x:0', 'first')),
+      assistant(calls('x:0')),
+      user(result('x:0', 'second')),
+    );
+    expect([encoded[1].content[0].content, encoded[3].content[0].content]).toEqual([
+      'first',
+      'second',
+    ]);
+    expect(encoded[0].content[0].id).toMatch(/^[\w-]{1,64}$/);
+    expect(encoded[1].content[0].tool_use_id).toBe(encoded[0].content[0].id);
+  });
+
+  it('drops empty texts and empty messages', () => {
+    expect(conversation(user('Hello'), assistant(''), user('', 'Still there?'))).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hello' },
+          { type: 'text', text: 'Still there?' },
+        ],
+      },
+    ]);
+  });
+
+  it('replays its own signed reasoning before tool_use and drops other reasoning', () => {
+    const [, { content }] = conversation(
+      user('Go'),
+      assistant(
+        thinks(own({ signature: 'signed' })),
+        thinks(own({ signature: 'empty' }), ''),
+        thinks(own({ data: 'hidden' }, null), ''),
+        thinks(own({ signature: 'x' }, 'another')),
+        thinks({ dialect: 'responses', provider: 'anthropic', value: { signature: 'y' } }),
+        thinks(null),
+        'Let me look',
+        calls('a'),
+      ),
+      user(result('a')),
+    );
+    expect(content).toEqual([
+      { type: 'thinking', thinking: 'Hm', signature: 'signed' },
+      { type: 'thinking', thinking: '', signature: 'empty' },
+      { type: 'redacted_thinking', data: 'hidden' },
+      { type: 'text', text: 'Let me look' },
+      { type: 'tool_use', id: 'a', name: 'x', input: {} },
+    ]);
+  });
+
+  it('has images and documents, also in tool results', () => {
+    const media = (rest: object): Part =>
+      ({ type: 'media', media: 'image', path: 'p', detail: null, filename: null, ...rest }) as Part;
+    const picture = media({ source: { kind: 'data', mediaType: 'image/png', data: 'AAAA' } });
+    const [{ content }] = conversation(
+      user(
+        picture,
+        media({ source: { kind: 'url', url: 'https://a.b/c.png' } }),
+        media({
+          media: 'document',
+          filename: 'A',
+          source: { kind: 'data', mediaType: 'application/pdf', data: 'AAAA' },
+        }),
+        media({
+          media: 'document',
+          source: {
+            kind: 'data',
+            mediaType: 'text/plain',
+            data: Buffer.from('Hé').toString('base64'),
+          },
+        }),
+        { ...result('a'), content: [picture], isError: true } as Part,
+      ),
+    );
+    const base64 = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+    expect(content).toEqual([
+      {
+        type: 'tool_result',
+        tool_use_id: 'a',
+        is_error: true,
+        content: [{ type: 'image', source: base64 }],
+      },
+      { type: 'image', source: base64 },
+      { type: 'image', source: { type: 'url', url: 'https://a.b/c.png' } },
+      { type: 'document', title: 'A', source: { ...base64, media_type: 'application/pdf' } },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Hé' } },
+    ]);
+    for (const rest of [
+      { media: 'audio', source: { kind: 'url', url: 'x' } },
+      { source: { kind: 'file', id: 'file-1' } },
+      { media: 'document', source: { kind: 'data', mediaType: 'application/zip', data: 'AAAA' } },
+    ]) {
+      expect(refused({ turns: [user(media(rest))] })).toMatchObject({
+        param: 'p',
+        code: 'not_supported_by_model',
+      });
+    }
+  });
+
+  it.each(['[]', 'null', '{', '"a"'])('is refused for tool call arguments %s', (json) => {
+    expect(refused({ turns: [assistant(calls('a', json))] }).param).toBe(
+      'messages[1].tool_calls[0]',
+    );
+  });
+
+  it('is refused for speaker names unless they only advise', () => {
+    const turns = [turn('user', [says('Hello')], { name: 'Ann' })];
+    expect(refused({ turns }).param).toBe('messages[0].name');
+    expect(sent({ turns, advice: ['messages[0].name'] })['messages']).toHaveLength(1);
+  });
+});
+
+describe('settings encoded for a messages upstream', () => {
+  it.each([
+    [{}, { max_tokens: 8192 }],
+    [{ maxOutputTokens: 5 }, { max_tokens: 5 }],
+    [
+      { temperature: 1, topP: 0.5, stop: ['END'] },
+      { temperature: 1, top_p: 0.5, stop_sequences: ['END'] },
+    ],
+    [
+      {
+        n: 1,
+        seed: 0,
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        logprobs: false,
+        topLogprobs: 0,
+        logitBias: {},
+        verbosity: 'medium',
+      },
+      {},
+    ],
+    [
+      { reasoning: { effort: 'low', budget: null, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 1024 } },
+    ],
+    [
+      { reasoning: { effort: 'high', budget: null, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 4096 }, max_tokens: 8192 },
+    ],
+    [
+      { reasoning: { effort: 'max', budget: null, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 16_384 }, max_tokens: 20_480 },
+    ],
+    [
+      { reasoning: { effort: 'max', budget: null, summary: null }, maxOutputTokens: 2000 },
+      { thinking: { type: 'enabled', budget_tokens: 1999 } },
+    ],
+    [
+      { reasoning: { effort: 'high', budget: 3000, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 3000 } },
+    ],
+    [
+      { reasoning: { effort: 'none', budget: null, summary: null } },
+      { thinking: { type: 'disabled' } },
+    ],
+    [
+      {
+        format: {
+          type: 'json-schema',
+          name: 'a',
+          description: null,
+          strict: true,
+          schema: { type: 'object' },
+        },
+      },
+      { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
+    ],
+    [{ body: { user: 'ann' } }, { metadata: { user_id: 'ann' } }],
+    [{ stream: true }, { stream: true }],
+  ] as const)('%j', (request, encoded) => {
+    expect(sent(request as Partial<TextRequest>)).toMatchObject(encoded);
+  });
+
+  it('max_tokens defaults to the maxOutputTokens of the model', () => {
+    expect(sent({}, { maxOutputTokens: 64_000 })).toMatchObject({ max_tokens: 64_000 });
+  });
+
+  it('settings with default values are left out', () => {
+    expect(Object.keys(sent({ n: 1, format: { type: 'text' }, logprobs: false }))).toEqual([
+      'model',
+      'max_tokens',
+      'messages',
+    ]);
+  });
+
+  const reasons = { reasoning: { effort: 'low', budget: null, summary: null } } as const;
+  it.each([
+    ['temperature', { temperature: 1.2 }],
+    ['n', { n: 2 }],
+    ['seed', { seed: 5 }],
+    ['frequency_penalty', { frequencyPenalty: 1 }],
+    ['presence_penalty', { presencePenalty: -1 }],
+    ['logprobs', { logprobs: true }],
+    ['top_logprobs', { topLogprobs: 1 }],
+    ['logit_bias', { logitBias: { '5': 1 } }],
+    ['verbosity', { verbosity: 'low' }],
+    ['response_format', { format: { type: 'json-object' } }],
+    ['stop', { stop: ['\n'], body: { stop: '\n' } }],
+    ['stop[1]', { stop: ['a', ' '], body: { stop: ['a', ' '] } }],
+    ['tool_choice', { ...reasons, toolChoice: { type: 'required' } }],
+    ['temperature', { ...reasons, temperature: 0 }],
+    ['top_p', { ...reasons, topP: 0.5 }],
+    ['reasoning_effort', { ...reasons, maxOutputTokens: 1024 }],
+    ['parallel', { native: [{ type: 'native', dialect: 'chat', path: 'parallel', value: 1 }] }],
+    ['tools[0]', { tools: [{ type: 'native', dialect: 'chat', path: 'tools[0]', value: 1 }] }],
+    ['messages[0].tools', { turns: [turn('system', [], { tools: [] })] }],
+  ] as const)('%s is refused: %j', (param, request) => {
+    const failure = refused(request as Partial<TextRequest>);
+    expect(failure).toMatchObject({
+      type: 'invalid_request',
+      status: 400,
+      param,
+      code: 'not_supported_by_model',
+    });
+  });
+});
+
+describe('tools encoded for a messages upstream', () => {
+  const tool = {
+    type: 'tool',
+    path: 'tools[0]',
+    name: 'a',
+    description: null,
+    parameters: null,
+    strict: null,
+  } as const;
+
+  it('have the client’s schema or an empty one', () => {
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: {} } };
+    const { tools } = sent({
+      tools: [
+        tool,
+        { ...tool, parameters: schema, description: 'b', strict: true },
+        { ...tool, parameters: {} },
+      ],
+    });
+    expect(tools).toEqual([
+      { name: 'a', input_schema: { type: 'object', properties: {} } },
+      { name: 'a', description: 'b', input_schema: schema, strict: true },
+      { name: 'a', input_schema: { type: 'object' } },
+    ]);
+  });
+
+  it('have names of at most 64 characters, the same in calls and choice', () => {
+    const name = 'n'.repeat(80);
+    const encoded = sent({
+      tools: [{ ...tool, name }],
+      toolChoice: { type: 'tool', name },
+      turns: [user('Go'), assistant(calls('a', '{}', name)), user(result('a'))],
+    });
+    const short = encoded['tools'][0].name;
+    expect(short).toMatch(/^[\w-]{1,64}$/);
+    expect([encoded['tool_choice'].name, encoded['messages'][1].content[0].name]).toEqual([
+      short,
+      short,
+    ]);
+  });
+
+  it.each([
+    [{ toolChoice: { type: 'required' } }, { type: 'any' }],
+    [{ toolChoice: { type: 'none' } }, { type: 'none' }],
+    [{ toolChoice: { type: 'none' }, parallelToolCalls: false }, { type: 'none' }],
+    [{ toolChoice: { type: 'auto' } }, { type: 'auto' }],
+    [
+      { toolChoice: { type: 'tool', name: 'a' }, parallelToolCalls: false },
+      { type: 'tool', name: 'a', disable_parallel_tool_use: true },
+    ],
+    [{ parallelToolCalls: false }, { type: 'auto', disable_parallel_tool_use: true }],
+    [{ parallelToolCalls: true }, undefined],
+  ] as const)('have the tool_choice for %j', (request, tool_choice) => {
+    expect(sent({ tools: [tool], ...request })['tool_choice']).toEqual(tool_choice);
+  });
+});
+
+describe('a messages request for a messages upstream', () => {
+  const body = {
+    model: 'public',
+    max_tokens: 9000,
+    temperature: 0.5,
+    container: 'c',
+    system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } }],
+    tools: [
+      {
+        name: 'n'.repeat(80),
+        input_schema: { type: 'object' },
+        cache_control: { type: 'ephemeral' },
+      },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ],
+    tool_choice: { type: 'tool', name: 'n'.repeat(80) },
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '' },
+          { type: 'text', text: 'Hello', cache_control: null },
+        ],
+      },
+      { role: 'system', content: 'Be brief.' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'a', signature: 'signed' },
+          {
+            type: 'thinking',
+            thinking: 'b',
+            signature: seal({ dialect: 'chat', provider: 'p', value: {} }),
+          },
+          { type: 'thinking', thinking: 'c', signature: seal(own({ signature: 'mine' })) },
+          { type: 'thinking', thinking: 'd' },
+          { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+          { type: 'tool_use', id: 'x:0', name: 'n'.repeat(80), input: { a: 1 } },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x:0', content: 'yes' }] },
+    ],
+  };
+
+  it('is sent unchanged but for reasoning of other providers', () => {
+    const encoded = messages.encodeRequest(messages.decodeRequest(body), target) as typeof body;
+    const { name } = encoded.tools[0]!;
+    expect(name).toMatch(/^n+_\w{8}$/);
+    const { id } = encoded.messages[2]!.content[3] as unknown as { id: string };
+    expect(id).toMatch(/^[\w-]+$/);
+    expect(encoded).toEqual({
+      ...body,
+      model: 'claude',
+      tools: [{ ...body.tools[0], name }, body.tools[1]],
+      tool_choice: { type: 'tool', name },
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: null }] },
+        body.messages[1],
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'a', signature: 'signed' },
+            { type: 'thinking', thinking: 'c', signature: 'mine' },
+            { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+            { type: 'tool_use', id, name, input: { a: 1 } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'yes' }] },
+      ],
+    });
+  });
+
+  it('has the settings that the rules of the model changed', () => {
+    const asked = {
+      model: 'a',
+      max_tokens: 9000,
+      temperature: 0.5,
+      messages: body.messages.slice(0, 1),
+    };
+    const request = messages.decodeRequest({ ...asked, output_config: { effort: 'max' } });
+    const encoded = messages.encodeRequest(
+      { ...request, temperature: null, reasoning: { effort: 'high', budget: null, summary: null } },
+      target,
+    );
+    expect(encoded).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 4096 },
+      max_tokens: 9000,
+    });
+    expect(Object.keys(encoded)).not.toContain('temperature');
+    expect(Object.keys(encoded)).not.toContain('output_config');
+  });
+
+  it('keeps its reasoning budget if the gateway derived an effort', () => {
+    const thinking = { type: 'enabled', budget_tokens: 3000, display: 'omitted' };
+    const request = messages.decodeRequest({
+      model: 'a',
+      max_tokens: 9,
+      messages: body.messages.slice(0, 1),
+      thinking,
+    });
+    const changed = { ...request, reasoning: { ...request.reasoning!, effort: 'medium' } as const };
+    expect(messages.encodeRequest(changed, target)).toMatchObject({ thinking });
+  });
+});

@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest';
+import type { TextModel } from '../../../src/config/catalog.ts';
+import { EFFORTS, type Effort } from '../../../src/config/models.ts';
+import { Failure } from '../../../src/failure.ts';
+import type { Part, ReasoningRequest, TextRequest } from '../../../src/text/canonical.ts';
+import { applyRules } from '../../../src/text/policy/rules.ts';
+import { textRequest, turn } from '../request.ts';
+
+const PLAIN: TextModel = {
+  type: 'text',
+  ownedBy: 'oriel',
+  routes: [{ provider: 'some', model: 'upstream', weight: 1 }],
+  price: { input: 0, output: 0 },
+};
+const REASONER: TextModel = {
+  ...PLAIN,
+  reasoning: {
+    supported_efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
+    default_effort: 'medium',
+    can_disable: true,
+  },
+};
+const FIXED: TextModel = { ...PLAIN, rules: 'fixed-reasoning' };
+
+const reasoning = (request: Partial<ReasoningRequest>): ReasoningRequest => ({
+  effort: null,
+  budget: null,
+  summary: null,
+  ...request,
+});
+
+function refusal(request: Partial<TextRequest>, model: TextModel): Failure {
+  try {
+    applyRules(textRequest(request), 'some-model', model, 16_384);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error('the request was accepted');
+}
+
+const applied = (request: Partial<TextRequest>, model: TextModel) =>
+  applyRules(textRequest(request), 'some-model', model, 16_384);
+
+describe('reasoning effort', () => {
+  const ask = (effort: Effort): Partial<TextRequest> => ({
+    body: { reasoning_effort: effort },
+    reasoning: reasoning({ effort }),
+  });
+
+  it.each(EFFORTS)(
+    '%s is accepted if supported_efforts has it, else refused naming the field',
+    (effort) => {
+      const supported = REASONER.reasoning!.supported_efforts;
+      if (supported.includes(effort)) {
+        const { request, turned } = applied(ask(effort), REASONER);
+        expect(request.reasoning?.effort).toBe(effort);
+        expect(turned).toEqual([]);
+      } else {
+        const failure = refusal(ask(effort), REASONER);
+        expect(failure).toMatchObject({ type: 'invalid_request', status: 400 });
+        expect(failure.param).toBe('reasoning_effort');
+        expect(failure.message).toContain('none, low, medium, high, xhigh');
+      }
+    },
+  );
+
+  it('is refused by the path of the field in each format', () => {
+    const asked = { reasoning: reasoning({ effort: 'max' }) } as const;
+    const responses = {
+      ...asked,
+      dialect: 'responses',
+      body: { reasoning: { effort: 'max' } },
+    } as const;
+    expect(refusal(responses, REASONER).param).toBe('reasoning.effort');
+    const body = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } };
+    expect(refusal({ ...asked, dialect: 'messages', body }, REASONER).param).toMatch(
+      /thinking|effort/,
+    );
+  });
+
+  it('none is removed for a model without reasoning, others are refused', () => {
+    const { request, turned } = applied(ask('none'), PLAIN);
+    expect(request.reasoning).toBeNull();
+    expect(turned).toEqual(['reasoning']);
+    expect(refusal(ask('low'), PLAIN).message).toContain('does not reason');
+  });
+
+  it.each([
+    [1024, 'low'],
+    [2047, 'low'],
+    [2048, 'medium'],
+    [5000, 'high'],
+    [8192, 'xhigh'],
+    [100_000, 'xhigh'],
+    [10, 'low'],
+  ] as const)('for a budget of %i tokens is %s', (budget, effort) => {
+    const asked = { dialect: 'messages', reasoning: reasoning({ budget }) } as const;
+    const { request, turned } = applied(asked, REASONER);
+    expect(request.reasoning).toMatchObject({ budget, effort });
+    // An upstream of the same format gets the client's budget unchanged.
+    expect(turned).toEqual([]);
+  });
+
+  it('is the default effort for thinking: enabled without a budget', () => {
+    const alias = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
+    const { request, turned } = applied(alias, REASONER);
+    expect(request.reasoning?.effort).toBe('medium');
+    expect(turned).toEqual(['reasoning']);
+    expect(refusal(alias, PLAIN).param).toBe('thinking');
+  });
+});
+
+describe('request limits', () => {
+  it('refuse more output tokens than the model has', () => {
+    const model = { ...PLAIN, maxOutputTokens: 100 };
+    expect(applied({ maxOutputTokens: 100 }, model).turned).toEqual([]);
+    const body = { max_tokens: 101 };
+    const failure = refusal({ body, maxOutputTokens: 101 }, model);
+    expect(failure.param).toBe('max_tokens');
+    expect(failure.message).toContain('100');
+  });
+
+  it('refuse n above 128, the limit of OpenAI', () => {
+    expect(refusal({ n: 129 }, PLAIN).param).toBe('n');
+    expect(applied({ n: 128 }, PLAIN).request.n).toBe(128);
+  });
+});
+
+describe('a model with fixed reasoning', () => {
+  const text = (value: string): Part => ({ type: 'text', text: value, path: 'p' });
+  const thought: Part = { type: 'reasoning', text: 'Hm.', proof: null, path: 'p' };
+
+  it.each(['low', 'high', 'max'] as const)('accepts the effort %s (rule 1)', (effort) => {
+    const { request } = applied({ reasoning: reasoning({ effort }) }, FIXED);
+    expect(request.reasoning?.effort).toBe(effort);
+  });
+
+  it.each(['none', 'minimal', 'medium', 'xhigh'] as const)('refuses the effort %s', (effort) => {
+    const body = { reasoning_effort: effort };
+    const failure = refusal({ body, reasoning: reasoning({ effort }) }, FIXED);
+    expect(failure).toMatchObject({ status: 400, param: 'reasoning_effort' });
+  });
+
+  it('renames max_tokens to max_completion_tokens, up to 1,048,576 (rule 2)', () => {
+    const { turned } = applied({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
+    expect(turned).toContain('maxOutputTokens');
+    expect(applied({ maxOutputTokens: 1_048_576 }, FIXED).turned).toContain('maxOutputTokens');
+    expect(refusal({ maxOutputTokens: 1_048_577 }, FIXED).param).toBe('max_completion_tokens');
+    expect(applied({}, FIXED).turned).toEqual([]);
+  });
+
+  it('drops sampling settings and refuses n above 1 (rule 3)', () => {
+    const sampling = { temperature: 0.3, topP: 0.5, frequencyPenalty: 1, presencePenalty: 0 };
+    const { request, turned } = applied({ ...sampling, n: 1, seed: 4 }, FIXED);
+    expect(request).toMatchObject({
+      temperature: null,
+      topP: null,
+      frequencyPenalty: null,
+      presencePenalty: null,
+      seed: 4,
+    });
+    expect(turned).toHaveLength(4);
+    expect(refusal({ n: 2 }, FIXED)).toMatchObject({ status: 400, param: 'n' });
+  });
+
+  it('refuses earlier answers without their reasoning (rule 5)', () => {
+    const question = turn('user', [text('a')]);
+    const whole = turn('assistant', [thought, text('b')], { path: 'messages[1]' });
+    const bare = turn('assistant', [text('b')], { path: 'messages[1]' });
+    expect(applied({ turns: [question, whole, question] }, FIXED).turned).toEqual([]);
+    expect(refusal({ turns: [question, bare, question] }, FIXED).param).toBe(
+      'messages[1].reasoning_content',
+    );
+  });
+
+  it('refuses tool results without their calls (rule 5)', () => {
+    const call: Part = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}', path: 'p' };
+    const result = (callId: string): Part => ({
+      type: 'tool-result',
+      callId,
+      content: [],
+      isError: false,
+      path: 'messages[2]',
+    });
+    const turns = (callId: string) => [
+      turn('assistant', [thought, call]),
+      turn('user', [result(callId)]),
+    ];
+    expect(applied({ turns: turns('c1') }, FIXED).turned).toEqual([]);
+    expect(refusal({ turns: turns('c2') }, FIXED).param).toBe('messages[2]');
+  });
+
+  it('accepts a partial message only as the last one (rule 6)', () => {
+    const partial = turn('assistant', [text('b')], { partial: true, path: 'messages[0]' });
+    expect(applied({ turns: [turn('user', [text('a')]), partial] }, FIXED).turned).toEqual([]);
+    expect(refusal({ turns: [partial, turn('user', [text('a')])] }, FIXED).param).toBe(
+      'messages[0].partial',
+    );
+  });
+
+  it('accepts media as data and file ids, refuses URLs (rule 7)', () => {
+    const image = (source: Extract<Part, { type: 'media' }>['source']): Part => ({
+      type: 'media',
+      media: 'image',
+      source,
+      detail: null,
+      filename: null,
+      path: 'messages[0].content[0].image_url.url',
+    });
+    const data = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
+    const file = image({ kind: 'file', id: 'ms://file' });
+    expect(applied({ turns: [turn('user', [data, file])] }, FIXED).turned).toEqual([]);
+    const address = image({ kind: 'url', url: 'https://example.com/a.png' });
+    expect(refusal({ turns: [turn('user', [address])] }, FIXED).param).toBe(
+      'messages[0].content[0].image_url.url',
+    );
+  });
+
+  it('refuses thinking: disabled', () => {
+    const on = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
+    expect(applied(on, FIXED).request.reasoning?.effort).toBe('high');
+    const off = {
+      body: { thinking: { type: 'disabled' } },
+      reasoning: reasoning({ effort: 'none' }),
+    };
+    expect(refusal(off, FIXED).param).toBe('thinking');
+  });
+});
