@@ -254,6 +254,13 @@ const limits = v.strictObject({
     field(duration('1d', '3650d'), 'How long the lines of a ledger are kept one by one.'),
     '365d',
   ),
+  ledgerLines: v.optional(
+    field(
+      integer(1000, 10_000_000),
+      "Lines of one account's ledger that are kept one by one, in memory.",
+    ),
+    30_000,
+  ),
 });
 
 const batch = v.strictObject({

@@ -82,17 +82,18 @@ export function effectOf({ type, amount, taskId }: LedgerEntry): number {
 /**
  * Folds the beginning of one account's history, oldest first, into one entry.
  *
+ * @param isFolded whether an entry may be folded once all before it are
  * @returns how many entries it stands for, and itself; undefined where there is nothing to fold
  */
 export function carry(
   entries: Iterable<LedgerEntry>,
-  before: number,
+  isFolded: (entry: LedgerEntry, index: number) => boolean,
 ): { readonly count: number; readonly carried: LedgerEntry } | undefined {
   let sum = 0;
   let seen = 0;
   let folded: { count: number; carried: LedgerEntry } | undefined;
   for (const entry of entries) {
-    if (entry.at >= before) break;
+    if (!isFolded(entry, seen)) break;
     sum += effectOf(entry);
     seen += 1;
     // The day's sum of text charges stands where the day's first was, before grants that paid for

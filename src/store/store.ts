@@ -257,8 +257,13 @@ export interface Store {
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
   /** Days are inclusive; rows in the order of days, then of models. */
   listUsage(accountId: string, days: { from: string; to: string }): Promise<readonly UsageRow[]>;
-  /** Folds what each account's ledger has before a time into one `carried` entry, account by account. */
-  foldLedger(before: number): Promise<void>;
+  /**
+   * Folds the oldest entries of an account's ledger into one `carried` entry.
+   *
+   * @param before folds entries that are older, in milliseconds since 1970
+   * @param lines entries that stay one by one, once there are a tenth more: all of them are in memory
+   */
+  foldLedger(accountId: string, limits: { before: number; lines: number }): Promise<void>;
 
   /**
    * The time that the records span, from the first account on; null where there are none. Walks through

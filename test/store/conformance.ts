@@ -784,7 +784,7 @@ export function conforms(subject: Subject): void {
       now += DAY;
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ charge: 10 }));
-      await store.foldLedger(NOON + 1);
+      await store.foldLedger(account.id, { before: NOON + 1, lines: 100 });
       for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 9 });
         expect(entries).toMatchObject([
@@ -792,6 +792,25 @@ export function conforms(subject: Subject): void {
           { type: 'charge', amount: 10, available: 63 },
           { type: 'carried', amount: 63, available: 63, at: NOON },
         ]);
+        expect(await audit(one)).toEqual([]);
+      }
+    });
+
+    it('is folded where it has more lines than are kept, by a tenth', async () => {
+      const { store, reopened } = await fresh();
+      const { account } = await owner(store, 1);
+      const grant = () => store.grant(account.id, 1);
+      const fold = () => store.foldLedger(account.id, { before: 0, lines: 10 });
+      while ((await store.listLedger(account.id, { limit: 99 })).length < 11) await grant();
+      await fold();
+      expect(await store.listLedger(account.id, { limit: 99 })).toHaveLength(11);
+      await grant();
+      await fold();
+      for await (const one of bothOf(store, reopened)) {
+        const entries = await one.listLedger(account.id, { limit: 99 });
+        // Those that are kept, and the last of those that are not stands for all before it.
+        expect(entries.map(({ type }) => type)).toEqual([...Array(10).fill('grant'), 'carried']);
+        expect(entries.at(-1)).toMatchObject({ amount: 2, available: 2 });
         expect(await audit(one)).toEqual([]);
       }
     });
@@ -807,7 +826,7 @@ export function conforms(subject: Subject): void {
       await store.grant(account.id, 100);
       now -= DAY;
       await store.settle(holder, { model: 'm', counts: {}, charge: 50 });
-      await store.foldLedger(NOON + 1);
+      await store.foldLedger(account.id, { before: NOON + 1, lines: 100 });
       const entries = await store.listLedger(account.id, { limit: 9 });
       expect(entries.map(({ type }) => type)).toEqual(['grant', 'charge', 'grant']);
       expect(await audit(store)).toEqual([]);

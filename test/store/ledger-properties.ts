@@ -329,7 +329,12 @@ class Trial {
         return;
       }
       case 'fold':
-        return which === 0 ? store.foldLedger(this.#now - amount * 600_000) : undefined;
+        if (which !== 0) return;
+        for (const { id } of await store.listAccounts()) {
+          const lines = 1 + (amount % 20);
+          await store.foldLedger(id, { before: this.#now - amount * 600_000, lines });
+        }
+        return;
       case 'delete': {
         const before = this.#now - amount * 6_000_000;
         this.#deleting = true;

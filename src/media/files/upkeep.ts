@@ -90,6 +90,8 @@ export class Upkeep {
     if (!account) return;
     const { history, historySize } = config().limits[account.plan];
     await this.#remove(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
+    const { ledger, ledgerLines } = config().limits;
+    await store.foldLedger(accountId, { before: Date.now() - ledger, lines: ledgerLines });
   }
 
   /** Removes the files of what is forgotten, some tasks at a time. */
@@ -116,7 +118,7 @@ export class Upkeep {
 
   async #forget(): Promise<void> {
     const { config, store, files } = this.#options;
-    const { retention, ledger } = config().limits;
+    const { retention } = config().limits;
     const now = Date.now();
     await this.#removeInputs();
     await this.#remove(() => store.deleteTasks(now - retention));
@@ -124,6 +126,5 @@ export class Upkeep {
     await files.remove(uploads.map(({ id }) => id));
     for (const { id } of await store.listAccounts()) await this.#trim(id);
     await files.emptyQuarantine(now);
-    await store.foldLedger(now - ledger);
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '../delivery.ts';
 import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
-import { carry } from '../ledger.ts';
+import { carry, type LedgerEntry } from '../ledger.ts';
 import { conflict, missing } from '../refusal.ts';
 import type {
   Completion,
@@ -30,6 +30,9 @@ import type { Records } from './records.ts';
 import { Tasks } from './tasks.ts';
 import type { Upkeep } from './upkeep.ts';
 import { Uploads } from './uploads.ts';
+
+/** Ledgers are folded once they are longer than kept by this factor, rather than at the end of every task. */
+const LEDGER_SLACK = 1.1;
 
 /**
  * The verbs that write, over records in memory. Each finds what it needs, applies the rules beside the contracts,
@@ -251,21 +254,28 @@ export class Driver extends Reader implements Store {
     this.records.holds.end(hold.id);
   }
 
-  async foldLedger(before: number): Promise<void> {
-    for (const { id } of [...this.records.state.accounts.rows.values()]) {
-      const entries = [...this.records.state.ledgerOfAccount.oldest(id)];
-      const folded = carry(
-        entries.map(([, entry]) => entry),
-        before,
-      );
-      if (!folded) continue;
-      const transaction = this.records.begin();
-      for (const [order] of entries.slice(0, folded.count - 1)) {
-        transaction.changes.push(['ledger', order, null]);
-      }
-      transaction.changes.push(['ledger', folded.carried.id, folded.carried]);
-      await this.records.commit(transaction);
+  async foldLedger(
+    accountId: string,
+    { before, lines }: { before: number; lines: number },
+  ): Promise<void> {
+    const { ledgerOfAccount } = this.records.state;
+    const [oldest] = ledgerOfAccount.oldest(accountId);
+    const count = ledgerOfAccount.count(accountId);
+    const excess = count > lines * LEDGER_SLACK ? count - lines : 0;
+    if (excess === 0 && (oldest === undefined || oldest[1].at >= before)) return;
+    const entries = [...ledgerOfAccount.oldest(accountId)];
+    const isFolded = (entry: LedgerEntry, index: number) => index < excess || entry.at < before;
+    const folded = carry(
+      entries.map(([, entry]) => entry),
+      isFolded,
+    );
+    if (!folded) return;
+    const transaction = this.records.begin();
+    for (const [order] of entries.slice(0, folded.count - 1)) {
+      transaction.changes.push(['ledger', order, null]);
     }
+    transaction.changes.push(['ledger', folded.carried.id, folded.carried]);
+    await this.records.commit(transaction);
   }
 
   health(): StoreHealth {
