@@ -24,10 +24,8 @@ import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
 import { AssetFiles } from './store/assets.ts';
 import { checkDataFolder } from './store/data-folder.ts';
-import type { Recovery } from './store/lowdb/journal.ts';
-import { openStore, type StoreOptions } from './store/lowdb/open.ts';
-import { patience } from './store/lowdb/patience.ts';
-import type { Store } from './store/store.ts';
+import { openStore } from './store/open.ts';
+import type { Recovery } from './store/options.ts';
 import { TextGateway } from './text/gateway.ts';
 import { Upstream } from './upstream.ts';
 
@@ -83,7 +81,8 @@ export async function startDaemon(
   for (const warning of await checkDataFolder(config.dataDir)) {
     log.warn({ folder: warning }, 'others may write in the data folder');
   }
-  const store = await openWhenFree({
+  const store = await openStore({
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
     directory: join(config.dataDir, 'store'),
     acceptClock,
     onCommit: (commit) => metrics.observeCommit(commit),
@@ -304,19 +303,8 @@ function shuttingDown(): Failure {
   });
 }
 
-/** Milliseconds for a command of administration to let go of the store; another daemon does not. */
-const PATIENCE = 3000;
-
-async function openWhenFree(options: StoreOptions): Promise<Store> {
-  const wait = patience(PATIENCE);
-  for (;;) {
-    try {
-      return await openStore(options);
-    } catch (error) {
-      await wait(error);
-    }
-  }
-}
+/** Milliseconds for an administration command to release the store. Another daemon keeps its lock longer. */
+const LOCK_TIMEOUT_MS = 3000;
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there',

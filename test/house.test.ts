@@ -46,6 +46,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '#workers/': ['src/operations/pool.ts'],
 };
 
+/** Folders that one file imports from, beside their own files. */
+const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
+  'src/store/lowdb/': 'src/store/open.ts',
+};
+
 /** Libraries whose types are spoken everywhere although their code is loaded in one place. */
 const SPOKEN = ['sharp', '#workers/', 'pino'];
 
@@ -137,6 +142,10 @@ function fault(file: string, { specifier, typeOnly }: Import): string | null {
   }
   if (!specifier.startsWith('.') || specifier.endsWith('/package.json')) return null;
   const target = join(dirname(file), specifier);
+  for (const [folder, importer] of Object.entries(PRIVATE_FOLDERS)) {
+    if (!target.startsWith(folder) || file.startsWith(folder) || file === importer) continue;
+    return `only ${importer} imports from ${folder}`;
+  }
   if (room(target) === room(file)) return null;
   if (room(target) === 'workers') return `${specifier} is reached as #workers/`;
   if (floor(target) === -1) return `${specifier} is in no room`;
@@ -164,8 +173,8 @@ describe('the walls', () => {
 
   it.each([
     ['an import of an upper floor', 'src/operations/x.ts', "import { a } from '../cli/a.ts';"],
-    ['a type of an upper floor', 'src/schema.ts', "import type { A } from './config.ts';"],
-    ['a type named in passing', 'src/schema.ts', "type A = import('./config.ts').A;"],
+    ['a type of an upper floor', 'src/schema/x.ts', "import type { A } from '../config/a.ts';"],
+    ['a type named in passing', 'src/schema/x.ts', "type A = import('../config/a.ts').A;"],
     ['a room beside it', 'src/text/x.ts', "import { a } from '../media/a.ts';"],
     ['a re-export', 'src/store/x.ts', "export { a } from '../operations/a.ts';"],
     ['a re-export of all', 'src/store/x.ts', "export * from '../operations/a.ts';"],
@@ -185,6 +194,8 @@ describe('the walls', () => {
     ['sharp by a require renamed', 'src/cli/x.ts', "load('sharp');"],
     ['a part of a library', 'src/store/x.ts', "import { JSONFile } from 'lowdb/node';"],
     ['a part of a scope', 'src/app.ts', "import multipart from '@fastify/multipart';"],
+    ['a store driver outside store/open.ts', 'src/store/x.ts', "import { a } from './lowdb/a.ts';"],
+    ['a store driver in the daemon', 'src/app.ts', "import { a } from './store/lowdb/a.ts';"],
     ['a type of an owned library', 'src/app.ts', "import type { Command } from 'commander';"],
   ])('do not let through %s', (_, file, source) => {
     expect(faults(file, `\n${source}`)).toEqual([expect.stringMatching(/^src\/[^:]+(:2)?: /)]);
@@ -204,6 +215,7 @@ describe('the walls', () => {
     ],
     ['src/media/providers/x.ts', "import { a } from '../sizes.ts'; import '../../upstream.ts';"],
     ['src/operations/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
+    ['src/store/open.ts', "import { a } from './lowdb/a.ts';"],
     ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
   ])('let through what %s may import: %s', (file, source) => {
     expect(faults(file, source)).toEqual([]);

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { day, field, integer } from '../schema.ts';
+import { day, field, integer } from '../schema/fields.ts';
 import { type Account, PLANS, previousSecretEnd } from '../store/account.ts';
 import { creditsOf, toCredits } from '../store/credits.ts';
 import { dayOf, ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../store/ledger.ts';

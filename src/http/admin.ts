@@ -5,7 +5,7 @@ import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
 import { perform } from '../administration/perform.ts';
 import { VERBS } from '../administration/registry.ts';
 import { Failure } from '../failure.ts';
-import { parseFields } from '../schema.ts';
+import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import { bearsToken } from './auth.ts';

@@ -4,7 +4,7 @@ import { checkSides, DEFAULT_LIMITS } from '../images/limits.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type Leave, Places } from '../operations/places.ts';
 import { OPERATIONS } from '../operations/registry.ts';
-import { fieldsOf, fromText, parseFields } from '../schema.ts';
+import { fieldsOf, fromText, parseFields } from '../schema/fields.ts';
 import { requirePaid } from './auth.ts';
 import { answerBatch } from './batch-answer.ts';
 import { batchSchema } from './batch-schema.ts';

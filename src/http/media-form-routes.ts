@@ -6,7 +6,7 @@ import { assetUrl } from '../media/record.ts';
 import type { SentFile } from '../media/requests/call.ts';
 import { editRequest } from '../media/requests/edit.ts';
 import type { Fields } from '../media/requests/fields.ts';
-import { fieldsOf, fromText } from '../schema.ts';
+import { fieldsOf, fromText } from '../schema/fields.ts';
 import { departureOf } from './departure.ts';
 import { draining } from './errors.ts';
 import { checkFormHeaders, type Form, type FormFile, type FormShape, readForm } from './form.ts';

@@ -6,7 +6,7 @@ import type { MediaKind } from '../media/requests/call.ts';
 import { imageRequest } from '../media/requests/image.ts';
 import { moderationRequest } from '../media/requests/moderation.ts';
 import { videoRequest } from '../media/requests/video.ts';
-import { showValue } from '../schema/faults.ts';
+import { formatValue } from '../schema/faults.ts';
 import { isObject } from '../schema/untrusted.ts';
 import { departureOf } from './departure.ts';
 import { draining } from './errors.ts';
@@ -125,6 +125,6 @@ export function mediaRoutes(gateway: Gateway): FastifyPluginAsync {
 /** @throws Failure invalid_request where the body is no object */
 function fieldsOf({ body }: FastifyRequest): Fields {
   if (isObject(body)) return body;
-  const came = body === undefined ? 'nothing' : showValue(body, []);
+  const came = body === undefined ? 'nothing' : formatValue(body, []);
   throw new Failure('invalid_request', `the body: expected an object, received ${came}`);
 }

@@ -1,5 +1,12 @@
 import * as v from 'valibot';
-import { field, fieldsOf, fromText, integer, type ObjectSchema, parseFields } from '../schema.ts';
+import {
+  field,
+  fieldsOf,
+  fromText,
+  integer,
+  type ObjectSchema,
+  parseFields,
+} from '../schema/fields.ts';
 
 /** Elements of one page of a list. */
 export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);

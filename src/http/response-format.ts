@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { checkFields, type Fields } from '../media/requests/fields.ts';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 

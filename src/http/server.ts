@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { ObjectSchema } from '../schema.ts';
+import type { ObjectSchema } from '../schema/fields.ts';
 import { accountRoutes } from './account-routes.ts';
 import { limitConnectionsByAddress, networkOf } from './addresses.ts';
 import { assetRoutes } from './asset-routes.ts';

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { taskRecord } from '../media/record.ts';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import type { Delivery } from '../store/delivery.ts';
 import { TASK_STATES, TASK_TYPES } from '../store/task.ts';
 import type { Gateway } from './gateway.ts';

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { DialectName } from '../text/canonical.ts';
-import { chatRequest } from '../text/chat/request.ts';
-import { messagesRequest } from '../text/messages/request.ts';
-import { responsesRequest } from '../text/responses/request.ts';
+import { chatRequest } from '../text/dialects/chat/request.ts';
+import { messagesRequest } from '../text/dialects/messages/request.ts';
+import { responsesRequest } from '../text/dialects/responses/request.ts';
 import { Cancellation } from '../upstream/cancellation.ts';
 import { onDeparture } from './departure.ts';
 import type { Gateway } from './gateway.ts';
-import { StreamOutlet } from './stream-outlet.ts';
+import { StreamOutlet } from './sse-response.ts';
 
 interface Endpoint {
   readonly path: string;

@@ -1,8 +1,8 @@
 import type { KeyHolder } from '../store/store.ts';
 import type { Cancellation } from '../upstream/cancellation.ts';
 import type { DialectName } from './canonical.ts';
-import type { Headers } from './endpoints.ts';
-import type { Outlet } from './outlet.ts';
+import type { Headers } from './execution/upstream-request.ts';
+import type { Outlet } from './relay/response-stream.ts';
 
 /** One request of one client. */
 export interface TextCall {

@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { EventStream } from '../../text/sse.ts';
+import { EventStream } from '../../text/relay/sse.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import { type Delta, readChunk } from './chat-chunk.ts';
 import type { ChatOutput } from './chat-output.ts';

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
 import type { TextEvent, TextRequest } from '../canonical.ts';
-import type { Target } from '../dialect.ts';
+import type { Target } from '../dialects/dialect.ts';
 import { type Step, scriptFor } from './script.ts';
 
 interface Delivery {

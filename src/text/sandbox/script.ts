@@ -1,9 +1,9 @@
 import { Failure } from '../../failure.ts';
 import { failureOf } from '../../routing/directives.ts';
 import type { FinishReason, NativePart, TextEvent, TextRequest, Usage } from '../canonical.ts';
-import type { Target } from '../dialect.ts';
-import { pathOf } from '../knobs.ts';
-import { invalid, untranslatable } from '../refusals.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { invalid, untranslatable } from '../dialects/request-errors.ts';
+import { pathOf } from '../dialects/request-settings.ts';
 import { type Directives, directivesOf } from './directives.ts';
 import { countInput } from './input-tokens.ts';
 import { type Prompt, readPrompt } from './prompt.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../../schema/untrusted.ts';
 import type { TextRequest, Tool } from '../canonical.ts';
-import { pathOf } from '../knobs.ts';
-import { invalid } from '../refusals.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { pathOf } from '../dialects/request-settings.ts';
 import { Hints } from './hints.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
 import { Unmakeable } from './schema/unmakeable.ts';

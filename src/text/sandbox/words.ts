@@ -1,8 +1,8 @@
 import type { Effort } from '../../config/models.ts';
-import { budgetOf } from '../budgets.ts';
 import type { MediaPart, TextRequest } from '../canonical.ts';
-import { pathOf } from '../knobs.ts';
-import { invalid } from '../refusals.ts';
+import { budgetOf } from '../dialects/budgets.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { pathOf } from '../dialects/request-settings.ts';
 import { Hints } from './hints.ts';
 import { beginning, type Prompt, type Result, textsIn } from './prompt.ts';
 import { Unmakeable } from './schema/unmakeable.ts';

@@ -17,7 +17,7 @@ import { startSharedPool } from '../../../src/operations/shared-pool.ts';
 import type { Plan } from '../../../src/store/account.ts';
 import { AssetFiles } from '../../../src/store/assets.ts';
 import { hashOf, hintOf } from '../../../src/store/key.ts';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 interface Line {

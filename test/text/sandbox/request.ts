@@ -6,7 +6,7 @@ import type {
   Tool,
   Turn,
 } from '../../../src/text/canonical.ts';
-import type { Target } from '../../../src/text/dialect.ts';
+import type { Target } from '../../../src/text/dialects/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { textRequest, turn as turnOf } from '../request.ts';
 

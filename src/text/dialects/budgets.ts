@@ -1,0 +1,19 @@
+import type { Effort } from '../../config/models.ts';
+
+/** Tokens of reasoning that stand for an effort where a provider knows budgets only. */
+const BUDGETS: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 1024,
+  low: 1024,
+  medium: 2048,
+  high: 4096,
+  xhigh: 8192,
+  max: 16_384,
+};
+
+/** The least budget that Anthropic takes. */
+export const LEAST_BUDGET = 1024;
+
+export function budgetOf(effort: Effort): number {
+  return BUDGETS[effort];
+}

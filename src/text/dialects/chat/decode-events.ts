@@ -1,0 +1,339 @@
+import { Failure } from '../../../failure.ts';
+import { upstreamFailure } from '../../../routing/upstream-failure.ts';
+import { tryParseJson } from '../../../schema/json.ts';
+import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical.ts';
+import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
+import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { Blocks } from './blocks.ts';
+import { Calls } from './calls.ts';
+import { isFailed } from './observe.ts';
+import { isProven, textOfDetail } from './reasoning.ts';
+import { usageOf } from './usage.ts';
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  tool_use: 'tool-calls',
+  content_filter: 'refusal',
+  refusal: 'refusal',
+};
+
+/** Reasons that say that the answer was broken off. */
+const BROKEN = new Set(['error', 'insufficient_system_resource', 'abort', 'aborted']);
+
+/** Properties of a delta that hold what other dialects have no word for. */
+const NATIVE = ['images', 'audio'] as const;
+
+/** Makes TextEvents of the chunks of a stream, or of a whole completion. */
+export class ChatDecoder implements EventDecoder {
+  readonly #emit: (event: TextEvent) => void;
+  readonly #blocks: Blocks;
+  readonly #calls: Calls;
+  #started = false;
+  #ended = false;
+  /** Whether the model has said anything, be it nothing. */
+  #answered = false;
+  #reason: string | null = null;
+  #usage: Usage | null = null;
+  /** Reasoning comes as plain text, so that details only repeat it. */
+  #plainReasoning = false;
+  /** Characters of text so far, and where the text that is being written began. */
+  #written = 0;
+  #textStart = 0;
+  #inText = false;
+  #audio: Record<string, unknown> | null = null;
+  readonly #custom = new Map<number, { readonly custom: { input: unknown } }>();
+  #legacyCalls = 0;
+
+  constructor({ provider, toolName }: DecodeContext, emit: (event: TextEvent) => void) {
+    // A chunk may go on after what made it fail.
+    this.#emit = (event) => {
+      if (!this.#ended) emit(event);
+    };
+    this.#blocks = new Blocks(provider, this.#emit);
+    this.#calls = new Calls(this.#blocks, toolName);
+  }
+
+  push(data: string): void {
+    if (this.#ended || data === '') return;
+    if (data.startsWith('[DONE]')) {
+      this.#finish();
+      return;
+    }
+    const chunk = tryParseJson(data);
+    if (!isObject(chunk)) {
+      this.#fail(invalidAnswer('an event that is no JSON object'));
+      return;
+    }
+    this.#read(chunk, false);
+  }
+
+  whole(body: unknown): void {
+    if (this.#ended) return;
+    if (!isObject(body)) {
+      this.#fail(invalidAnswer('an answer that is no JSON object'));
+      return;
+    }
+    this.#read(body, true);
+    if (this.#ended) return;
+    if (this.#answered) this.#finish();
+    else this.#fail(invalidAnswer('an answer without choices'));
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    if (this.#reason !== null) this.#finish();
+    else this.#fail(truncatedAnswer());
+  }
+
+  #read(chunk: Json, whole: boolean): void {
+    if (isFailed(chunk)) {
+      this.#fail(upstreamFailure(null, chunk));
+      return;
+    }
+    const choices = listOf(chunk['choices']);
+    this.#start(chunk, choices.length > 0);
+    for (const choice of choices) {
+      // Where several answers are wanted, each is asked for by itself.
+      if (!isObject(choice) || (choice['index'] ?? 0) !== 0) continue;
+      this.#choice(choice, whole);
+      if (this.#ended) return;
+    }
+    if (isObject(chunk['usage'])) this.#tellUsage(chunk['usage']);
+  }
+
+  #start(chunk: Json, hasChoices: boolean): void {
+    if (this.#started) return;
+    const id = nonEmptyTextOf(chunk['id']);
+    // Some begin with a chunk about the prompt that is nobody's answer yet.
+    if (id === null && !hasChoices) return;
+    this.#started = true;
+    this.#emit({ type: 'start', id, model: nonEmptyTextOf(chunk['model']) });
+  }
+
+  #choice(choice: Json, whole: boolean): void {
+    if (isObject(choice['error'])) {
+      this.#fail(upstreamFailure(null, { error: choice['error'] }));
+      return;
+    }
+    this.#answered = true;
+    const delta = choice['delta'] ?? choice['message'];
+    if (isObject(delta)) this.#delta(delta, choice['logprobs'], whole);
+    const reason = choice['finish_reason'];
+    if (typeof reason !== 'string' || reason === '' || this.#ended) return;
+    if (BROKEN.has(reason)) {
+      const text = `The provider broke the answer off: ${reason}`;
+      this.#fail(new Failure('service_error', text, { code: 'upstream_error' }));
+      return;
+    }
+    this.#reason = reason;
+  }
+
+  #delta(delta: Json, logprobs: unknown, whole: boolean): void {
+    const { content, tool_calls: calls } = delta;
+    this.#reasoning(delta);
+    if (typeof content === 'string') {
+      if (content !== '' || isObject(logprobs)) this.#text(content, logprobs);
+    } else if (Array.isArray(content)) {
+      for (const part of content) this.#part(part);
+    }
+    if (typeof delta['refusal'] === 'string') this.#write('refusal', delta['refusal']);
+    if (Array.isArray(delta['annotations'])) this.#annotations(delta['annotations']);
+    if (Array.isArray(calls)) {
+      for (const [index, call] of calls.entries()) {
+        if (isObject(call)) this.#call(call, whole ? index : null);
+      }
+    }
+    if (isObject(delta['function_call'])) this.#legacyCall(delta['function_call'], whole);
+    for (const name of NATIVE) {
+      const value = delta[name];
+      if (value === undefined || value === null) continue;
+      if (name === 'audio' && isObject(value)) this.#hear(value);
+      else if (listOf(value).length > 0) this.#native({ [name]: value });
+    }
+  }
+
+  #reasoning(delta: Json): void {
+    const plain = delta['reasoning_content'] ?? delta['reasoning'];
+    if (typeof plain === 'string' && plain !== '') {
+      this.#plainReasoning = true;
+      this.#write('reasoning', plain);
+    }
+    const details = listOf(delta['reasoning_details']).filter(isObject);
+    if (details.length === 0) return;
+    for (const detail of details) {
+      const text = textOfDetail(detail);
+      if (!this.#plainReasoning && text !== '') this.#write('reasoning', text);
+      // Words that were told as plain text begin no reasoning of their own.
+      if (isProven(detail) || !this.#plainReasoning) this.#prove(detail);
+    }
+  }
+
+  #prove(detail: Json): void {
+    this.#inText = false;
+    this.#blocks.detail(detail);
+  }
+
+  #write(kind: 'reasoning' | 'refusal', text: string): void {
+    if (text === '') return;
+    this.#inText = false;
+    this.#blocks.write(kind, text, null);
+  }
+
+  #text(text: string, logprobs: unknown): void {
+    const told = isObject(logprobs) ? listOf(logprobs['content']) : [];
+    if (text === '' && told.length === 0) return;
+    this.#enterText();
+    this.#written += text.length;
+    this.#blocks.write('text', text, told.length > 0 ? told : null);
+  }
+
+  #enterText(): void {
+    if (this.#inText) return;
+    this.#inText = true;
+    this.#textStart = this.#written;
+  }
+
+  /** Content that comes in parts, as with Mistral. */
+  #part(part: unknown): void {
+    if (typeof part === 'string') {
+      this.#text(part, null);
+      return;
+    }
+    if (!isObject(part)) return;
+    const { type, text, thinking, refusal } = part;
+    if (typeof text === 'string' && (type === 'reasoning' || type === 'thinking')) {
+      this.#write('reasoning', text);
+    } else if (typeof text === 'string') {
+      this.#text(text, null);
+    } else if (type === 'thinking') {
+      const words = typeof thinking === 'string' ? [{ text: thinking }] : listOf(thinking);
+      for (const word of words) if (isObject(word)) this.#write('reasoning', textOfDetail(word));
+    } else if (typeof refusal === 'string') {
+      this.#write('refusal', refusal);
+    } else {
+      this.#native({ content: [part] });
+    }
+  }
+
+  #annotations(annotations: readonly unknown[]): void {
+    for (const annotation of annotations) {
+      const own = isObject(annotation) ? annotation['url_citation'] : null;
+      if (!isObject(own) || typeof own['url'] !== 'string') {
+        if (isObject(annotation)) this.#native({ annotations: [annotation] });
+        continue;
+      }
+      this.#enterText();
+      const citation = this.#citation(own, own['url']);
+      this.#blocks.annotate((block) => ({ type: 'citation', block, citation }));
+    }
+  }
+
+  /** Positions count from the beginning of all text; a block's own count from its beginning. */
+  #citation({ title, start_index: start, end_index: end }: Json, url: string): Citation {
+    const place = (index: unknown) =>
+      typeof index === 'number' && index >= this.#textStart ? index - this.#textStart : null;
+    return {
+      url,
+      title: typeof title === 'string' ? title : null,
+      start: place(start),
+      end: place(end),
+      quote: null,
+    };
+  }
+
+  #call(call: Json, place: number | null): void {
+    this.#inText = false;
+    if (this.#customCall(call, place)) return;
+    const fault = this.#calls.push(call, place);
+    if (fault !== null) this.#fail(invalidAnswer(fault));
+  }
+
+  /** A call whose input is free text, which no other dialect knows: told whole. */
+  #customCall(call: Json, place: number | null): boolean {
+    const { index, ...rest } = call;
+    const key = typeof index === 'number' ? index : (place ?? 0);
+    const known = this.#custom.get(key);
+    const own = isObject(call['custom']) ? call['custom'] : {};
+    if (known === undefined) {
+      if (call['type'] !== 'custom') return false;
+      this.#custom.set(key, { ...rest, custom: { ...own, input: own['input'] ?? '' } });
+      return true;
+    }
+    if (typeof own['input'] === 'string')
+      known.custom.input = `${known.custom.input}${own['input']}`;
+    return true;
+  }
+
+  /** What calls were before there could be several. */
+  #legacyCall(call: Json, whole: boolean): void {
+    const index = -1;
+    this.#legacyCalls += 1;
+    this.#inText = false;
+    const name = whole || this.#legacyCalls === 1 ? call['name'] : undefined;
+    this.#calls.push({ index, function: { name, arguments: call['arguments'] } }, null);
+  }
+
+  #native(value: Json): void {
+    this.#inText = false;
+    this.#blocks.native(value);
+  }
+
+  /** Sound comes in pieces, and is told whole. */
+  #hear(audio: Json): void {
+    this.#audio ??= {};
+    for (const [name, value] of Object.entries(audio)) {
+      const before = this.#audio[name];
+      const grows = name === 'data' || name === 'transcript';
+      this.#audio[name] =
+        grows && typeof before === 'string' && typeof value === 'string' ? before + value : value;
+    }
+  }
+
+  #tellUsage(told: Json): void {
+    this.#usage = usageOf(told, this.#usage);
+    if (this.#usage && this.#reason === null) this.#emit({ type: 'usage', usage: this.#usage });
+  }
+
+  #finish(): void {
+    if (!this.#answered && this.#reason === null) {
+      this.#fail(truncatedAnswer());
+      return;
+    }
+    if (this.#audio) this.#native({ audio: this.#audio });
+    for (const call of this.#custom.values()) this.#native({ tool_calls: [call] });
+    if (!this.#blocks.end()) {
+      this.#fail(invalidAnswer('a tool call without the name of a tool'));
+      return;
+    }
+    this.#emit({
+      type: 'finish',
+      reason: this.#unified(),
+      raw: this.#reason,
+      stopSequence: null,
+      usage: this.#usage,
+    });
+    this.#ended = true;
+  }
+
+  #unified(): FinishReason {
+    const raw = this.#reason;
+    const said = raw === null ? 'stop' : Object.hasOwn(REASONS, raw) ? REASONS[raw]! : 'other';
+    if (said === 'length' || said === 'refusal') return said;
+    if (this.#calls.any || this.#custom.size > 0) return 'tool-calls';
+    return said === 'tool-calls' ? 'stop' : said;
+  }
+
+  #fail(failure: Failure): void {
+    this.#emit({ type: 'error', failure });
+    this.#ended = true;
+  }
+}

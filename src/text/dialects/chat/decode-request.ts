@@ -1,0 +1,138 @@
+import type { Effort } from '../../../config/models.ts';
+import { checkedBody } from '../../../schema/body.ts';
+import type {
+  Json,
+  ReasoningRequest,
+  ResponseFormat,
+  TextRequest,
+  ToolChoice,
+} from '../../canonical.ts';
+import { invalid } from '../request-errors.ts';
+import { decodeTools, decodeTurns, type Findings } from './decode-turns.ts';
+import { type ChatRequest, chatRequest } from './request.ts';
+
+/** Properties that are understood. */
+const KNOWN = new Set([...Object.keys(chatRequest.entries)]);
+
+/** Of those and of others: what only advises. */
+const ADVISING = new Set([
+  'user',
+  'metadata',
+  'store',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'safety_identifier',
+]);
+
+/** Tiers that are no wish. */
+const TIERS = ['auto', 'default'];
+
+function findUnknown(body: Json, { native, advice }: Findings): void {
+  for (const name in body) {
+    const value = body[name];
+    if (value === null || value === undefined) continue;
+    if (ADVISING.has(name) || (name === 'service_tier' && TIERS.includes(value as string))) {
+      advice.push(name);
+    } else if (name === 'stream_options') {
+      for (const option of Object.keys(value as Json)) {
+        if (option !== 'include_usage') advice.push(`stream_options.${option}`);
+      }
+    } else if (!KNOWN.has(name) && !isTextAlone(name, value)) {
+      native.push({ type: 'native', path: name, dialect: 'chat', value });
+    }
+  }
+}
+
+/** Asking for text asks for nothing. */
+function isTextAlone(name: string, value: unknown): boolean {
+  return name === 'modalities' && Array.isArray(value) && value.length === 1 && value[0] === 'text';
+}
+
+function maxOutputTokensOf(body: ChatRequest): number | null {
+  const { max_tokens: old, max_completion_tokens: limit } = body;
+  if (old != null && limit != null && old !== limit) {
+    throw invalid(
+      'max_tokens',
+      `expected the same as max_completion_tokens, ${limit}, or neither, received ${old}`,
+    );
+  }
+  return limit ?? old ?? null;
+}
+
+/** How much to reason, by its own name and by the alias, which must agree. */
+function reasoningOf(body: ChatRequest): ReasoningRequest | null {
+  const { reasoning_effort: effort = null, thinking } = body;
+  if (thinking == null) return effort === null ? null : { effort, budget: null, summary: null };
+  const disabled = thinking.type === 'disabled';
+  if (effort !== null && disabled !== (effort === 'none')) {
+    throw invalid(
+      'thinking',
+      `${thinking.type} is in conflict with reasoning_effort ${effort}`,
+      'conflicting_parameters',
+    );
+  }
+  if (disabled) return { effort: 'none' satisfies Effort, budget: null, summary: null };
+  return { effort, budget: thinking.budget_tokens ?? null, summary: null };
+}
+
+function toolChoiceOf(choice: unknown): ToolChoice | null {
+  if (choice === null || choice === undefined) return null;
+  if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
+  const { type, function: own } = choice as { type: string; function: { name: string } };
+  if (type === 'function') return { type: 'tool', name: own.name };
+  return { type: 'native', path: 'tool_choice', dialect: 'chat', value: choice };
+}
+
+function formatOf(format: unknown): ResponseFormat | null {
+  if (format === null || format === undefined) return null;
+  const { type, json_schema: own } = format as { type: string; json_schema: Json };
+  if (type !== 'json_schema') return { type: type === 'text' ? 'text' : 'json-object' };
+  return {
+    type: 'json-schema',
+    name: own['name'] as string,
+    description: (own['description'] as string | null | undefined) ?? null,
+    schema: (own['schema'] as Json | null | undefined) ?? {},
+    strict: (own['strict'] as boolean | null | undefined) ?? null,
+  };
+}
+
+function stopOf(stop: string | readonly string[] | null | undefined): readonly string[] | null {
+  if (typeof stop === 'string') return [stop];
+  return stop && stop.length > 0 ? stop : null;
+}
+
+export function decodeRequest(input: unknown): TextRequest {
+  const body: ChatRequest = checkedBody(chatRequest, input);
+  const findings: Findings = { native: [], advice: [] };
+  findUnknown(body, findings);
+  const tools = (body.tools ?? []) as readonly Json[];
+  return {
+    dialect: 'chat',
+    body,
+    model: body.model,
+    stream: body.stream === true,
+    includeUsage: body.stream === true && body.stream_options?.include_usage === true,
+    turns: decodeTurns(body.messages, findings),
+    tools: decodeTools(tools, 'tools', findings),
+    toolChoice: toolChoiceOf(body.tool_choice),
+    parallelToolCalls: body.parallel_tool_calls ?? null,
+    maxOutputTokens: maxOutputTokensOf(body),
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    topK: null,
+    stop: stopOf(body.stop),
+    n: body.n ?? null,
+    frequencyPenalty: body.frequency_penalty ?? null,
+    presencePenalty: body.presence_penalty ?? null,
+    seed: body.seed ?? null,
+    logprobs: body.logprobs ?? null,
+    topLogprobs: body.top_logprobs ?? null,
+    logitBias: body.logit_bias ?? null,
+    format: formatOf(body.response_format),
+    verbosity: body.verbosity ?? null,
+    reasoning: reasoningOf(body),
+    native: findings.native,
+    advice: findings.advice,
+  };
+}

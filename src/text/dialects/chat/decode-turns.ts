@@ -1,0 +1,242 @@
+import { quoteValue } from '../../../schema/fields.ts';
+import type {
+  Json,
+  MediaPart,
+  NativePart,
+  Part,
+  RefusalPart,
+  TextPart,
+  Tool,
+  ToolResultPart,
+  Turn,
+} from '../../canonical.ts';
+import { argumentsOf } from '../call-arguments.ts';
+import { callIdFromWire } from '../call-ids.ts';
+import { invalid } from '../request-errors.ts';
+import { decodeMedia } from './media.ts';
+import { decodeReasoning } from './reasoning.ts';
+
+/** What is found beside the turns. */
+export interface Findings {
+  readonly native: NativePart[];
+  readonly advice: string[];
+}
+
+/** Properties that only advise, wherever they stand. */
+const ADVISING = new Set(['cache_control', 'prompt_cache_breakpoint']);
+
+/** What answers have and clients send back with the message, for its author to pass over. */
+const ECHOED = new Set(['annotations', 'parsed', 'id', 'object', 'status', 'index']);
+
+const NAMES = new Set(['role', 'content', 'name', 'tools', 'tool_call_id', 'partial']);
+const ASSISTANT_NAMES = new Set([
+  ...NAMES,
+  'refusal',
+  'tool_calls',
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+]);
+
+function nativePart(path: string, value: unknown): NativePart {
+  return { type: 'native', path, dialect: 'chat', value };
+}
+
+/** Looks for properties that nobody here knows. */
+function findUnknown(
+  object: Json,
+  path: string,
+  known: ReadonlySet<string>,
+  { native, advice }: Findings,
+): void {
+  for (const name in object) {
+    if (known.has(name)) continue;
+    const value = object[name];
+    if (value === null || value === undefined) continue;
+    const place = `${path}.${name}`;
+    if (ADVISING.has(name) || ECHOED.has(name)) advice.push(place);
+    else native.push(nativePart(place, value));
+  }
+}
+
+const TEXT_NAMES = new Set(['type', 'text']);
+const ECHOING_NAMES = new Set([...TEXT_NAMES, ...ASSISTANT_NAMES]);
+const REFUSAL_NAMES = new Set(['type', 'refusal']);
+const MEDIA_NAMES = new Set(['type', 'image_url', 'video_url', 'input_audio', 'file']);
+
+/**
+ * OpenAI's Agents SDK writes all that an answer had into its text, the message's own role included: it
+ * says again what the message says, and has the reasoning, which it writes nowhere else.
+ */
+function isEcho(part: Json): boolean {
+  return part['type'] === 'text' && part['role'] === 'assistant';
+}
+
+function reasoningOf(message: Json): Json {
+  const { content } = message;
+  const echo = Array.isArray(content) ? (content as readonly Json[]).find(isEcho) : undefined;
+  if (echo === undefined) return message;
+  const { reasoning_details: details, ...rest } = echo;
+  const known = Array.isArray(details) && details.every((one) => typeof one === 'object' && one);
+  return { ...rest, ...(known && { reasoning_details: details }), ...message };
+}
+
+type Content = TextPart | MediaPart | RefusalPart | NativePart;
+
+function decodePart(part: Json, path: string, findings: Findings): Content {
+  if (part['type'] === 'text') {
+    findUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
+    return { type: 'text', path, text: part['text'] as string };
+  }
+  if (part['type'] === 'refusal') {
+    findUnknown(part, path, REFUSAL_NAMES, findings);
+    return { type: 'refusal', path, text: part['refusal'] as string };
+  }
+  const media = decodeMedia(part, path);
+  if (media === null) return nativePart(path, part);
+  findUnknown(part, path, MEDIA_NAMES, findings);
+  if (media.detail !== null && media.detail !== 'auto') {
+    findings.advice.push(`${path}.image_url.detail`);
+  }
+  return media;
+}
+
+function decodeContent(content: unknown, path: string, findings: Findings): readonly Content[] {
+  if (typeof content === 'string') return [{ type: 'text', path, text: content }];
+  const parts = (content ?? []) as readonly Json[];
+  return parts.map((part, index) => decodePart(part, `${path}[${index}]`, findings));
+}
+
+interface Call extends Json {
+  readonly id: string;
+  readonly type?: string | null;
+  readonly function: { readonly name: string; readonly arguments?: string | null };
+}
+
+function decodeCall(call: Call, path: string): Part {
+  if ((call.type ?? 'function') !== 'function') return nativePart(path, { tool_calls: [call] });
+  return {
+    type: 'tool-call',
+    path,
+    id: callIdFromWire(call.id),
+    name: call.function.name,
+    arguments: argumentsOf(call.function.arguments, `${path}.function.arguments`),
+  };
+}
+
+function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
+  findUnknown(message, path, ASSISTANT_NAMES, findings);
+  const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
+  let parts: Part[] = [];
+  const think = (calls: number, last: boolean) => {
+    for (const { part, after } of reasoning) {
+      if (after === calls || (last && after > calls)) parts.push(part);
+    }
+  };
+  think(0, false);
+  const { content, refusal } = message;
+  if (content !== '') {
+    for (const part of decodeContent(content, `${path}.content`, findings)) parts.push(part);
+  }
+  if (typeof refusal === 'string' && refusal !== '') {
+    parts.push({ type: 'refusal', path: `${path}.refusal`, text: refusal });
+  }
+  const calls = (message['tool_calls'] ?? []) as readonly Call[];
+  for (const [index, call] of calls.entries()) {
+    parts.push(decodeCall(call, `${path}.tool_calls[${index}]`));
+    think(index + 1, index === calls.length - 1);
+  }
+  if (calls.length === 0 && reasoning.some(({ after }) => after > 0)) {
+    parts = [...reasoning.flatMap(({ part, after }) => (after > 0 ? [part] : [])), ...parts];
+  }
+  return parts;
+}
+
+const TOOL_NAMES = new Set(['type', 'function']);
+const FUNCTION_NAMES = new Set(['name', 'description', 'parameters', 'strict']);
+
+export function decodeTools(
+  tools: readonly Json[],
+  path: string,
+  findings: Findings,
+): readonly (Tool | NativePart)[] {
+  return tools.map((tool, index) => {
+    const place = `${path}[${index}]`;
+    if (tool['type'] !== 'function') return nativePart(place, tool);
+    findUnknown(tool, place, TOOL_NAMES, findings);
+    const own = tool['function'] as Json;
+    findUnknown(own, `${place}.function`, FUNCTION_NAMES, findings);
+    return {
+      type: 'tool',
+      path: place,
+      name: own['name'] as string,
+      description: (own['description'] as string | null | undefined) ?? null,
+      parameters: (own['parameters'] as Json | null | undefined) ?? null,
+      strict: (own['strict'] as boolean | null | undefined) ?? null,
+    };
+  });
+}
+
+function decodeResult(message: Json, path: string, findings: Findings): ToolResultPart {
+  const content = decodeContent(message['content'], `${path}.content`, findings);
+  return {
+    type: 'tool-result',
+    path,
+    callId: callIdFromWire(message['tool_call_id'] as string),
+    content: content.map((part) =>
+      part.type === 'refusal' ? { type: 'text', path: part.path, text: part.text } : part,
+    ),
+    isError: false,
+  };
+}
+
+/** The turns of a conversation. @param messages as their schema has them */
+export function decodeTurns(messages: readonly Json[], findings: Findings): readonly Turn[] {
+  const turns: Turn[] = [];
+  /** Results of the turn that is under way, while only messages of tools come. */
+  let results: Part[] | null = null;
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    const role = message['role'] as Turn['role'] | 'tool';
+    if (role === 'tool') {
+      findUnknown(message, path, NAMES, findings);
+      const result = decodeResult(message, path, findings);
+      if (results === null) {
+        results = [];
+        turns.push({ role: 'user', path, parts: results, name: null, partial: false, tools: null });
+      }
+      results.push(result);
+      continue;
+    }
+    results = null;
+    const parts =
+      role === 'assistant'
+        ? decodeAssistant(message, path, findings)
+        : decodeSpoken(message, path, findings);
+    const tools = role === 'assistant' || role === 'user' ? null : message['tools'];
+    turns.push({
+      role,
+      path,
+      parts,
+      name: (message['name'] as string | null | undefined) ?? null,
+      partial: role === 'assistant' && message['partial'] === true,
+      tools:
+        tools === null || tools === undefined
+          ? null
+          : decodeTools(tools as readonly Json[], `${path}.tools`, findings),
+    });
+  }
+  return turns;
+}
+
+function decodeSpoken(message: Json, path: string, findings: Findings): readonly Part[] {
+  findUnknown(message, path, NAMES, findings);
+  const { content, tools } = message;
+  if ((content === null || content === undefined) && !Array.isArray(tools)) {
+    throw invalid(
+      `${path}.content`,
+      `expected a text or a list of parts, received ${quoteValue(content)}`,
+    );
+  }
+  return decodeContent(content, `${path}.content`, findings);
+}

@@ -1,0 +1,180 @@
+import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import { untranslatableBlock } from '../answer-errors.ts';
+import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
+import { failFrames } from './fail-frames.ts';
+import { sumOf, usageBody } from './usage.ts';
+
+const DONE = 'data: [DONE]\n\n';
+
+/** One of the `n` answers. */
+interface Choice {
+  /** All of a frame before what its delta holds. */
+  readonly head: string;
+  readonly layout: MessageLayout;
+  begun: boolean;
+  /** Whether the call under way has got arguments. */
+  hasArguments: boolean;
+  finished: boolean;
+  usage: Usage | null;
+}
+
+/** Makes the chunks of a stream. */
+export class ChatEncoder implements EventEncoder {
+  readonly #context: EncodeContext;
+  readonly #id = newCompletionId();
+  readonly #choices = new Map<number, Choice>();
+  /** All of a frame before its choices: the same over the whole stream. */
+  #opening: string | null = null;
+  readonly #closing: string;
+  #ended = false;
+
+  constructor(context: EncodeContext) {
+    this.#context = context;
+    // Clients that asked for the usage find it null until it comes.
+    this.#closing = context.request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';
+  }
+
+  push(event: TextEvent, index = 0): string {
+    if (this.#ended) return '';
+    if (event.type === 'error') return this.#fail(event.failure);
+    const choice = this.#choices.get(index) ?? this.#begin(index, event);
+    if (choice.finished) return '';
+    const frames = this.#encode(event, choice);
+    if (choice.begun || frames === '') return frames;
+    choice.begun = true;
+    const role = this.#delta(choice, '"role":"assistant","content":""');
+    return event.type === 'start' ? role : role + frames;
+  }
+
+  #begin(index: number, event: TextEvent): Choice {
+    if (this.#opening === null) {
+      const { request, created } = this.#context;
+      const model = (event.type === 'start' ? event.model : null) ?? request.model;
+      const id = JSON.stringify(this.#id);
+      const named = `"created":${created},"model":${JSON.stringify(model)}`;
+      this.#opening = `data: {"id":${id},"object":"chat.completion.chunk",${named},"choices":[`;
+    }
+    const choice: Choice = {
+      head: `${this.#opening}{"index":${index},"delta":{`,
+      layout: new MessageLayout(),
+      begun: false,
+      hasArguments: false,
+      finished: false,
+      usage: null,
+    };
+    this.#choices.set(index, choice);
+    return choice;
+  }
+
+  #delta({ head }: Choice, delta: string): string {
+    return `${head}${delta}},"logprobs":null,"finish_reason":null}${this.#closing}`;
+  }
+
+  #encode(event: Exclude<TextEvent, { type: 'error' }>, choice: Choice): string {
+    const { layout } = choice;
+    switch (event.type) {
+      case 'start':
+        return this.#delta(choice, '');
+      case 'text-delta':
+        layout.text(event.text);
+        if (event.logprobs) return this.#measured(choice, event.text, event.logprobs);
+        return this.#delta(choice, `"content":${JSON.stringify(event.text)}`);
+      case 'reasoning-delta':
+        layout.think(event.text);
+        return this.#delta(choice, `"reasoning_content":${JSON.stringify(event.text)}`);
+      case 'refusal-delta':
+        return this.#delta(choice, `"refusal":${JSON.stringify(event.text)}`);
+      case 'tool-start': {
+        const id = `"index":${layout.calls},"id":${JSON.stringify(event.id)},"type":"function"`;
+        const own = `"function":{"name":${JSON.stringify(event.name)},"arguments":""}`;
+        choice.hasArguments = false;
+        return this.#delta(choice, `"tool_calls":[{${id},${own}}]`);
+      }
+      case 'tool-delta':
+        choice.hasArguments ||= event.json !== '';
+        return this.#arguments(choice, event.json);
+      case 'tool-end': {
+        // Clients parse what came, and nothing is no JSON.
+        const frames = choice.hasArguments ? '' : this.#arguments(choice, '{}');
+        layout.calls += 1;
+        return frames;
+      }
+      case 'text-start':
+        layout.startText();
+        return '';
+      case 'reasoning-start':
+        layout.startReasoning();
+        return '';
+      case 'reasoning-end':
+        layout.endReasoning(event);
+        return '';
+      case 'citation': {
+        const annotations = JSON.stringify([layout.annotation(event.citation)]);
+        return this.#delta(choice, `"annotations":${annotations}`);
+      }
+      case 'native':
+        return this.#native(event, choice);
+      case 'finish':
+        return this.#finish(event, choice);
+      case 'usage':
+      case 'text-end':
+      case 'refusal-start':
+      case 'refusal-end':
+        return '';
+    }
+  }
+
+  /** A piece of text with the likelihood of its tokens. */
+  #measured({ head }: Choice, text: string, logprobs: readonly unknown[]): string {
+    const told = JSON.stringify({ content: logprobs, refusal: null });
+    return `${head}"content":${JSON.stringify(text)}},"logprobs":${told},"finish_reason":null}${this.#closing}`;
+  }
+
+  #arguments(choice: Choice, json: string): string {
+    const { calls } = choice.layout;
+    const own = `"index":${calls},"function":{"arguments":${JSON.stringify(json)}}`;
+    return this.#delta(choice, `"tool_calls":[{${own}}]`);
+  }
+
+  #native(event: TextEvent & { readonly type: 'native' }, choice: Choice): string {
+    if (event.dialect !== 'chat') return this.#fail(untranslatableBlock('chat', event));
+    const { tool_calls: calls, ...rest } = event.value as Json;
+    const numbered = Array.isArray(calls)
+      ? (calls as Json[]).map((call) => {
+          choice.layout.calls += 1;
+          return { index: choice.layout.calls - 1, ...call };
+        })
+      : null;
+    const delta = JSON.stringify({ ...rest, ...(numbered && { tool_calls: numbered }) });
+    return this.#delta(choice, delta.slice(1, -1));
+  }
+
+  #finish({ reason, usage }: TextEvent & { readonly type: 'finish' }, choice: Choice): string {
+    choice.finished = true;
+    choice.usage = usage;
+    // All at once: clients that put deltas together keep the last list that they got.
+    const { details } = choice.layout;
+    const proven =
+      details === null ? '' : this.#delta(choice, `"reasoning_details":${JSON.stringify(details)}`);
+    const why = `"finish_reason":"${finishReasonOf(reason)}"`;
+    const frames = `${proven}${choice.head}},"logprobs":null,${why}}${this.#closing}`;
+    const choices = [...this.#choices.values()];
+    const all = choices.length >= (this.#context.request.n ?? 1);
+    if (!all || choices.some(({ finished }) => !finished)) return frames;
+    this.#ended = true;
+    return frames + this.#usage(choices) + DONE;
+  }
+
+  #usage(choices: readonly Choice[]): string {
+    const usage = sumOf(choices.map((choice) => choice.usage));
+    if (usage === null || !this.#context.request.includeUsage) return '';
+    return `${this.#opening}],"usage":${JSON.stringify(usageBody(usage))}}\n\n`;
+  }
+
+  /** No finish reason and no `[DONE]`: what broke off must not look whole. */
+  #fail(failure: Parameters<typeof failFrames>[0]): string {
+    this.#ended = true;
+    return failFrames(failure);
+  }
+}

@@ -1,0 +1,127 @@
+import type { Json, Knob, ResponseFormat, TextRequest } from '../../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { SHARED_LABELS } from '../labels.ts';
+import { refuseKnobs, refuseNative } from '../request-errors.ts';
+import { propertiesOf } from '../request-settings.ts';
+import { nameOnWire } from '../tool-names.ts';
+import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
+
+/** Knobs that are one value with one name. */
+const PLAIN = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  stop: 'stop',
+  n: 'n',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  seed: 'seed',
+  logprobs: 'logprobs',
+  topLogprobs: 'top_logprobs',
+  logitBias: 'logit_bias',
+  verbosity: 'verbosity',
+} as const satisfies Partial<Record<Knob, string>>;
+
+const KNOBS = [
+  ...(Object.keys(PLAIN) as (keyof typeof PLAIN)[]),
+  'toolChoice',
+  'parallelToolCalls',
+  'maxOutputTokens',
+  'format',
+  'reasoning',
+] as const satisfies readonly Knob[];
+
+function labelsOf({ dialect, body, advice }: TextRequest): Json {
+  if (dialect !== 'responses') return {};
+  // `metadata` is only for what is stored.
+  const given = SHARED_LABELS.filter((name) => advice.includes(name));
+  return Object.fromEntries(given.map((name) => [name, body[name]]));
+}
+
+function encodeFormat(format: ResponseFormat): Json {
+  if (format.type !== 'json-schema') {
+    return { type: format.type === 'text' ? 'text' : 'json_object' };
+  }
+  const { name, description, schema, strict } = format;
+  return {
+    type: 'json_schema',
+    json_schema: {
+      // Other dialects give schemas no name; here each must have one, and it says nothing.
+      name: name ?? 'response',
+      ...(description !== null && { description }),
+      schema,
+      ...(strict !== null && { strict }),
+    },
+  };
+}
+
+function encodeToolChoice({ toolChoice, dialect, body }: TextRequest): unknown {
+  if (toolChoice === null) return undefined;
+  if (dialect === 'chat') {
+    const own = body['tool_choice'];
+    return typeof own === 'object' ? reencodeNamed(own as Json) : own;
+  }
+  if (toolChoice.type === 'native') refuseNative(toolChoice, 'chat');
+  if (toolChoice.type !== 'tool') return toolChoice.type;
+  return { type: 'function', function: { name: nameOnWire(toolChoice.name) } };
+}
+
+/** How the client called its limit, where that is a name of ours; the model that always reasons knows the newer only. */
+function limitName({ dialect, body }: TextRequest, target: Target): string {
+  const old = body['max_tokens'] != null && body['max_completion_tokens'] == null;
+  return dialect === 'chat' && old && target.rules === null
+    ? 'max_tokens'
+    : 'max_completion_tokens';
+}
+
+function encodeKnobs(request: TextRequest, target: Target): Record<string, unknown> {
+  const knobs: Record<string, unknown> = {};
+  for (const [knob, name] of Object.entries(PLAIN)) {
+    const value = request[knob as keyof typeof PLAIN];
+    if (value !== null) knobs[name] = value;
+  }
+  const { maxOutputTokens, format, reasoning, dialect, body } = request;
+  if (maxOutputTokens !== null) knobs[limitName(request, target)] = maxOutputTokens;
+  if (reasoning !== null && reasoning.effort !== null) {
+    knobs['reasoning_effort'] = reasoning.effort;
+  }
+  if (format !== null) {
+    knobs['response_format'] = dialect === 'chat' ? body['response_format'] : encodeFormat(format);
+  }
+  // Without tools there is nothing to choose, and OpenAI refuses to be told how.
+  const hasTools = request.tools.length > 0 || dialect === 'chat';
+  const choice = encodeToolChoice(request);
+  if (choice !== undefined && hasTools) knobs['tool_choice'] = choice;
+  if (request.parallelToolCalls !== null && hasTools) {
+    knobs['parallel_tool_calls'] = request.parallelToolCalls;
+  }
+  return knobs;
+}
+
+function streaming({ stream, dialect, body }: TextRequest): Json {
+  if (!stream) return {};
+  const options = dialect === 'chat' ? (body['stream_options'] as Json | null) : null;
+  return { stream: true, stream_options: { ...options, include_usage: true } };
+}
+
+function reencode(request: TextRequest, target: Target): Json {
+  const body: Record<string, unknown> = { ...request.body, model: target.model };
+  for (const name of KNOBS.flatMap((knob) => propertiesOf('chat', knob))) delete body[name];
+  body['messages'] = reencodeMessages(request, target);
+  if (Array.isArray(body['tools'])) body['tools'] = body['tools'].map(reencodeNamed);
+  return { ...body, ...encodeKnobs(request, target), ...streaming(request) };
+}
+
+/** A request for an upstream that speaks chat completions. */
+export function encodeRequest(request: TextRequest, target: Target): Json {
+  if (request.dialect === 'chat') return reencode(request, target);
+  for (const part of request.native) if (part.dialect !== 'chat') refuseNative(part, 'chat');
+  refuseKnobs(request, 'chat', ['topK']);
+  return {
+    model: target.model,
+    messages: encodeTurns(request, target),
+    ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
+    ...encodeKnobs(request, target),
+    ...labelsOf(request),
+    ...streaming(request),
+  };
+}

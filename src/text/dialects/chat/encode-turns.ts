@@ -1,0 +1,215 @@
+import type {
+  DialectName,
+  Json,
+  NativePart,
+  Part,
+  ReasoningPart,
+  TextRequest,
+  Tool,
+  ToolResultPart,
+  Turn,
+} from '../../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { refuseNative, untranslatable } from '../request-errors.ts';
+import { nameOnWire } from '../tool-names.ts';
+import { encodeMedia } from './media.ts';
+import { encodeReasoning } from './reasoning.ts';
+
+type Message = Record<string, unknown>;
+
+/** A native part as it came. */
+function nativeOf(part: NativePart): unknown {
+  if (part.dialect !== 'chat') refuseNative(part, 'chat');
+  return part.value;
+}
+
+export function encodeTool(tool: Tool | NativePart): unknown {
+  if (tool.type === 'native') return nativeOf(tool);
+  const { name, description, parameters, strict } = tool;
+  return {
+    type: 'function',
+    function: {
+      name: nameOnWire(name),
+      ...(description !== null && { description }),
+      ...(parameters !== null && { parameters }),
+      ...(strict !== null && { strict }),
+    },
+  };
+}
+
+/** One part of a message that is said, not called. */
+function encodePart(part: Part, from: DialectName): unknown {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'refusal':
+      return { type: 'refusal', refusal: part.text };
+    case 'media':
+      return encodeMedia(part, from);
+    case 'native':
+      return nativeOf(part);
+    case 'reasoning':
+    case 'tool-call':
+    case 'tool-result':
+      throw untranslatable(part.path, 'chat');
+  }
+}
+
+/** Parts as the content of a message: one text as it is, which every upstream takes. */
+function encodeContent(parts: readonly Part[], from: DialectName): unknown {
+  const [only] = parts;
+  if (parts.length === 0) return '';
+  if (parts.length === 1 && only?.type === 'text') return only.text;
+  return parts.map((part) => encodePart(part, from));
+}
+
+/**
+ * A result as a message of a tool, which holds text alone. That it is an error is said by its text,
+ * for there is no other word for it here.
+ */
+function encodeResult({ callId, content, isError }: ToolResultPart): Message {
+  const texts = content.flatMap((part) => {
+    if (part.type === 'native') refuseNative(part, 'chat');
+    return part.type === 'text' ? [part.text] : [];
+  });
+  const text = texts.join('\n');
+  const marked = isError && !/^\s*error/i.test(text);
+  return { role: 'tool', tool_call_id: callId, content: marked ? `Error: ${text}` : text };
+}
+
+/** Turns of the client's side that follow one another: results must come right after their calls. */
+function encodeClientSide(turns: readonly Turn[], request: TextRequest): Message[] {
+  const results: Message[] = [];
+  const shown: unknown[] = [];
+  const said: Message[] = [];
+  const from = request.dialect;
+  for (const turn of turns) {
+    const rest: Part[] = [];
+    for (const part of turn.parts) {
+      if (part.type !== 'tool-result') {
+        rest.push(part);
+        continue;
+      }
+      results.push(encodeResult(part));
+      for (const inner of part.content) {
+        if (inner.type === 'media') shown.push(encodeMedia(inner, from));
+      }
+    }
+    if (rest.length === 0 && turn.tools === null) continue;
+    const name = turn.name !== null && { name: turn.name };
+    const tools = turn.tools !== null && { tools: turn.tools.map(encodeTool) };
+    const content = (rest.length > 0 || !tools) && { content: encodeContent(rest, from) };
+    said.push({ role: turn.role, ...content, ...name, ...tools });
+  }
+  // What tools show goes with the next words of the user, for they themselves can only write.
+  if (shown.length > 0) results.push({ role: 'user', content: shown });
+  return [...results, ...said];
+}
+
+function isReasoning(part: Part): part is ReasoningPart {
+  return part.type === 'reasoning';
+}
+
+/** Turns of the assistant that follow one another, as one message: all calls before all results. */
+function encodeAssistant(turns: readonly Turn[], from: DialectName, target: Target): Message[] {
+  const parts = turns.flatMap((turn) => turn.parts);
+  const said: Part[] = [];
+  const calls: unknown[] = [];
+  const natives: object[] = [];
+  let refusal = '';
+  for (const part of parts) {
+    if (part.type === 'text' && part.text === '') continue;
+    if (part.type === 'tool-call') {
+      const { id, name } = part;
+      const own = { name: nameOnWire(name), arguments: part.arguments };
+      calls.push({ id, type: 'function', function: own });
+    } else if (part.type === 'refusal') {
+      refusal += part.text;
+    } else if (part.type === 'native') {
+      natives.push(nativeOf(part) as object);
+    } else if (part.type !== 'reasoning') {
+      if (part.type !== 'text') throw untranslatable(part.path, 'chat');
+      said.push(part);
+    }
+  }
+  const reasoning = encodeReasoning(parts.filter(isReasoning), target);
+  const silent = said.length === 0 && refusal === '' && natives.length === 0;
+  if (silent && calls.length === 0 && Object.keys(reasoning).length === 0) return [];
+  const name = turns.findLast((turn) => turn.name !== null)?.name;
+  return [
+    {
+      role: 'assistant',
+      content:
+        said.length === 0 && (calls.length > 0 || refusal !== '')
+          ? null
+          : encodeContent(said, from),
+      ...(name != null && { name }),
+      ...(refusal !== '' && { refusal }),
+      ...reasoning,
+      ...(calls.length > 0 && { tool_calls: calls }),
+      ...Object.assign({}, ...natives),
+      ...(turns.at(-1)?.partial === true && { partial: true }),
+    },
+  ];
+}
+
+/** The conversation of a client of another dialect. */
+export function encodeTurns(request: TextRequest, target: Target): readonly Message[] {
+  const messages: Message[] = [];
+  const { turns, dialect } = request;
+  for (let start = 0, end = 0; start < turns.length; start = end) {
+    const assistant = turns[start]!.role === 'assistant';
+    while (end < turns.length && (turns[end]!.role === 'assistant') === assistant) end += 1;
+    const run = turns.slice(start, end);
+    messages.push(
+      ...(assistant ? encodeAssistant(run, dialect, target) : encodeClientSide(run, request)),
+    );
+  }
+  continueLast(messages, request, target);
+  return messages;
+}
+
+/** In the messages format a last turn of the assistant's is the beginning of the answer. */
+function continueLast(messages: Message[], { dialect, turns }: TextRequest, target: Target): void {
+  const last = turns.at(-1);
+  const message = messages.at(-1);
+  if (last?.role !== 'assistant' || message?.['role'] !== 'assistant') return;
+  if (dialect !== 'messages' && !last.partial) return;
+  if (target.rules !== 'fixed-reasoning') {
+    throw untranslatable(
+      last.path,
+      'chat',
+      'the upstream of this model cannot go on with an answer that the client began',
+    );
+  }
+  message['partial'] = true;
+}
+
+/**
+ * The conversation of a client of this dialect: as it came, except for names of tools that providers
+ * refuse and reasoning that is another's.
+ */
+export function reencodeMessages({ body, turns }: TextRequest, target: Target): readonly Json[] {
+  const assistants = turns.filter(({ role }) => role === 'assistant').values();
+  return (body['messages'] as readonly Json[]).map((message) => {
+    if (Array.isArray(message['tools'])) {
+      return { ...message, tools: message['tools'].map(reencodeNamed) };
+    }
+    if (message['role'] !== 'assistant') return message;
+    const { reasoning, reasoning_content, reasoning_details, ...rest } = message;
+    const parts = assistants.next().value?.parts ?? [];
+    const calls = message['tool_calls'];
+    return {
+      ...rest,
+      ...encodeReasoning(parts.filter(isReasoning), target),
+      ...(Array.isArray(calls) && { tool_calls: calls.map(reencodeNamed) }),
+    };
+  });
+}
+
+/** A tool, a call or a choice of one, with its name as it is sent. */
+export function reencodeNamed<Named extends Json>(named: Named): Named {
+  const own = named['function'] as Json | undefined;
+  if ((named['type'] ?? 'function') !== 'function' || own === undefined) return named;
+  return { ...named, function: { ...own, name: nameOnWire(own['name'] as string) } };
+}

@@ -1,0 +1,152 @@
+import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import { untranslatableBlock } from '../answer-errors.ts';
+import type { EncodeContext } from '../dialect.ts';
+import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
+import { sumOf, usageBody } from './usage.ts';
+
+interface FoldedCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; arguments: string };
+}
+
+/** One of the answers, put together. */
+class FoldedChoice {
+  usage: Usage | null = null;
+  readonly #layout = new MessageLayout();
+  /** Properties of the message that no other dialect has a word for. */
+  readonly #natives: Record<string, unknown> = {};
+  readonly #calls: unknown[] = [];
+  readonly #annotations: Json[] = [];
+  readonly #logprobs: unknown[] = [];
+  #call: FoldedCall | null = null;
+  #text = '';
+  #reasoning = '';
+  #refusal = '';
+  #reason = 'stop';
+
+  /** @throws Failure where the answer failed, or cannot be said */
+  add(event: TextEvent): void {
+    switch (event.type) {
+      case 'text-start':
+        this.#layout.startText();
+        return;
+      case 'text-delta':
+        this.#layout.text(event.text);
+        this.#text += event.text;
+        for (const token of event.logprobs ?? []) this.#logprobs.push(token);
+        return;
+      case 'citation':
+        this.#annotations.push(this.#layout.annotation(event.citation));
+        return;
+      case 'refusal-delta':
+        this.#refusal += event.text;
+        return;
+      case 'reasoning-start':
+        this.#layout.startReasoning();
+        return;
+      case 'reasoning-delta':
+        this.#layout.think(event.text);
+        this.#reasoning += event.text;
+        return;
+      case 'reasoning-end':
+        this.#layout.endReasoning(event);
+        return;
+      case 'tool-start':
+        this.#call = {
+          id: event.id,
+          type: 'function',
+          function: { name: event.name, arguments: '' },
+        };
+        this.#calls.push(this.#call);
+        return;
+      case 'tool-delta':
+        if (this.#call) this.#call.function.arguments += event.json;
+        return;
+      case 'tool-end':
+        if (this.#call) this.#call.function.arguments ||= '{}';
+        this.#layout.calls += 1;
+        return;
+      case 'native': {
+        if (event.dialect !== 'chat') throw untranslatableBlock('chat', event);
+        this.#native(event.value as Json);
+        return;
+      }
+      case 'finish':
+        this.#reason = finishReasonOf(event.reason);
+        this.usage = event.usage;
+        return;
+      case 'error':
+        throw event.failure;
+      case 'start':
+      case 'usage':
+      case 'text-end':
+      case 'refusal-start':
+      case 'refusal-end':
+        return;
+    }
+  }
+
+  #native({ tool_calls: calls, annotations, ...rest }: Json): void {
+    if (Array.isArray(annotations)) for (const one of annotations) this.#annotations.push(one);
+    if (Array.isArray(calls)) {
+      for (const call of calls) this.#calls.push(call);
+      this.#layout.calls += calls.length;
+    }
+    for (const [name, value] of Object.entries(rest)) {
+      const before = this.#natives[name];
+      this.#natives[name] =
+        Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
+    }
+  }
+
+  #content(): unknown {
+    const { content: parts } = this.#natives;
+    if (Array.isArray(parts)) {
+      return this.#text === '' ? parts : [{ type: 'text', text: this.#text }, ...parts];
+    }
+    const wordless = this.#text === '' && (this.#calls.length > 0 || this.#refusal !== '');
+    return wordless ? null : this.#text;
+  }
+
+  body(index: number): Json {
+    const { details } = this.#layout;
+    return {
+      index,
+      message: {
+        role: 'assistant',
+        ...this.#natives,
+        content: this.#content(),
+        refusal: this.#refusal === '' ? null : this.#refusal,
+        ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
+        ...(details !== null && { reasoning_details: details }),
+        ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
+        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+      },
+      logprobs: this.#logprobs.length > 0 ? { content: this.#logprobs, refusal: null } : null,
+      finish_reason: this.#reason,
+    };
+  }
+}
+
+/** The answer that is not streamed: one completion of all choices. */
+export function foldEvents(
+  { request, created }: EncodeContext,
+  choices: readonly (readonly TextEvent[])[],
+): Json {
+  const folded = choices.map((events) => {
+    const choice = new FoldedChoice();
+    for (const event of events) choice.add(event);
+    return choice;
+  });
+  const start = choices[0]?.find((event) => event.type === 'start');
+  const usage = sumOf(folded.map((choice) => choice.usage));
+  return {
+    id: newCompletionId(),
+    object: 'chat.completion',
+    created,
+    model: start?.model ?? request.model,
+    choices: folded.map((choice, index) => choice.body(index)),
+    ...(usage !== null && { usage: usageBody(usage) }),
+  };
+}

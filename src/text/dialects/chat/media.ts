@@ -1,0 +1,94 @@
+import type { DialectName, Json, MediaPart, MediaSource } from '../../canonical.ts';
+import { dataUrl, FILE, sourceOf } from '../media-source.ts';
+import { invalid, untranslatable } from '../request-errors.ts';
+
+/** The formats of audio that have another name than their media type. */
+const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };
+
+function media(
+  kind: MediaPart['media'],
+  path: string,
+  source: MediaSource,
+  { detail, filename }: { detail?: unknown; filename?: unknown } = {},
+): MediaPart {
+  return {
+    type: 'media',
+    path,
+    media: kind,
+    source,
+    detail: typeof detail === 'string' ? detail : null,
+    filename: typeof filename === 'string' ? filename : null,
+  };
+}
+
+/** The media of a part of a message; null where it has none. @param part as its schema has it */
+export function decodeMedia(part: Json, path: string): MediaPart | null {
+  const own = part[part['type'] as string] as Readonly<Record<string, string | undefined>>;
+  switch (part['type']) {
+    case 'image_url':
+      return media('image', path, sourceOf(own['url']!, `${path}.image_url.url`), own);
+    case 'video_url':
+      return media('video', path, sourceOf(own['url']!, `${path}.video_url.url`));
+    case 'input_audio': {
+      const { data = '', format = '' } = own;
+      const mediaType = Object.hasOwn(AUDIO_TYPES, format)
+        ? AUDIO_TYPES[format]!
+        : `audio/${format}`;
+      return media('audio', path, { kind: 'data', mediaType, data });
+    }
+    case 'file': {
+      const { file_data: data, file_id: id } = own;
+      if (data) return media('document', path, sourceOf(data, `${path}.file.file_data`), own);
+      if (id) return media('document', path, { kind: 'file', id }, own);
+      throw invalid(`${path}.file`, 'expected file_data or file_id, received neither');
+    }
+    default:
+      return null;
+  }
+}
+
+/** A part of a user's message. @param from the dialect of who sent it */
+export function encodeMedia(part: MediaPart, from: DialectName): Json {
+  const { media, source, path, detail, filename } = part;
+  switch (media) {
+    case 'image': {
+      const url = urlOf(part);
+      return { type: 'image_url', image_url: { url, ...(detail !== null && { detail }) } };
+    }
+    case 'video':
+      return { type: 'video_url', video_url: { url: urlOf(part) } };
+    case 'audio': {
+      if (source.kind !== 'data') throw untranslatable(path, 'chat');
+      const known = Object.keys(AUDIO_TYPES).find((name) => AUDIO_TYPES[name] === source.mediaType);
+      const format = known ?? source.mediaType.replace(/^audio\//, '');
+      return { type: 'input_audio', input_audio: { data: source.data, format } };
+    }
+    case 'document': {
+      const name = { ...(filename !== null && { filename }) };
+      if (source.kind === 'data') {
+        // A file without a name is refused.
+        return {
+          type: 'file',
+          file: { filename: 'document', ...name, file_data: dataUrl(source) },
+        };
+      }
+      // Files of the messages format are at Anthropic.
+      if (source.kind === 'file' && from !== 'messages') {
+        return { type: 'file', file: { file_id: source.id, ...name } };
+      }
+      throw untranslatable(path, 'chat');
+    }
+  }
+}
+
+function urlOf({ source, path }: MediaPart): string {
+  switch (source.kind) {
+    case 'url':
+      return source.url;
+    case 'data':
+      return dataUrl(source);
+    case 'file':
+      if (source.id.startsWith(FILE)) return source.id;
+      throw untranslatable(path, 'chat');
+  }
+}

@@ -1,0 +1,128 @@
+import type { Json, ReasoningPart, ReasoningProof } from '../../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { isBare, isSealed, seal, unseal } from '../reasoning-signature.ts';
+
+/** One entry of `reasoning_details`, with which answers are told apart that reason more than once. */
+type Detail = Json;
+
+/** Reasoning of an assistant's message, and after how many of its tool calls it came. */
+export interface PlacedReasoning {
+  readonly part: ReasoningPart;
+  readonly after: number;
+}
+
+/** Properties that hold what only the provider can read. */
+const OPAQUE = ['signature', 'data', 'encrypted_content'] as const;
+
+/** What a detail says in words. */
+export function textOfDetail(detail: Detail): string {
+  const text = detail['text'] ?? detail['summary'];
+  return typeof text === 'string' ? text : '';
+}
+
+/** Whether a detail is more than words: its provider wants it back. */
+export function isProven(detail: Detail): boolean {
+  return OPAQUE.some((name) => typeof detail[name] === 'string' && detail[name] !== '');
+}
+
+/** Whether a detail is reasoning of another dialect that was sealed here. */
+function isOurs({ signature }: Detail): boolean {
+  return typeof signature === 'string' && isSealed(signature);
+}
+
+function afterOf(detail: Detail): number {
+  const after = detail['after_tool_calls'];
+  return typeof after === 'number' && after > 0 ? after : 0;
+}
+
+function proofOf(details: readonly Detail[], provider: string | null): ReasoningProof | null {
+  if (!details.some(isProven)) return null;
+  return { dialect: 'chat', provider, value: { reasoning_details: details } };
+}
+
+/** Details of a provider of this dialect as the proof of one block of reasoning. */
+export function ownProof(details: readonly Detail[], provider: string): ReasoningProof | null {
+  return proofOf(details, provider);
+}
+
+/** The reasoning of an assistant's message. Details win over the plain text, which repeats them. */
+export function decodeReasoning(message: Json, path: string): readonly PlacedReasoning[] {
+  const plain = message['reasoning_content'] ?? message['reasoning'];
+  const text = typeof plain === 'string' ? plain : '';
+  const details = (message['reasoning_details'] ?? []) as readonly Detail[];
+  const found: PlacedReasoning[] = [];
+  const add = (after: number, own: string, proof: ReasoningProof | null) => {
+    found.push({ after, part: { type: 'reasoning', path, text: own, proof } });
+  };
+  if (details.length === 0) {
+    if (text !== '') add(0, text, null);
+    return found;
+  }
+  // An encrypted trace has no words: those that the client was told are all there are.
+  if (text !== '' && details.every((detail) => textOfDetail(detail) === '')) {
+    if (!details.some(isOurs)) add(0, text, null);
+  }
+  let run: Detail[] = [];
+  const flush = () => {
+    const [first] = run;
+    if (first === undefined) return;
+    add(afterOf(first), run.map(textOfDetail).join(''), proofOf(run, null));
+    run = [];
+  };
+  for (const detail of details) {
+    const ours = isOurs(detail);
+    if (ours || (run[0] && afterOf(run[0]) !== afterOf(detail))) flush();
+    if (ours) add(afterOf(detail), textOfDetail(detail), unseal(detail['signature'] as string));
+    else run.push(detail);
+  }
+  flush();
+  return found.sort((a, b) => a.after - b.after);
+}
+
+/** The details that make a proof. What a client sends back need not be what it was given. */
+function detailsIn({ value }: ReasoningProof): readonly Detail[] {
+  const { reasoning_details: details } = value;
+  return Array.isArray(details) ? details : [];
+}
+
+/** The properties of an assistant's message that say its reasoning; none where there is none. */
+export function encodeReasoning(parts: readonly ReasoningPart[], target: Target): Json {
+  const details: Detail[] = [];
+  let text = '';
+  for (const part of parts) {
+    const { proof } = part;
+    const own =
+      proof?.dialect === 'chat' && (proof.provider === null || proof.provider === target.provider);
+    if (own) for (const detail of detailsIn(proof)) details.push(detail);
+    // The model that always reasons wants the words of every earlier turn, whoever thought them.
+    if (own || proof === null || target.rules === 'fixed-reasoning') text += part.text;
+  }
+  return {
+    ...(text !== '' && { reasoning_content: text }),
+    ...(details.length > 0 && { reasoning_details: details }),
+  };
+}
+
+/** One block of reasoning in an answer. */
+export interface AnsweredReasoning {
+  readonly text: string;
+  readonly proof: ReasoningProof | null;
+  /** Tool calls that came before it. */
+  readonly after: number;
+}
+
+/** `reasoning_details` of an answer; null where words alone say it all. */
+export function detailsOf(blocks: readonly AnsweredReasoning[]): readonly Detail[] | null {
+  if (!blocks.some(({ proof }) => proof !== null && !isBare(proof))) return null;
+  return blocks
+    .flatMap(({ text, proof, after }) => {
+      const place = after > 0 ? { after_tool_calls: after } : {};
+      const native = proof?.dialect === 'chat' ? proof.value['reasoning_details'] : null;
+      if (Array.isArray(native)) {
+        return (native as readonly Detail[]).map((detail) => ({ ...detail, ...place }));
+      }
+      const signature = proof === null || isBare(proof) ? {} : { signature: seal(proof) };
+      return [{ type: 'reasoning.text', text, ...signature, ...place }];
+    })
+    .map((detail, index) => ({ ...detail, index }));
+}

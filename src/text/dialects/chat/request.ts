@@ -1,0 +1,189 @@
+import * as v from 'valibot';
+import { EFFORTS } from '../../../config/models.ts';
+import {
+  choice,
+  choiceBy,
+  openChoiceBy,
+  openObject,
+  textOrList,
+  wordOrObject,
+} from '../../../schema/choice.ts';
+import { field, integer, number } from '../../../schema/fields.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+
+const text = v.string();
+
+/** A part or a tool that is the provider's own. */
+const other = openObject({ type: text });
+
+const textPart = openObject({ type: v.literal('text'), text });
+const refusalPart = openObject({ type: v.literal('refusal'), refusal: text });
+const imagePart = openObject({
+  type: v.literal('image_url'),
+  image_url: openObject({ url: text, detail: v.nullish(text) }),
+});
+const videoPart = openObject({
+  type: v.literal('video_url'),
+  video_url: openObject({ url: text }),
+});
+const audioPart = openObject({
+  type: v.literal('input_audio'),
+  input_audio: openObject({ data: text, format: text }),
+});
+const filePart = openObject({
+  type: v.literal('file'),
+  file: openObject({
+    file_data: v.nullish(text),
+    file_id: v.nullish(text),
+    filename: v.nullish(text),
+  }),
+});
+
+const part = openChoiceBy(
+  'type',
+  {
+    text: textPart,
+    image_url: imagePart,
+    input_audio: audioPart,
+    file: filePart,
+    video_url: videoPart,
+    refusal: refusalPart,
+  },
+  other,
+);
+const content = textOrList('a text or a list of parts', v.array(part));
+
+const functionTool = openObject({
+  type: v.literal('function'),
+  function: openObject({
+    name: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the function's name" })),
+    description: v.nullish(text),
+    parameters: v.nullish(openObject({})),
+    strict: v.nullish(v.boolean()),
+  }),
+});
+const tools = v.array(openChoiceBy('type', { function: functionTool }, other));
+
+const functionCall = openObject({
+  id: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the call's id" })),
+  type: v.nullish(v.literal('function')),
+  function: openObject({ name: text, arguments: v.nullish(text) }),
+});
+const customCall = openObject({ id: text, type: text });
+const toolCall = choice(
+  'a tool call',
+  [functionCall, customCall],
+  // What gives itself no type is a function's, as in the oldest clients.
+  (value) => {
+    const type = isObject(value) ? (value['type'] ?? 'function') : 'function';
+    return type === 'function' ? functionCall : customCall;
+  },
+);
+
+const name = v.nullish(text);
+const systemMessage = openObject({
+  role: v.picklist(['system', 'developer']),
+  content: v.nullish(content),
+  name,
+  tools: v.nullish(tools),
+});
+const userMessage = openObject({ role: v.literal('user'), content, name });
+const assistantMessage = openObject({
+  role: v.literal('assistant'),
+  content: v.nullish(content),
+  name,
+  refusal: v.nullish(text),
+  tool_calls: v.nullish(v.array(toolCall)),
+  reasoning_content: v.nullish(text),
+  reasoning_details: v.nullish(v.array(openObject({ type: v.nullish(text) }))),
+  partial: v.nullish(v.boolean()),
+});
+const toolMessage = openObject({ role: v.literal('tool'), content, tool_call_id: text });
+const message = choiceBy('role', {
+  system: systemMessage,
+  developer: systemMessage,
+  user: userMessage,
+  assistant: assistantMessage,
+  tool: toolMessage,
+});
+
+const functionChoice = openObject({
+  type: v.literal('function'),
+  function: openObject({ name: text }),
+});
+const toolChoice = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice }, other),
+);
+
+const schemaFormat = openObject({
+  type: v.literal('json_schema'),
+  json_schema: openObject({
+    name: text,
+    description: v.nullish(text),
+    schema: v.nullish(openObject({})),
+    strict: v.nullish(v.boolean()),
+  }),
+});
+const plainFormat = openObject({ type: v.picklist(['text', 'json_object']) });
+const format = choiceBy('type', {
+  text: plainFormat,
+  json_object: plainFormat,
+  json_schema: schemaFormat,
+});
+
+const stops = v.pipe(
+  v.array(text),
+  v.maxLength(4),
+  v.metadata({ expects: 'a list of up to 4 texts' }),
+);
+const stop = textOrList('a text or a list of up to 4 texts', stops);
+
+/** What POST /v1/chat/completions takes (interface part 4.1), and what clients send beside it. */
+export const chatRequest = openObject({
+  model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
+    expects: "a model's name",
+  }),
+  messages: field(v.pipe(v.array(message), v.nonEmpty()), 'The conversation so far.', {
+    expects: 'a list of one message at least',
+  }),
+  temperature: v.nullish(field(number(0, 2), 'How much chance decides.')),
+  top_p: v.nullish(field(number(0, 1), 'Of which part of the likely words it chooses.')),
+  max_tokens: v.nullish(field(integer(1), 'The former name of max_completion_tokens.')),
+  max_completion_tokens: v.nullish(
+    field(integer(1, 1_048_576), 'The most that it writes, reasoning included.'),
+  ),
+  reasoning_effort: v.nullish(
+    field(v.picklist(EFFORTS), 'How much it reasons; the catalog tells what a model supports.'),
+  ),
+  thinking: v.nullish(
+    openObject({
+      type: field(v.picklist(['enabled', 'disabled']), 'Another word for reasoning_effort.'),
+      budget_tokens: v.nullish(field(integer(1), 'How much it reasons, in tokens.')),
+    }),
+  ),
+  stop: v.nullish(stop),
+  n: v.nullish(field(integer(1), 'How many answers to give.')),
+  frequency_penalty: v.nullish(field(number(-2, 2), 'Against words that came often.')),
+  presence_penalty: v.nullish(field(number(-2, 2), 'Against words that came at all.')),
+  seed: v.nullish(field(integer(Number.MIN_SAFE_INTEGER), 'For answers that can be repeated.')),
+  response_format: v.nullish(format),
+  tools: v.nullish(tools),
+  tool_choice: v.nullish(toolChoice),
+  parallel_tool_calls: v.nullish(field(v.boolean(), 'Whether it may call several tools at once.')),
+  logprobs: v.nullish(field(v.boolean(), 'Whether to tell how likely each word was.')),
+  top_logprobs: v.nullish(field(integer(0, 20), 'How many likely words are told of each place.')),
+  logit_bias: v.nullish(openObject({})),
+  verbosity: v.nullish(field(text, 'How much it says: low, medium, high.')),
+  user: v.nullish(field(text, 'Who asks, for who watches over abuse.')),
+  metadata: v.nullish(openObject({})),
+  stream: v.nullish(field(v.boolean(), 'Whether the answer comes as server-sent events.')),
+  stream_options: v.nullish(
+    openObject({
+      include_usage: v.nullish(field(v.boolean(), 'Whether a stream ends with its usage.')),
+    }),
+  ),
+});
+
+/** A request that was found to be as it must. */
+export type ChatRequest = v.InferInput<typeof chatRequest>;

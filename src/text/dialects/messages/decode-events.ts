@@ -1,0 +1,230 @@
+import { Failure } from '../../../failure.ts';
+import { upstreamFailure } from '../../../routing/upstream-failure.ts';
+import { tryParseJson } from '../../../schema/json.ts';
+import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
+import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
+import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';
+import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
+
+const REASONS = new Map<unknown, FinishReason>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool-calls'],
+  ['refusal', 'refusal'],
+  ['pause_turn', 'pause'],
+]);
+
+const DELTA = 'content_block_delta';
+
+/** Reads answers in the format of messages. */
+export class MessagesDecoder implements EventDecoder {
+  readonly #emit: (event: TextEvent) => void;
+  readonly #sink: BlockSink;
+  #started = false;
+  #ended = false;
+  #id: unknown;
+  #counts: Counts = NOTHING_COUNTED;
+  #blocks = 0;
+  #called = false;
+  #index: unknown;
+  #open: BlockDecoder | null = null;
+  /** Events of blocks that began before the open one ended, by block. */
+  readonly #waiting = new Map<unknown, Json[]>();
+  #stop: Json = {};
+
+  constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
+    this.#emit = emit;
+    this.#sink = {
+      context,
+      emit: (event) => {
+        if (event.type === 'tool-start') this.#called = true;
+        emit(event);
+      },
+      next: () => this.#blocks++,
+    };
+  }
+
+  push(data: string): void {
+    if (this.#ended || data === '[DONE]') return;
+    const event = tryParseJson(data);
+    if (isObject(event)) this.#guarded(() => this.#take(event));
+    else this.#fail(invalidAnswer('an event that is no JSON object'));
+  }
+
+  whole(body: unknown): void {
+    if (this.#ended) return;
+    this.#guarded(() => {
+      if (!isObject(body) || !Array.isArray(body['content'])) {
+        this.#fail(upstreamFailure(null, body));
+        return;
+      }
+      this.#start(body);
+      this.#finish();
+    });
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#fail(truncatedAnswer());
+  }
+
+  /** What a provider sends is not to be trusted: whatever is wrong with it is the provider's fault. */
+  #guarded(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      if (error instanceof Failure) this.#fail(error);
+      else if (error instanceof SyntaxError) this.#fail(invalidAnswer('broken JSON'));
+      else if (error instanceof RangeError)
+        this.#fail(invalidAnswer('JSON that is nested too deeply'));
+      else throw error;
+    }
+  }
+
+  #fail(failure: Failure): void {
+    this.#ended = true;
+    this.#emit({ type: 'error', failure });
+  }
+
+  #take(event: Json): void {
+    switch (event['type']) {
+      case DELTA:
+      case 'content_block_start':
+      case 'content_block_stop':
+        this.#begin({});
+        this.#block(event);
+        return;
+      case 'message_start':
+        this.#start(isObject(event['message']) ? event['message'] : {});
+        return;
+      case 'message_delta':
+        this.#begin({});
+        this.#counts = counted(this.#counts, event['usage']);
+        if (isObject(event['delta'])) this.#stopped(event['delta']);
+        return;
+      case 'message_stop':
+        this.#begin({});
+        this.#finish();
+        return;
+      case 'error':
+        this.#fail(upstreamFailure(null, event));
+        return;
+      default:
+      // Pings, and what may be added to the format one day: clients are asked to overlook it.
+    }
+  }
+
+  #begin({ id, model }: Json): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#id = id;
+    this.#emit({ type: 'start', id: nonEmptyTextOf(id), model: nonEmptyTextOf(model) });
+  }
+
+  #start(message: Json): void {
+    if (this.#started && message['id'] === this.#id) return;
+    if (this.#blocks > 0 || this.#open !== null) {
+      // What the abandoned answer said is with the client already.
+      const text = 'The provider began its answer anew after a part of it was sent';
+      throw new Failure('service_error', text, { code: 'stream_restarted' });
+    }
+    this.#begin(message);
+    this.#id = message['id'];
+    this.#counts = counted(NOTHING_COUNTED, message['usage']);
+    const usage = usageOf(this.#counts);
+    if (usage !== null) this.#emit({ type: 'usage', usage });
+    this.#stop = {};
+    this.#stopped(message);
+    const { content } = message;
+    // Calls that a program of Anthropic's waits for come with the start, whole.
+    for (const block of Array.isArray(content) ? content : []) this.#whole(block);
+  }
+
+  #whole(block: unknown): void {
+    if (!isObject(block)) throw invalidAnswer('a block that is no object');
+    startBlock(block, this.#sink).end();
+  }
+
+  #stopped(told: Json): void {
+    if (typeof told['stop_reason'] === 'string') this.#stop = told;
+  }
+
+  #block(event: Json): void {
+    const { type, index } = event;
+    if (this.#open !== null && index !== this.#index) {
+      const waiting = this.#waiting.get(index);
+      if (waiting) waiting.push(event);
+      else if (type !== 'content_block_stop') this.#waiting.set(index, [event]);
+      return;
+    }
+    if (type === 'content_block_stop') {
+      this.#close();
+      this.#catchUp(false);
+    } else if (type === DELTA) {
+      this.#delta(event);
+    } else {
+      this.#close();
+      const { content_block: block } = event;
+      if (!isObject(block)) throw invalidAnswer('a block that is no object');
+      this.#index = index;
+      this.#open = startBlock(block, this.#sink);
+    }
+  }
+
+  #delta({ delta, index }: Json): void {
+    if (!isObject(delta)) throw invalidAnswer('a delta that is no object');
+    if (this.#open === null) {
+      const implied = impliedBlock(delta);
+      if (implied === null) throw invalidAnswer('a part of a block without its start');
+      this.#index = index;
+      this.#open = startBlock(implied, this.#sink);
+    }
+    this.#open.delta(delta);
+  }
+
+  #close(): void {
+    const open = this.#open;
+    this.#open = null;
+    open?.end();
+  }
+
+  /** Tells the blocks that had to wait. @param all also those that have not ended */
+  #catchUp(all: boolean): void {
+    while (this.#open === null || all) {
+      this.#close();
+      const [first] = this.#waiting;
+      if (first === undefined) return;
+      const [index, events] = first;
+      this.#waiting.delete(index);
+      for (const event of events) {
+        if (event['type'] === 'content_block_stop') this.#close();
+        else this.#block(event);
+      }
+    }
+  }
+
+  #finish(): void {
+    this.#catchUp(true);
+    const { stop_reason: raw, stop_sequence: sequence, stop_details: details } = this.#stop;
+    const explanation = isObject(details) ? details['explanation'] : null;
+    if (raw === 'refusal' && typeof explanation === 'string' && explanation !== '') {
+      const block = this.#blocks++;
+      this.#emit({ type: 'refusal-start', block });
+      this.#emit({ type: 'refusal-delta', block, text: explanation });
+      this.#emit({ type: 'refusal-end', block });
+    }
+    const reason = REASONS.get(raw) ?? 'other';
+    this.#ended = true;
+    this.#emit({
+      type: 'finish',
+      reason: this.#called && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason,
+      raw: typeof raw === 'string' ? raw : null,
+      stopSequence: typeof sequence === 'string' ? sequence : null,
+      usage: usageOf(this.#counts),
+    });
+  }
+}

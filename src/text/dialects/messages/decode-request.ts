@@ -1,0 +1,30 @@
+import { checkedBody } from '../../../schema/body.ts';
+import type { Json, TextRequest } from '../../canonical.ts';
+import { invalid } from '../request-errors.ts';
+import { knobsOf, remainderOf } from './decode-settings.ts';
+import { decodeTurns, toolOf } from './decode-turns.ts';
+import { type MessagesRequest, messagesRequest } from './request.ts';
+
+/** @throws Failure invalid_request, `param` naming the field by its path */
+export function decodeRequest(value: unknown): TextRequest {
+  const body: MessagesRequest = checkedBody(messagesRequest, value);
+  const { thread } = body;
+  if (thread !== undefined && thread !== null) {
+    throw invalid('thread', 'not supported; send the whole conversation in messages');
+  }
+  const { native, advice: topAdvice } = remainderOf(body);
+  const advice = [...topAdvice];
+  const { turns, foreign } = decodeTurns(body, advice);
+  // A spread of this many properties takes ten times as long.
+  return Object.assign(knobsOf(body), {
+    dialect: 'messages' as const,
+    body: body as Json,
+    model: body.model,
+    stream: body.stream === true,
+    includeUsage: true,
+    turns,
+    tools: (body.tools ?? []).map((tool, index) => toolOf(tool as Json, `tools[${index}]`, advice)),
+    native: foreign.length > 0 ? [...native, ...foreign] : native,
+    advice,
+  });
+}

@@ -1,0 +1,259 @@
+import { isObject } from '../../../schema/untrusted.ts';
+import type {
+  Json,
+  MediaPart,
+  NativePart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  Tool,
+  Turn,
+} from '../../canonical.ts';
+import { callIdFromWire } from '../call-ids.ts';
+import { isSealed, unseal } from '../reasoning-signature.ts';
+import { invalid } from '../request-errors.ts';
+import type {
+  Block,
+  CustomTool,
+  DocumentBlock,
+  ImageBlock,
+  Message,
+  MessagesRequest,
+  ThinkingBlock,
+  ToolResultBlock,
+} from './request.ts';
+
+interface Words {
+  readonly understood: ReadonlySet<string>;
+  readonly advice: ReadonlySet<string>;
+}
+
+const words = (understood: readonly string[], advice: readonly string[] = []): Words => ({
+  understood: new Set(understood),
+  advice: new Set(['cache_control', ...advice]),
+});
+
+/** What of a block other dialects have a word for. A block that says more goes to Anthropic or nowhere. */
+const WORDS = new Map<unknown, Words>([
+  // What was cited in an earlier answer is only shown to people.
+  ['text', words(['type', 'text'], ['citations'])],
+  ['image', words(['type', 'source'], ['transformations'])],
+  ['document', words(['type', 'source', 'title'])],
+  ['thinking', words(['type', 'thinking', 'signature'])],
+  ['redacted_thinking', words(['type', 'data'])],
+  ['tool_use', words(['type', 'id', 'name', 'input'])],
+  ['tool_result', words(['type', 'tool_use_id', 'content', 'is_error'])],
+]);
+
+const TOOL = words(
+  ['type', 'name', 'description', 'input_schema', 'strict'],
+  ['eager_input_streaming'],
+);
+
+/** Values that ask for nothing: `null`, `false`, an empty list, citations disabled, the usual caller. */
+function asksNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return true;
+  if (Array.isArray(value)) return value.every((one) => one === 'direct');
+  return isObject(value) && (value['enabled'] === false || value['type'] === 'direct');
+}
+
+function native(path: string, value: unknown): NativePart {
+  return { type: 'native', dialect: 'messages', path, value };
+}
+
+/** The first property that makes an object native; the others' advice is noted. */
+function nativeProperty(
+  object: Json,
+  { understood, advice }: Words,
+  path: string,
+  noted: string[],
+): string | null {
+  for (const key in object) {
+    if (understood.has(key) || asksNothing(object[key])) continue;
+    if (!advice.has(key)) return key;
+    noted.push(`${path}.${key}`);
+  }
+  return null;
+}
+
+/**
+ * One block of a message.
+ *
+ * @param advice takes the paths of what only advises
+ * @returns null for what tells a model nothing: empty texts
+ */
+function partOf(block: Json, path: string, advice: string[]): Part | null {
+  const known = WORDS.get(block['type']);
+  if (known === undefined) return native(path, block);
+  const foreign = nativeProperty(block, known, path, advice);
+  if (foreign !== null) return native(`${path}.${foreign}`, block);
+  return translated(block as unknown as Block, path, advice);
+}
+
+function translated(block: Block, path: string, advice: string[]): Part | null {
+  switch (block.type) {
+    case 'text':
+      return block.text === '' ? null : { type: 'text', path, text: block.text };
+    case 'image':
+      return imageOf(block, path);
+    case 'document':
+      return documentOf(block, path);
+    case 'thinking':
+      return thinkingOf(block, path);
+    case 'redacted_thinking':
+      return {
+        type: 'reasoning',
+        path,
+        text: '',
+        proof: { dialect: 'messages', provider: null, value: { data: block.data } },
+      };
+    case 'tool_use':
+      return {
+        type: 'tool-call',
+        path,
+        id: callIdFromWire(block.id),
+        name: block.name,
+        arguments: jsonText(block.input, `${path}.input`),
+      };
+    case 'tool_result':
+      return {
+        type: 'tool-result',
+        path,
+        callId: callIdFromWire(block.tool_use_id),
+        content: resultContent(block.content, `${path}.content`, advice),
+        isError: block.is_error === true,
+      };
+  }
+}
+
+function jsonText(value: unknown, path: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Reading JSON takes any depth, writing it does not.
+    throw invalid(path, 'nested too deeply');
+  }
+}
+
+function imageOf({ source }: ImageBlock, path: string): MediaPart {
+  const part = { type: 'media', path, media: 'image', detail: null, filename: null } as const;
+  switch (source.type) {
+    case 'base64':
+      return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
+    case 'url':
+      return { ...part, source: { kind: 'url', url: source.url } };
+    case 'file':
+      return { ...part, source: { kind: 'file', id: source.file_id } };
+  }
+}
+
+function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart {
+  const { source } = block;
+  const filename = block.title ?? null;
+  const part = { type: 'media', path, media: 'document', detail: null, filename } as const;
+  switch (source.type) {
+    case 'base64':
+      return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
+    case 'text': {
+      const data = Buffer.from(source.data).toString('base64');
+      return { ...part, source: { kind: 'data', mediaType: 'text/plain', data } };
+    }
+    case 'url':
+      return { ...part, source: { kind: 'url', url: source.url } };
+    case 'file':
+      return { ...part, source: { kind: 'file', id: source.file_id } };
+    case 'content':
+      return native(`${path}.source`, block);
+  }
+}
+
+function thinkingOf({ thinking, signature }: ThinkingBlock, path: string): ReasoningPart | null {
+  if (!signature && thinking === '') return null;
+  const part = { type: 'reasoning', path, text: thinking } as const;
+  if (!signature) return { ...part, proof: null };
+  if (isSealed(signature)) return { ...part, proof: unseal(signature) };
+  return { ...part, proof: { dialect: 'messages', provider: null, value: { signature } } };
+}
+
+type Content = TextPart | MediaPart | NativePart;
+
+function resultContent(
+  content: ToolResultBlock['content'],
+  path: string,
+  advice: string[],
+): readonly Content[] {
+  if (typeof content === 'string')
+    return content === '' ? [] : [{ type: 'text', path, text: content }];
+  const parts: Content[] = [];
+  for (const [index, block] of (content ?? []).entries()) {
+    // The grammar lets in what a result may hold, which is less than what a message may.
+    const part = partOf(block as Json, `${path}[${index}]`, advice) as Content | null;
+    if (part !== null) parts.push(part);
+  }
+  return parts;
+}
+
+/** The turns of a conversation, and what of its messages only this dialect knows. */
+export function decodeTurns(
+  body: MessagesRequest,
+  advice: string[],
+): { readonly turns: readonly Turn[]; readonly foreign: readonly NativePart[] } {
+  const turns: Turn[] = [];
+  if (body.system) {
+    const parts = partsOf(body.system, 'system', advice);
+    if (parts.length > 0) turns.push(turn('system', 'system', parts, false));
+  }
+  const foreign: NativePart[] = [];
+  const last = body.messages.length - 1;
+  for (const [index, message] of body.messages.entries()) {
+    const path = `messages[${index}]`;
+    const { role, content } = message;
+    const parts = partsOf(content as string | readonly Json[], `${path}.content`, advice);
+    // Anthropic goes on where a last message of the assistant stops.
+    const partial = role === 'assistant' && index === last && parts.at(-1)?.type === 'text';
+    turns.push(turn(role, path, parts, partial));
+    for (const part of unknownOf(message, path)) foreign.push(part);
+  }
+  return { turns, foreign };
+}
+
+function turn(role: Turn['role'], path: string, parts: readonly Part[], partial: boolean): Turn {
+  return { role, path, parts, partial, name: null, tools: null };
+}
+
+function partsOf(content: string | readonly Json[], path: string, advice: string[]): Part[] {
+  if (typeof content === 'string')
+    return content === '' ? [] : [{ type: 'text', path, text: content }];
+  const parts: Part[] = [];
+  for (let index = 0; index < content.length; index += 1) {
+    const part = partOf(content[index]!, `${path}[${index}]`, advice);
+    if (part !== null) parts.push(part);
+  }
+  return parts;
+}
+
+function unknownOf(message: Message, path: string): NativePart[] {
+  const found: NativePart[] = [];
+  for (const key in message) {
+    if (key === 'role' || key === 'content' || message[key] === null) continue;
+    found.push(native(`${path}.${key}`, message[key]));
+  }
+  return found;
+}
+
+/** One entry of `tools`. */
+export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart {
+  const { type } = tool;
+  if (type !== undefined && type !== null && type !== 'custom') return native(path, tool);
+  const foreign = nativeProperty(tool, TOOL, path, advice);
+  if (foreign !== null) return native(`${path}.${foreign}`, tool);
+  const { name, description, input_schema, strict } = tool as unknown as CustomTool;
+  return {
+    type: 'tool',
+    path,
+    name,
+    description: description ?? null,
+    parameters: input_schema,
+    strict: strict ?? null,
+  };
+}

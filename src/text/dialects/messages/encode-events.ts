@@ -1,0 +1,185 @@
+import type { Failure } from '../../../failure.ts';
+import { newId } from '../../../store/identifier.ts';
+import type { Json, ReasoningProof, TextEvent, Usage } from '../../canonical.ts';
+import { untranslatableBlock } from '../answer-errors.ts';
+import { callIdOnWire } from '../call-ids.ts';
+import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { isBare } from '../reasoning-signature.ts';
+import { citationObject, stopOf } from './answer.ts';
+import { failFrames } from './fail-frames.ts';
+import { frame } from './frame.ts';
+import { redactedOf, signatureOf } from './reasoning.ts';
+import { usageObject } from './usage.ts';
+
+const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
+const DELTA_END = '}}\n\n';
+const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+
+/** Writes answers as Anthropic streams them. */
+export class MessagesEncoder implements EventEncoder {
+  readonly #requested: string;
+  readonly #id = newId('msg');
+  /** The start, until it is known whether a usage comes along with it. */
+  #start: { readonly model: string | null } | null = null;
+  #usage: Usage | null = null;
+  #ended = false;
+  /** Text of the refusal so far. */
+  #refusal = '';
+  #index = -1;
+  /** What a delta of the open block begins with; null where the block is not open yet. */
+  #prefix: string | null = null;
+  /** Whether the open call has got any of its arguments. */
+  #given = false;
+
+  constructor({ request }: EncodeContext) {
+    this.#requested = request.model;
+  }
+
+  push(event: TextEvent): string {
+    if (this.#ended) return '';
+    if (this.#start !== null && event.type !== 'usage' && event.type !== 'error') {
+      const frames = this.#messageStart(this.#start.model);
+      return frames + this.#encoded(event);
+    }
+    return this.#encoded(event);
+  }
+
+  flush(): string {
+    return this.#start === null || this.#ended ? '' : this.#messageStart(this.#start.model);
+  }
+
+  #encoded(event: TextEvent): string {
+    switch (event.type) {
+      case 'start':
+        this.#start = event;
+        return '';
+      case 'usage':
+        this.#usage = event.usage;
+        return this.#start === null ? '' : this.#messageStart(this.#start.model);
+      // Blocks open with the first that is in them: empty ones would come back, and be refused.
+      case 'text-start':
+      case 'refusal-start':
+      case 'refusal-end':
+      case 'reasoning-start':
+        return '';
+      case 'text-delta':
+        return this.#text(event.text);
+      case 'refusal-delta':
+        this.#refusal += event.text;
+        return '';
+      case 'citation':
+        return this.#cite(citationObject(event.citation));
+      case 'text-end':
+        return this.#close();
+      case 'reasoning-delta':
+        return this.#thinking(event.text);
+      case 'reasoning-end':
+        return this.#endThinking(event.proof);
+      case 'tool-start':
+        return this.#tool(event.id, event.name);
+      case 'tool-delta':
+        this.#given = true;
+        return `${this.#prefix}${JSON.stringify(event.json)}${DELTA_END}`;
+      case 'tool-end':
+        return this.#endTool();
+      case 'native':
+        if (event.dialect !== 'messages') return this.#fail(untranslatableBlock('messages', event));
+        return this.#open(event.value as Json, '') + this.#close();
+      case 'finish':
+        return this.#finish(event);
+      case 'error':
+        return this.#fail(event.failure);
+    }
+  }
+
+  #messageStart(model: string | null): string {
+    this.#start = null;
+    const message = {
+      id: this.#id,
+      type: 'message',
+      role: 'assistant',
+      model: model ?? this.#requested,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      usage: usageObject(this.#usage),
+    };
+    return frame({ type: 'message_start', message });
+  }
+
+  /** @param delta how a delta of the block begins, up to its text */
+  #open(block: Json, delta: string): string {
+    this.#index += 1;
+    this.#prefix = `${DELTA}${this.#index},"delta":{${delta}`;
+    return frame({ type: 'content_block_start', index: this.#index, content_block: block });
+  }
+
+  #close(): string {
+    if (this.#prefix === null) return '';
+    this.#prefix = null;
+    return frame({ type: 'content_block_stop', index: this.#index });
+  }
+
+  #openText(): string {
+    if (this.#prefix !== null) return '';
+    return this.#open({ type: 'text', text: '' }, '"type":"text_delta","text":');
+  }
+
+  #text(text: string): string {
+    if (text === '') return '';
+    const opened = this.#openText();
+    return `${opened}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
+  }
+
+  #cite(citation: Json): string {
+    const delta = { type: 'citations_delta', citation };
+    const opened = this.#openText();
+    return opened + frame({ type: 'content_block_delta', index: this.#index, delta });
+  }
+
+  #openThinking(): string {
+    if (this.#prefix !== null) return '';
+    const block = { type: 'thinking', thinking: '', signature: '' };
+    return this.#open(block, '"type":"thinking_delta","thinking":');
+  }
+
+  #thinking(text: string): string {
+    if (text === '') return '';
+    const opened = this.#openThinking();
+    return `${opened}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
+  }
+
+  #endThinking(proof: ReasoningProof | null): string {
+    const data = this.#prefix === null ? redactedOf(proof) : null;
+    if (data !== null) return this.#open({ type: 'redacted_thinking', data }, '') + this.#close();
+    if (proof === null || (this.#prefix === null && isBare(proof))) return this.#close();
+    const opened = this.#openThinking();
+    const delta = { type: 'signature_delta', signature: signatureOf(proof) };
+    const signed = frame({ type: 'content_block_delta', index: this.#index, delta });
+    return opened + signed + this.#close();
+  }
+
+  #tool(id: string, name: string): string {
+    this.#given = false;
+    const block = { type: 'tool_use', id: callIdOnWire(id), name, input: {} };
+    return this.#open(block, '"type":"input_json_delta","partial_json":');
+  }
+
+  #endTool(): string {
+    const nothing = this.#given ? '' : `${this.#prefix}""${DELTA_END}`;
+    return nothing + this.#close();
+  }
+
+  #finish(event: Extract<TextEvent, { readonly type: 'finish' }>): string {
+    this.#ended = true;
+    const delta = stopOf(event, this.#refusal);
+    const usage = usageObject(event.usage ?? this.#usage);
+    return this.#close() + frame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
+  }
+
+  #fail(failure: Failure): string {
+    this.#ended = true;
+    return failFrames(failure);
+  }
+}

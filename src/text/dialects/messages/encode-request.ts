@@ -1,0 +1,25 @@
+import type { Json, TextRequest } from '../../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { refuseNative } from '../request-errors.ts';
+import { knobsOnWire, toolsOnWire } from './encode-settings.ts';
+import { encodeTurns } from './encode-turns.ts';
+import { replayRequest } from './replay-request.ts';
+
+/** @throws Failure invalid_request where messages cannot say it; `param` names the client's field */
+export function encodeRequest(request: TextRequest, target: Target): Json {
+  if (request.dialect === 'messages') return replayRequest(request, target);
+  const [foreign] = request.native;
+  if (foreign !== undefined) refuseNative(foreign, 'messages');
+  const { system, messages } = encodeTurns(request, target);
+  const tools = toolsOnWire(request);
+  const { user } = request.body;
+  return {
+    model: target.model,
+    ...knobsOnWire(request, target),
+    ...(system !== null && { system }),
+    messages,
+    ...(tools.length > 0 && { tools }),
+    ...(typeof user === 'string' && user !== '' && { metadata: { user_id: user } }),
+    ...(request.stream && { stream: true }),
+  };
+}

@@ -1,0 +1,227 @@
+import { tryParseJson } from '../../../schema/json.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+import type {
+  Json,
+  MediaPart,
+  Part,
+  TextPart,
+  TextRequest,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../../canonical.ts';
+import { callIdOnWire } from '../call-ids.ts';
+import type { Target } from '../dialect.ts';
+import { refuseNative, untranslatable } from '../request-errors.ts';
+import { nameOnWire } from '../tool-names.ts';
+import { replayed } from './reasoning.ts';
+
+interface Result {
+  readonly id: string;
+  readonly block: Json;
+}
+
+interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly blocks: Json[];
+  /** Of its calls, in their order. */
+  readonly calls: string[];
+  readonly results: Result[];
+}
+
+/** A conversation as messages upstreams take it: instructions first, then both sides in turns. */
+export interface Conversation {
+  readonly system: string | readonly Json[] | null;
+  readonly messages: readonly Json[];
+}
+
+/**
+ * Puts a conversation of another dialect into messages.
+ *
+ * Only what stands before everything else can be `system`. Instructions that come later keep their
+ * place, as text of the user's side between `<system>` tags: moved to the front, they would be read
+ * out of order, and most models take no other role.
+ */
+export function encodeTurns({ turns, advice }: TextRequest, target: Target): Conversation {
+  for (const turn of turns) refuseTurn(turn, advice);
+  const first = turns.findIndex(({ role }) => !instructs(role));
+  // A conversation of instructions alone needs something to be answered.
+  const leading = first === -1 ? turns.length - 1 : first;
+  const system = turns.slice(0, leading).flatMap(instructionsOf);
+  const messages = merged(turns.slice(leading).map((turn) => messageOf(turn, target)));
+  matchResults(messages);
+  return {
+    system: system.length === 0 ? null : system.length === 1 ? system[0]!.text : system,
+    messages: merged(messages).map(({ role, blocks, results }) => ({
+      role,
+      content: contentOf([...results.map(({ block }) => block), ...blocks]),
+    })),
+  };
+}
+
+function instructs(role: Turn['role']): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function refuseTurn({ path, name, tools, parts }: Turn, advice: readonly string[]): void {
+  if (tools !== null) throw untranslatable(`${path}.tools`, 'messages');
+  if (name === null || advice.includes(`${path}.name`)) return;
+  // Who answers a call is told by its identifier.
+  if (parts.every(({ type }) => type === 'tool-result')) return;
+  throw untranslatable(`${path}.name`, 'messages');
+}
+
+function instructionsOf({ parts }: Turn): { readonly type: 'text'; readonly text: string }[] {
+  return parts.flatMap((part) => {
+    if (part.type === 'native') return refuseNative(part, 'messages');
+    if (part.type !== 'text') throw untranslatable(part.path, 'messages');
+    return part.text === '' ? [] : [{ type: 'text' as const, text: part.text }];
+  });
+}
+
+function contentOf(blocks: readonly Json[]): string | readonly Json[] {
+  const [only] = blocks;
+  const plain = blocks.length === 1 && only!['type'] === 'text';
+  return plain ? (only!['text'] as string) : blocks;
+}
+
+function messageOf(turn: Turn, target: Target): Message {
+  const role = turn.role === 'assistant' ? 'assistant' : 'user';
+  const message: Message = { role, blocks: [], calls: [], results: [] };
+  if (instructs(turn.role)) {
+    const text = instructionsOf(turn).map((one) => one.text);
+    if (text.length > 0)
+      message.blocks.push(textBlock(`<system>\n${text.join('\n\n')}\n</system>`));
+    return message;
+  }
+  for (const part of turn.parts) add(message, part, target);
+  return message;
+}
+
+function textBlock(text: string): Json {
+  return { type: 'text', text };
+}
+
+function add({ role, blocks, calls, results }: Message, part: Part, target: Target): void {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      if (part.text !== '') blocks.push(textBlock(part.text));
+      break;
+    case 'media':
+      if (role === 'assistant') throw untranslatable(part.path, 'messages');
+      blocks.push(mediaBlock(part));
+      break;
+    case 'reasoning': {
+      const block = replayed(part, target);
+      if (block !== null) blocks.push(block);
+      break;
+    }
+    case 'tool-call':
+      calls.push(part.id);
+      blocks.push(callBlock(part));
+      break;
+    case 'tool-result':
+      results.push({ id: part.callId, block: resultBlock(part) });
+      break;
+    case 'native':
+      refuseNative(part, 'messages');
+  }
+}
+
+function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
+  return {
+    type: 'tool_use',
+    id: callIdOnWire(id),
+    name: nameOnWire(name),
+    input: inputOf(json, path),
+  };
+}
+
+function inputOf(json: string, path: string): Json {
+  const input = json.trim() === '' ? {} : tryParseJson(json);
+  if (isObject(input)) return input;
+  throw untranslatable(path, 'messages', 'its arguments must be the text of a JSON object');
+}
+
+function resultBlock({ callId, content, isError }: ToolResultPart): Json {
+  const blocks = content.flatMap((part): Json[] => {
+    if (part.type === 'native') return refuseNative(part, 'messages');
+    if (part.type === 'media') return [mediaBlock(part)];
+    return isEmpty(part) ? [] : [textBlock(part.text)];
+  });
+  return {
+    type: 'tool_result',
+    tool_use_id: callIdOnWire(callId),
+    ...(blocks.length > 0 && { content: contentOf(blocks) }),
+    ...(isError && { is_error: true }),
+  };
+}
+
+function isEmpty({ text }: TextPart): boolean {
+  return text === '';
+}
+
+function mediaBlock(part: MediaPart): Json {
+  const { media, source, path } = part;
+  if (media !== 'image' && media !== 'document') throw untranslatable(path, 'messages');
+  if (source.kind === 'file') {
+    throw untranslatable(path, 'messages', 'a file of another provider is not known to this one');
+  }
+  const title = media === 'document' && part.filename ? { title: part.filename } : {};
+  if (source.kind === 'url')
+    return { type: media, source: { type: 'url', url: source.url }, ...title };
+  const { mediaType, data } = source;
+  if (media === 'image' || mediaType === 'application/pdf') {
+    return { type: media, source: { type: 'base64', media_type: mediaType, data }, ...title };
+  }
+  if (!mediaType.startsWith('text/')) {
+    throw untranslatable(path, 'messages', `takes PDF and plain text, received ${mediaType}`);
+  }
+  const text = Buffer.from(data, 'base64').toString();
+  return { type: media, source: { type: 'text', media_type: 'text/plain', data: text }, ...title };
+}
+
+/** Neighbours of one side become one message; those that say nothing are left out. */
+function merged(messages: readonly Message[]): Message[] {
+  const made: Message[] = [];
+  for (const { role, blocks, calls, results } of messages) {
+    if (blocks.length === 0 && results.length === 0) continue;
+    const last = made.at(-1);
+    if (last?.role !== role) {
+      made.push({ role, blocks: [...blocks], calls: [...calls], results: [...results] });
+      continue;
+    }
+    for (const block of blocks) last.blocks.push(block);
+    for (const call of calls) last.calls.push(call);
+    for (const result of results) last.results.push(result);
+  }
+  return made;
+}
+
+/**
+ * Puts every call's result where Anthropic wants it: all those of one message in the very next one, in
+ * the order of the calls. Some providers use an identifier again in every turn, so that each result is
+ * taken once, by the first call before it.
+ */
+function matchResults(messages: readonly Message[]): void {
+  const waiting = new Map<string, { readonly from: number; readonly result: Result }[]>();
+  for (const [from, { results }] of messages.entries()) {
+    for (const result of results.splice(0)) {
+      const queue = waiting.get(result.id);
+      if (queue) queue.push({ from, result });
+      else waiting.set(result.id, [{ from, result }]);
+    }
+  }
+  for (const [index, { calls }] of messages.entries()) {
+    for (const id of calls) {
+      const queue = waiting.get(id) ?? [];
+      const place = queue.findIndex(({ from }) => from > index);
+      if (place === -1) continue;
+      messages[index + 1]!.results.push(queue[place]!.result);
+      queue.splice(place, 1);
+    }
+  }
+  // What answers no call stays where it is: the provider is to say so.
+  for (const { from, result } of [...waiting.values()].flat()) messages[from]!.results.push(result);
+}

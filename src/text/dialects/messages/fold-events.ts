@@ -1,0 +1,115 @@
+import { tryParseJson } from '../../../schema/json.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+import { newId } from '../../../store/identifier.ts';
+import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
+import { callIdOnWire } from '../call-ids.ts';
+import type { EncodeContext } from '../dialect.ts';
+import { isBare } from '../reasoning-signature.ts';
+import { citationObject, stopOf } from './answer.ts';
+import { redactedOf, signatureOf } from './reasoning.ts';
+import { usageObject } from './usage.ts';
+
+type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
+
+/** The message that a stream of events makes, as the official client puts it together from a stream. */
+export function foldEvents(
+  { request }: EncodeContext,
+  choices: readonly (readonly TextEvent[])[],
+): Json {
+  const content: Json[] = [];
+  const calls: { readonly index: number; readonly name: string; readonly json: string }[] = [];
+  let model = request.model;
+  let usage: Usage | null = null;
+  let finish: Finish | null = null;
+  let refusal = '';
+  let text = '';
+  let citations: Json[] = [];
+  let call = { id: '', name: '' };
+  for (const event of choices[0] ?? []) {
+    switch (event.type) {
+      case 'start':
+        model = event.model ?? model;
+        break;
+      case 'usage':
+        usage = event.usage;
+        break;
+      case 'text-start':
+      case 'reasoning-start':
+        text = '';
+        citations = [];
+        break;
+      case 'tool-start':
+        text = '';
+        call = event;
+        break;
+      case 'refusal-delta':
+        refusal += event.text;
+        break;
+      case 'text-delta':
+      case 'reasoning-delta':
+        text += event.text;
+        break;
+      case 'tool-delta':
+        text += event.json;
+        break;
+      case 'citation':
+        citations.push(citationObject(event.citation));
+        break;
+      case 'refusal-start':
+      case 'refusal-end':
+        break;
+      case 'text-end':
+        if (text === '' && citations.length === 0) break;
+        content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
+        break;
+      case 'reasoning-end': {
+        const { proof } = event;
+        const data = text === '' ? redactedOf(proof) : null;
+        const signature = proof === null ? '' : signatureOf(proof);
+        if (data !== null) content.push({ type: 'redacted_thinking', data });
+        else if (text !== '' || (proof !== null && !isBare(proof))) {
+          content.push({ type: 'thinking', thinking: text, signature });
+        }
+        break;
+      }
+      case 'tool-end':
+        calls.push({ index: content.length, name: call.name, json: text });
+        content.push({ type: 'tool_use', id: callIdOnWire(call.id), name: call.name });
+        break;
+      case 'native':
+        if (event.dialect !== 'messages') throw untranslatableBlock('messages', event);
+        content.push(event.value as Json);
+        break;
+      case 'finish':
+        finish = event;
+        usage = event.usage ?? usage;
+        break;
+      case 'error':
+        throw event.failure;
+    }
+  }
+  if (finish === null) throw truncatedAnswer();
+  for (const { index, name, json } of calls) {
+    content[index] = { ...content[index], input: inputOf(name, json, finish) };
+  }
+  return {
+    id: newId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    ...stopOf(finish, refusal),
+    usage: usageObject(usage),
+  };
+}
+
+/** The arguments of a call, which are an object here and not its text. */
+function inputOf(name: string, json: string, { reason }: Finish): Json {
+  const input = json === '' ? {} : tryParseJson(json);
+  if (isObject(input)) return input;
+  // Where the model had no room left, it could not end them; who called can see that by the reason.
+  if (input === undefined && reason === 'length') return {};
+  const what = `a call of ${name} whose arguments are no JSON object`;
+  throw untranslatableAnswer('messages', what);
+}

@@ -1,0 +1,79 @@
+import type { Json, Knob, TextRequest } from '../../canonical.ts';
+import { callIdOnWire } from '../call-ids.ts';
+import type { Target } from '../dialect.ts';
+import { isSealed, unseal } from '../reasoning-signature.ts';
+import { propertiesOf } from '../request-settings.ts';
+import { nameOnWire } from '../tool-names.ts';
+import { knobsOf } from './decode-settings.ts';
+import { knobsOnWire } from './encode-settings.ts';
+import { replayed } from './reasoning.ts';
+import type { Block, Message, MessagesRequest } from './request.ts';
+
+/**
+ * A messages client's own body for a messages upstream. All stays as it was sent but what may not go
+ * there: names and identifiers that are refused, another provider's reasoning, empty texts, and what
+ * the rules of the model have turned.
+ */
+export function replayRequest(request: TextRequest, target: Target): Json {
+  const body = request.body as MessagesRequest;
+  const made: Record<string, unknown> = { ...body, model: target.model };
+  made['messages'] = body.messages.flatMap((message) => replayMessage(message, target));
+  if (Array.isArray(body.system)) made['system'] = body.system.filter(({ text }) => text !== '');
+  if (body.tools) {
+    made['tools'] = body.tools.map((tool) =>
+      tool.type === undefined || tool.type === null || tool.type === 'custom'
+        ? { ...tool, name: nameOnWire((tool as { readonly name: string }).name) }
+        : tool,
+    );
+  }
+  const { tool_choice: choice } = body;
+  if (choice?.type === 'tool') made['tool_choice'] = { ...choice, name: nameOnWire(choice.name) };
+  const turned = turnedKnobs(request, body);
+  if (turned.length === 0) return made;
+  const fresh = knobsOnWire(request, target);
+  for (const property of turned.flatMap((knob) => propertiesOf('messages', knob))) {
+    delete made[property];
+    if (property in fresh) made[property] = fresh[property];
+  }
+  return made;
+}
+
+function turnedKnobs(request: TextRequest, body: MessagesRequest): readonly Knob[] {
+  const sent = knobsOf(body);
+  return (Object.keys(sent) as Knob[]).filter((knob) => {
+    const [before, now] = [sent[knob], request[knob]];
+    // An effort that the gateway found for a budget says nothing new.
+    if (knob === 'reasoning' && sent.reasoning?.budget && request.reasoning) {
+      return sent.reasoning.budget !== request.reasoning.budget;
+    }
+    return before !== now && JSON.stringify(before) !== JSON.stringify(now);
+  });
+}
+
+function replayMessage(message: Message, target: Target): readonly Json[] {
+  if (typeof message.content === 'string') return [message as Json];
+  const blocks = (message.content as readonly Block[]).flatMap((block) =>
+    replayBlock(block, target),
+  );
+  return blocks.length > 0 ? [{ ...message, content: blocks }] : [];
+}
+
+function replayBlock(block: Block, target: Target): readonly (Block | Json)[] {
+  switch (block.type) {
+    case 'text':
+      return block.text === '' ? [] : [block];
+    case 'tool_use':
+      return [{ ...block, id: callIdOnWire(block.id), name: nameOnWire(block.name) }];
+    case 'tool_result':
+      return [{ ...block, tool_use_id: callIdOnWire(block.tool_use_id) }];
+    case 'thinking': {
+      const { thinking, signature } = block;
+      if (!signature) return [];
+      if (!isSealed(signature)) return [block];
+      const own = replayed({ text: thinking, proof: unseal(signature) }, target);
+      return own === null ? [] : [own];
+    }
+    default:
+      return [block];
+  }
+}

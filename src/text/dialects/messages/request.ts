@@ -1,0 +1,225 @@
+import * as v from 'valibot';
+import { choice, choiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
+import { field, integer, number } from '../../../schema/fields.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+
+const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
+
+const list = <const Schema extends v.GenericSchema>(schema: Schema, expects: string) =>
+  v.pipe(v.array(schema), v.metadata({ expects }));
+
+/** What else than these has a type is for Anthropic alone, and goes there as it came. */
+const SPOKEN = [
+  'text',
+  'image',
+  'document',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_result',
+];
+
+const nativeBlock = openObject({ type: v.string() });
+
+/** Blocks of some types, and those that are Anthropic's own. What is known may stand elsewhere only. */
+function blocks<const Known extends Readonly<Record<string, v.GenericSchema>>>(known: Known) {
+  const misplaced = openObject({ type: v.picklist(Object.keys(known)) });
+  const elsewhere = Object.fromEntries(SPOKEN.map((type) => [type, misplaced]));
+  const options = [...Object.values(known), nativeBlock] as (
+    | Known[keyof Known]
+    | typeof nativeBlock
+  )[];
+  return choice('a block', options, selectBy('type', { ...elsewhere, ...known }, nativeBlock));
+}
+
+const textBlock = openObject({ type: v.literal('text'), text: v.string() });
+
+const base64 = openObject({
+  type: v.literal('base64'),
+  media_type: text('a media type such as image/png'),
+  data: text('Base64'),
+});
+const url = openObject({ type: v.literal('url'), url: text('an address') });
+const file = openObject({ type: v.literal('file'), file_id: text('the identifier of a file') });
+
+const imageBlock = openObject({
+  type: v.literal('image'),
+  source: choiceBy('type', { base64, url, file }),
+});
+
+const documentBlock = openObject({
+  type: v.literal('document'),
+  source: choiceBy('type', {
+    base64,
+    url,
+    file,
+    text: openObject({ type: v.literal('text'), data: v.string() }),
+    content: openObject({
+      type: v.literal('content'),
+      content: textOrList(
+        'a text or a list of blocks',
+        v.array(choiceBy('type', { text: textBlock, image: imageBlock })),
+      ),
+    }),
+  }),
+  title: v.nullish(v.string()),
+});
+
+const toolUseBlock = openObject({
+  type: v.literal('tool_use'),
+  id: text('the identifier of the call'),
+  name: text('the name of a tool'),
+  input: openObject({}),
+});
+
+const toolResultBlock = openObject({
+  type: v.literal('tool_result'),
+  tool_use_id: text('the identifier of a call'),
+  content: v.nullish(
+    textOrList(
+      'a text or a list of blocks',
+      v.array(blocks({ text: textBlock, image: imageBlock, document: documentBlock })),
+    ),
+  ),
+  is_error: v.nullish(v.boolean()),
+});
+
+const thinkingBlock = openObject({
+  type: v.literal('thinking'),
+  thinking: v.string(),
+  signature: v.nullish(v.string()),
+});
+
+const redactedThinkingBlock = openObject({
+  type: v.literal('redacted_thinking'),
+  data: text('a text'),
+});
+
+const content = <const Block extends v.GenericSchema>(block: Block) =>
+  textOrList('a text or a list of content blocks', v.array(block));
+
+const message = choiceBy('role', {
+  user: openObject({
+    role: v.literal('user'),
+    content: content(
+      blocks({
+        text: textBlock,
+        image: imageBlock,
+        document: documentBlock,
+        tool_result: toolResultBlock,
+      }),
+    ),
+  }),
+  assistant: openObject({
+    role: v.literal('assistant'),
+    content: content(
+      blocks({
+        text: textBlock,
+        thinking: thinkingBlock,
+        redacted_thinking: redactedThinkingBlock,
+        tool_use: toolUseBlock,
+      }),
+    ),
+  }),
+  system: openObject({
+    role: v.literal('system'),
+    content: content(choiceBy('type', { text: textBlock })),
+  }),
+});
+
+const customTool = openObject({
+  type: v.nullish(v.literal('custom')),
+  name: text('a name'),
+  description: v.nullish(v.string()),
+  input_schema: field(openObject({}), 'JSON Schema of the input.'),
+  strict: v.nullish(v.boolean()),
+});
+
+/** A tool that Anthropic runs, or has a schema for. */
+const nativeTool = openObject({ type: v.string() });
+
+const tool = choice('a tool', [customTool, nativeTool], (value) => {
+  const type = isObject(value) ? (value['type'] ?? 'custom') : 'custom';
+  return type === 'custom' ? customTool : nativeTool;
+});
+
+const parallel = { disable_parallel_tool_use: v.nullish(v.boolean()) };
+
+const toolChoice = choiceBy('type', {
+  auto: openObject({ type: v.literal('auto'), ...parallel }),
+  any: openObject({ type: v.literal('any'), ...parallel }),
+  tool: openObject({ type: v.literal('tool'), name: text('the name of a tool'), ...parallel }),
+  none: openObject({ type: v.literal('none') }),
+});
+
+const thinking = choiceBy('type', {
+  enabled: openObject({ type: v.literal('enabled'), budget_tokens: integer(1) }),
+  disabled: openObject({ type: v.literal('disabled') }),
+  adaptive: openObject({ type: v.literal('adaptive') }),
+  between_tools: openObject({ type: v.literal('between_tools') }),
+});
+
+/** Reasoning is turned off by `thinking` here. */
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+const outputConfig = openObject({
+  effort: v.nullish(field(v.picklist(EFFORTS), 'How much the model reasons.')),
+  format: v.nullish(
+    choiceBy('type', {
+      json_schema: openObject({ type: v.literal('json_schema'), schema: openObject({}) }),
+    }),
+  ),
+});
+
+/** A request in the format of Anthropic's messages (interface part 4.3). */
+export const messagesRequest = openObject({
+  model: field(v.pipe(v.string(), v.nonEmpty()), 'The public identifier of a model.', {
+    expects: 'the identifier of a model',
+  }),
+  messages: field(v.pipe(v.array(message), v.nonEmpty()), 'The conversation so far.', {
+    expects: 'a list of one message at least',
+  }),
+  max_tokens: field(integer(1), 'The most tokens to write, reasoning included.'),
+  system: v.nullish(
+    field(
+      textOrList('a text or a list of text blocks', v.array(choiceBy('type', { text: textBlock }))),
+      'Instructions.',
+    ),
+  ),
+  temperature: v.nullish(field(number(0, 1), 'How freely the model chooses words.')),
+  top_p: v.nullish(field(number(0, 1), 'The share of likely words that it chooses from.')),
+  top_k: v.nullish(field(integer(0), 'How many likely words it chooses from.')),
+  stop_sequences: v.nullish(
+    field(list(text('a text of one character at least'), 'a list of texts'), 'Texts to stop at.', {
+      expects: 'a list of texts',
+    }),
+  ),
+  stream: v.nullish(field(v.boolean(), 'Whether the answer comes as an event stream.')),
+  tools: v.nullish(
+    field(v.array(tool), 'What the model may call.', {
+      expects: 'a list of tools',
+    }),
+  ),
+  tool_choice: v.nullish(toolChoice),
+  thinking: v.nullish(thinking),
+  output_config: v.nullish(outputConfig),
+  metadata: v.nullish(openObject({ user_id: v.nullish(v.string()) })),
+  service_tier: v.nullish(field(v.string(), 'Advice to the provider.')),
+});
+
+export type MessagesRequest = v.InferInput<typeof messagesRequest>;
+export type Message = v.InferInput<typeof message>;
+export type CustomTool = v.InferInput<typeof customTool>;
+export type ImageBlock = v.InferInput<typeof imageBlock>;
+export type DocumentBlock = v.InferInput<typeof documentBlock>;
+export type ToolResultBlock = v.InferInput<typeof toolResultBlock>;
+export type ToolUseBlock = v.InferInput<typeof toolUseBlock>;
+export type ThinkingBlock = v.InferInput<typeof thinkingBlock>;
+export type Block =
+  | v.InferInput<typeof textBlock>
+  | ImageBlock
+  | DocumentBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ThinkingBlock
+  | v.InferInput<typeof redactedThinkingBlock>;

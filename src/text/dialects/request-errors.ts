@@ -1,0 +1,40 @@
+import { Failure } from '../../failure.ts';
+import type { DialectName, Knob, NativePart, TextRequest } from '../canonical.ts';
+import { pathOf } from './request-settings.ts';
+
+/** How people call the dialects. */
+export const DIALECT_NAMES: Readonly<Record<DialectName, string>> = {
+  chat: 'chat completions',
+  responses: 'responses',
+  messages: 'messages',
+};
+
+/** A field of a request is not as it must be. */
+export function invalid(param: string, message: string, code?: string): Failure {
+  return new Failure('invalid_request', `${param}: ${message}`, {
+    param,
+    ...(code !== undefined && { code }),
+  });
+}
+
+/** The model's upstream has no word for a field of the request. */
+export function untranslatable(param: string, target: DialectName, why?: string): Failure {
+  const reason =
+    why ?? `the upstream of this model speaks ${DIALECT_NAMES[target]}, which cannot say this`;
+  return invalid(param, reason, 'not_supported_by_model');
+}
+
+/** Refuses a part that belongs to another dialect. */
+export function refuseNative({ path }: NativePart, target: DialectName): never {
+  throw untranslatable(path, target);
+}
+
+/** Refuses knobs that are turned where the target has none. */
+export function refuseKnobs(
+  request: TextRequest,
+  target: DialectName,
+  knobs: readonly Knob[],
+): void {
+  const turned = knobs.find((knob) => request[knob] !== null);
+  if (turned !== undefined) throw untranslatable(pathOf(request, turned), target);
+}

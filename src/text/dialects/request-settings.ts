@@ -1,0 +1,67 @@
+import type { DialectName, Json, Knob, TextRequest } from '../canonical.ts';
+
+type Names = Readonly<Partial<Record<Knob, readonly string[]>>>;
+
+/** How each dialect calls a knob: paths in its bodies, the preferred one first. What is absent, it has not. */
+const KNOBS: Readonly<Record<DialectName, Names>> = {
+  chat: {
+    toolChoice: ['tool_choice'],
+    parallelToolCalls: ['parallel_tool_calls'],
+    maxOutputTokens: ['max_completion_tokens', 'max_tokens'],
+    temperature: ['temperature'],
+    topP: ['top_p'],
+    stop: ['stop'],
+    n: ['n'],
+    frequencyPenalty: ['frequency_penalty'],
+    presencePenalty: ['presence_penalty'],
+    seed: ['seed'],
+    logprobs: ['logprobs'],
+    topLogprobs: ['top_logprobs'],
+    logitBias: ['logit_bias'],
+    format: ['response_format'],
+    verbosity: ['verbosity'],
+    reasoning: ['reasoning_effort', 'thinking'],
+  },
+  responses: {
+    toolChoice: ['tool_choice'],
+    parallelToolCalls: ['parallel_tool_calls'],
+    maxOutputTokens: ['max_output_tokens'],
+    temperature: ['temperature'],
+    topP: ['top_p'],
+    logprobs: ['include'],
+    topLogprobs: ['top_logprobs'],
+    format: ['text.format'],
+    verbosity: ['text.verbosity'],
+    reasoning: ['reasoning.effort', 'reasoning'],
+  },
+  messages: {
+    toolChoice: ['tool_choice'],
+    parallelToolCalls: ['tool_choice.disable_parallel_tool_use', 'tool_choice'],
+    maxOutputTokens: ['max_tokens'],
+    temperature: ['temperature'],
+    topP: ['top_p'],
+    topK: ['top_k'],
+    stop: ['stop_sequences'],
+    format: ['output_config.format'],
+    reasoning: ['thinking', 'output_config.effort'],
+  },
+};
+
+/** The properties of a body, at its top, that a knob is written in. */
+export function propertiesOf(dialect: DialectName, knob: Knob): readonly string[] {
+  return (KNOBS[dialect][knob] ?? []).map((path) => path.split('.')[0]!);
+}
+
+/** Where the client turned a knob: the path that it used. */
+export function pathOf({ dialect, body }: TextRequest, knob: Knob): string {
+  const paths = KNOBS[dialect][knob] ?? [knob];
+  return paths.find((path) => isGiven(body, path.split('.'))) ?? paths[0]!;
+}
+
+function isGiven(body: Json, [key = '', ...rest]: readonly string[]): boolean {
+  const value = body[key];
+  if (rest.length === 0 || typeof value !== 'object' || value === null) {
+    return value !== undefined && value !== null;
+  }
+  return isGiven(value as Json, rest);
+}

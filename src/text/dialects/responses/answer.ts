@@ -1,0 +1,85 @@
+import type { Failure } from '../../../failure.ts';
+import { isObject, objectOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
+import type { FinishReason, Json } from '../../canonical.ts';
+import type { EncodeContext } from '../dialect.ts';
+
+function toolAsTold(tool: Json): Json {
+  if (tool['type'] !== 'function') return tool;
+  return { ...tool, description: null, parameters: null, strict: false, ...withoutNulls(tool) };
+}
+
+function withoutNulls(value: Json): Json {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
+}
+
+/** What an answer says from its first event to its last: what it is, and what was asked for. */
+export function answerHead({ request, created }: EncodeContext, id: string, model: string): Json {
+  const { body, reasoning } = request;
+  const text = withoutNulls(objectOf(body['text']));
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    model,
+    background: false,
+    instructions: body['instructions'] ?? null,
+    max_output_tokens: request.maxOutputTokens,
+    max_tool_calls: body['max_tool_calls'] ?? null,
+    metadata: isObject(body['metadata']) ? body['metadata'] : {},
+    parallel_tool_calls: request.parallelToolCalls ?? true,
+    previous_response_id: body['previous_response_id'] ?? null,
+    reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    service_tier: 'default',
+    // What another format's provider answers is kept nowhere.
+    store: false,
+    temperature: request.temperature ?? 1,
+    text: { ...text, format: text['format'] ?? { type: 'text' } },
+    tool_choice: body['tool_choice'] ?? 'auto',
+    tools: objectsOf(body['tools']).map(toolAsTold),
+    top_logprobs: request.topLogprobs ?? 0,
+    top_p: request.topP ?? 1,
+    frequency_penalty: 0,
+    presence_penalty: 0,
+    truncation: 'disabled',
+    safety_identifier: body['safety_identifier'] ?? null,
+    prompt_cache_key: body['prompt_cache_key'] ?? null,
+  };
+}
+
+/** All text of an answer in one piece (interface part 2.7). */
+export function outputText(output: readonly Json[]): string {
+  return output
+    .filter(({ type }) => type === 'message')
+    .flatMap(({ content }) => objectsOf(content))
+    .map(({ type, text }) => (type === 'output_text' ? textOf(text) : ''))
+    .join('');
+}
+
+/** Why an answer is not whole; null where it is. */
+const INCOMPLETE: Readonly<Record<FinishReason, string | null>> = {
+  stop: null,
+  'tool-calls': null,
+  other: null,
+  length: 'max_output_tokens',
+  refusal: 'content_filter',
+  pause: 'pause',
+};
+
+/** How an answer ends. */
+export function endingOf(reason: FinishReason) {
+  const why = INCOMPLETE[reason];
+  return {
+    status: why === null ? 'completed' : 'incomplete',
+    incomplete_details: why === null ? null : { reason: why },
+  } as const;
+}
+
+/** A failure in the one of OpenAI's words for it that comes nearest. */
+export function responseError({ type, message }: Failure): Json {
+  const codes: Readonly<Record<string, string>> = {
+    rate_limit: 'rate_limit_exceeded',
+    content_policy: 'invalid_prompt',
+    invalid_request: 'invalid_prompt',
+  };
+  return { code: codes[type] ?? 'server_error', message };
+}

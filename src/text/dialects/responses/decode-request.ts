@@ -1,0 +1,210 @@
+import type { Effort } from '../../../config/models.ts';
+import { checkedBody } from '../../../schema/body.ts';
+import { isObject, listOf } from '../../../schema/untrusted.ts';
+import type {
+  Json,
+  NativePart,
+  ReasoningRequest,
+  ResponseFormat,
+  TextRequest,
+  Tool,
+  ToolChoice,
+} from '../../canonical.ts';
+import { decodeTurns } from './decode-turns.ts';
+import { responsesRequest } from './request.ts';
+
+const LOGPROBS = 'message.output_text.logprobs';
+
+/** What is understood: it stands in TextRequest. */
+const UNDERSTOOD = new Set([
+  'model',
+  'input',
+  'instructions',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'reasoning',
+  'text',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'stream',
+  'stream_options',
+  'include',
+  'top_logprobs',
+]);
+
+/** What cannot change what the answer means. */
+const ADVICE = new Set([
+  'metadata',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'store',
+  'user',
+]);
+
+/** What says what would be so without it, and therefore only advises. */
+const DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
+  background: [false],
+  service_tier: ['auto', 'default'],
+  truncation: ['disabled'],
+};
+
+function native(path: string, value: unknown): NativePart {
+  return { type: 'native', dialect: 'responses', path, value };
+}
+
+/** What was sent and is not in TextRequest by a name of its own. */
+interface Rest {
+  readonly native: NativePart[];
+  readonly advice: string[];
+}
+
+/** Properties of an object that are not understood, at a path. */
+function collect(value: Json, known: ReadonlySet<string>, path: string, rest: Rest): void {
+  for (const name in value) {
+    if (known.has(name) || value[name] === null || value[name] === undefined) continue;
+    rest.native.push(native(`${path}.${name}`, value[name]));
+  }
+}
+
+function collectTop(body: Json, rest: Rest): void {
+  for (const name in body) {
+    const value = body[name];
+    if (value === null || value === undefined || UNDERSTOOD.has(name)) continue;
+    const usual = Object.hasOwn(DEFAULTS, name) && DEFAULTS[name]!.includes(value);
+    if (usual || ADVICE.has(name)) rest.advice.push(name);
+    else rest.native.push(native(name, value));
+  }
+}
+
+const TOOL = new Set(['type', 'name', 'description', 'parameters', 'strict']);
+
+/** Whether a tool may be called by the model alone, as it is without saying so. */
+function isDirect(callers: unknown): boolean {
+  return listOf(callers).every((caller) => caller === 'direct');
+}
+
+function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
+  if (value['type'] !== 'function') return native(path, value);
+  for (const name in value) {
+    if (TOOL.has(name) || value[name] === null || value[name] === undefined) continue;
+    if (name === 'defer_loading' && value[name] === false) continue;
+    if (name === 'allowed_callers' && isDirect(value[name])) continue;
+    rest.native.push(native(`${path}.${name}`, value[name]));
+  }
+  return {
+    type: 'tool',
+    path,
+    name: value['name'] as string,
+    description: (value['description'] ?? null) as string | null,
+    parameters: (value['parameters'] ?? null) as Json | null,
+    strict: (value['strict'] ?? null) as boolean | null,
+  };
+}
+
+function decodeToolChoice(value: unknown): ToolChoice | null {
+  if (value === null || value === undefined) return null;
+  if (!isObject(value)) return { type: value as 'auto' };
+  if (value['type'] === 'function') return { type: 'tool', name: value['name'] as string };
+  return native('tool_choice', value);
+}
+
+function decodeFormat(value: unknown, rest: Rest): ResponseFormat | null {
+  if (!isObject(value)) return null;
+  if (value['type'] === 'text') return { type: 'text' };
+  if (value['type'] === 'json_object') return { type: 'json-object' };
+  if (value['type'] === 'json_schema') {
+    return {
+      type: 'json-schema',
+      name: value['name'] as string,
+      description: (value['description'] ?? null) as string | null,
+      schema: value['schema'] as Json,
+      strict: (value['strict'] ?? null) as boolean | null,
+    };
+  }
+  rest.native.push(native('text.format', value));
+  return null;
+}
+
+const REASONING = new Set(['effort', 'summary', 'generate_summary']);
+
+function decodeReasoning(value: unknown, rest: Rest): ReasoningRequest | null {
+  if (!isObject(value)) return null;
+  const { effort, summary, generate_summary: former, ...others } = value;
+  if (others['context'] === 'auto') rest.advice.push('reasoning.context');
+  collect(
+    others['context'] === 'auto' ? { ...others, context: null } : others,
+    REASONING,
+    'reasoning',
+    rest,
+  );
+  if ((effort ?? summary ?? former ?? null) === null) return null;
+  return {
+    effort: (effort ?? null) as Effort | null,
+    budget: null,
+    summary: (summary ?? former ?? null) as string | null,
+  };
+}
+
+const TEXT = new Set(['format', 'verbosity']);
+const STREAM_OPTIONS = new Set(['include_obfuscation']);
+
+/**
+ * A request as a client of the responses format wrote it.
+ *
+ * @throws Failure invalid_request, `param` naming the field by its path
+ */
+export function decodeRequest(value: unknown): TextRequest {
+  const body: Json = checkedBody(responsesRequest, value);
+  const rest: Rest = { native: [], advice: [] };
+  collectTop(body, rest);
+  const tools = (body['tools'] ?? []) as readonly Json[];
+  const include = (body['include'] ?? []) as readonly string[];
+  include.forEach((what, index) => {
+    // Other things to include belong to tools that only this format has, and are refused with them.
+    if (what !== LOGPROBS) rest.advice.push(`include[${index}]`);
+  });
+  const text = isObject(body['text']) ? body['text'] : {};
+  collect(text, TEXT, 'text', rest);
+  const streaming = isObject(body['stream_options']) ? body['stream_options'] : {};
+  if ((streaming['include_obfuscation'] ?? null) !== null) {
+    rest.advice.push('stream_options.include_obfuscation');
+  }
+  collect(streaming, STREAM_OPTIONS, 'stream_options', rest);
+  const topLogprobs = (body['top_logprobs'] ?? null) as number | null;
+  const logprobs = include.includes(LOGPROBS) || (topLogprobs ?? 0) > 0;
+  const reasoning = decodeReasoning(body['reasoning'], rest);
+  const format = decodeFormat(text['format'], rest);
+  const turns = decodeTurns(body['instructions'], body['input'], rest.advice);
+  return {
+    dialect: 'responses',
+    body,
+    model: body['model'] as string,
+    stream: body['stream'] === true,
+    includeUsage: true,
+    turns,
+    tools: tools.map((tool, index) => decodeTool(tool, `tools[${index}]`, rest)),
+    toolChoice: decodeToolChoice(body['tool_choice']),
+    parallelToolCalls: (body['parallel_tool_calls'] ?? null) as boolean | null,
+    maxOutputTokens: (body['max_output_tokens'] ?? null) as number | null,
+    temperature: (body['temperature'] ?? null) as number | null,
+    topP: (body['top_p'] ?? null) as number | null,
+    topK: null,
+    stop: null,
+    n: null,
+    frequencyPenalty: null,
+    presencePenalty: null,
+    seed: null,
+    logprobs: logprobs ? true : null,
+    topLogprobs: logprobs ? topLogprobs : null,
+    logitBias: null,
+    format,
+    verbosity: (text['verbosity'] ?? null) as string | null,
+    reasoning,
+    native: rest.native,
+    advice: rest.advice,
+  };
+}

@@ -1,0 +1,186 @@
+import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import type {
+  Json,
+  MediaPart,
+  MediaSource,
+  NativePart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  Turn,
+} from '../../canonical.ts';
+import { argumentsOf } from '../call-arguments.ts';
+import { callIdFromWire } from '../call-ids.ts';
+import { sourceOf } from '../media-source.ts';
+import { isSealed, unseal } from '../reasoning-signature.ts';
+import { invalid } from '../request-errors.ts';
+import { isReference } from './items.ts';
+import { reasoningText } from './reasoning.ts';
+
+type Role = Turn['role'];
+
+function decodeImage(part: Json, path: string): MediaPart {
+  const url = nonEmptyTextOf(part['image_url']);
+  const file = nonEmptyTextOf(part['file_id']);
+  if (url === null && file === null) {
+    throw invalid(`${path}.image_url`, 'expected a URL here or a file_id, received nothing');
+  }
+  return {
+    type: 'media',
+    media: 'image',
+    path,
+    source: url === null ? { kind: 'file', id: file! } : sourceOf(url, `${path}.image_url`),
+    detail: nonEmptyTextOf(part['detail']),
+    filename: null,
+  };
+}
+
+function decodeFile(part: Json, path: string): MediaPart {
+  const file = nonEmptyTextOf(part['file_id']);
+  const url = nonEmptyTextOf(part['file_url']);
+  const data = nonEmptyTextOf(part['file_data']);
+  let source: MediaSource;
+  if (file !== null) source = { kind: 'file', id: file };
+  else if (url !== null) source = sourceOf(url, `${path}.file_url`);
+  else if (data === null) {
+    throw invalid(
+      `${path}.file_data`,
+      'expected data here, a file_url or a file_id, received nothing',
+    );
+  } else if (data.startsWith('data:')) source = sourceOf(data, `${path}.file_data`);
+  // Bare Base64 is taken, too, and is a PDF unless its name says otherwise.
+  else source = { kind: 'data', mediaType: 'application/pdf', data };
+  return {
+    type: 'media',
+    media: 'document',
+    path,
+    source,
+    detail: nonEmptyTextOf(part['detail']),
+    filename: nonEmptyTextOf(part['filename']),
+  };
+}
+
+function decodePart(part: Json, path: string, advice: string[]) {
+  if ((part['prompt_cache_breakpoint'] ?? null) !== null) {
+    advice.push(`${path}.prompt_cache_breakpoint`);
+  }
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', path, text: part['text'] as string } as const;
+    case 'refusal':
+      return { type: 'refusal', path, text: part['refusal'] as string } as const;
+    case 'input_image':
+      return decodeImage(part, path);
+    case 'input_file':
+      return decodeFile(part, path);
+    default:
+      return nativeOf(part, path);
+  }
+}
+
+function nativeOf(value: unknown, path: string): NativePart {
+  return { type: 'native', dialect: 'responses', path, value };
+}
+
+function decodeContent(content: unknown, path: string, advice: string[]) {
+  if (typeof content === 'string') return [{ type: 'text', path, text: content } as const];
+  return (content as readonly Json[]).map((part, index) =>
+    decodePart(part, `${path}[${index}]`, advice),
+  );
+}
+
+function decodeCall(item: Json, path: string): ToolCallPart {
+  return {
+    type: 'tool-call',
+    path,
+    id: callIdFromWire(item['call_id'] as string),
+    name: item['name'] as string,
+    arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`),
+  };
+}
+
+/** Whether a call or its output has to do with what only this format has: namespaces, programs. */
+export function isOwnCall(item: Json): boolean {
+  const { namespace, caller } = item;
+  if (namespace !== undefined && namespace !== null) return true;
+  return isObject(caller) && caller['type'] !== 'direct';
+}
+
+function decodeReasoning(item: Json, path: string): ReasoningPart {
+  const text = reasoningText(item);
+  const encrypted = nonEmptyTextOf(item['encrypted_content']);
+  if (encrypted === null) return { type: 'reasoning', path, text, proof: null };
+  if (isSealed(encrypted)) return { type: 'reasoning', path, text, proof: unseal(encrypted) };
+  const { type: _, status: __, ...value } = item;
+  return { type: 'reasoning', path, text, proof: { dialect: 'responses', provider: null, value } };
+}
+
+/** Whose turn an item belongs to, and what it adds to it. */
+function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly Part[]] {
+  const type = item['type'] ?? null;
+  if (isReference(item)) return ['assistant', [nativeOf(item, path)]];
+  switch (type) {
+    case null:
+    case 'message': {
+      if ((item['phase'] ?? null) !== null) advice.push(`${path}.phase`);
+      const role = item['role'] as Role;
+      return [role, decodeContent(item['content'], `${path}.content`, advice)];
+    }
+    case 'reasoning':
+      return ['assistant', [decodeReasoning(item, path)]];
+    case 'function_call':
+      return ['assistant', [isOwnCall(item) ? nativeOf(item, path) : decodeCall(item, path)]];
+    case 'function_call_output': {
+      if (isOwnCall(item)) return ['user', [nativeOf(item, path)]];
+      const content = decodeContent(item['output'], `${path}.output`, advice).map((part) =>
+        part.type === 'refusal' ? ({ ...part, type: 'text' } satisfies TextPart) : part,
+      );
+      const callId = callIdFromWire(item['call_id'] as string);
+      return ['user', [{ type: 'tool-result', path, callId, content, isError: false }]];
+    }
+    default: {
+      const given = /_output$|_response$/.test(String(type));
+      return [given ? 'user' : 'assistant', [nativeOf(item, path)]];
+    }
+  }
+}
+
+/** The turns of a conversation: neighbouring items of the assistant's, or of tools and the user, are one. */
+export function decodeTurns(instructions: unknown, input: unknown, advice: string[]): Turn[] {
+  const turns: {
+    role: Role;
+    path: string;
+    parts: Part[];
+    name: null;
+    partial: false;
+    tools: null;
+  }[] = [];
+  const add = (role: Role, path: string, parts: readonly Part[]) => {
+    const last = turns.at(-1);
+    if (last?.role === role && (role === 'assistant' || role === 'user') && goesOn(last.parts)) {
+      for (const part of parts) last.parts.push(part);
+    } else {
+      turns.push({ role, path, parts: [...parts], name: null, partial: false, tools: null });
+    }
+  };
+  // What follows the results of tools belongs to them; a user who speaks twice has two turns.
+  const goesOn = (parts: readonly Part[]) =>
+    turns.at(-1)!.role === 'assistant' || parts.at(-1)?.type === 'tool-result';
+  if (typeof instructions === 'string') {
+    const path = 'instructions';
+    add('system', path, [{ type: 'text', path, text: instructions }]);
+  }
+  if (typeof input === 'string') {
+    add('user', 'input', [{ type: 'text', path: 'input', text: input }]);
+    return turns;
+  }
+  (input as readonly Json[]).forEach((item, index) => {
+    const path = `input[${index}]`;
+    const [role, parts] = decodeItem(item, path, advice);
+    add(role, path, parts);
+  });
+  return turns;
+}

@@ -1,0 +1,353 @@
+import type { Failure } from '../../../failure.ts';
+import { objectOf } from '../../../schema/untrusted.ts';
+import { newId } from '../../../store/identifier.ts';
+import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../../canonical.ts';
+import { untranslatableBlock } from '../answer-errors.ts';
+import { callIdOnWire } from '../call-ids.ts';
+import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { isBare, seal } from '../reasoning-signature.ts';
+import { answerHead, endingOf, outputText, responseError } from './answer.ts';
+import { OWN_REASONING } from './reasoning.ts';
+import { usageBody } from './usage.ts';
+
+type Kind = 'text' | 'refusal' | 'reasoning' | 'tool';
+
+/** How the events of each kind of block are called, and what in them says where they belong. */
+const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly place: string }>> = {
+  text: { event: 'response.output_text', place: ',"content_index":0' },
+  refusal: { event: 'response.refusal', place: ',"content_index":0' },
+  reasoning: { event: 'response.reasoning_summary_text', place: ',"summary_index":0' },
+  tool: { event: 'response.function_call_arguments', place: '' },
+};
+
+/** The item that is being told. */
+interface OpenItem {
+  readonly kind: Kind;
+  readonly block: number;
+  /** As it was when it was added. */
+  readonly item: Json;
+  /** The beginning of each frame with a piece of it. */
+  readonly prefix: string;
+  text: string;
+  readonly annotations: Json[];
+  readonly logprobs: unknown[];
+}
+
+/** Whether a block of another format is only a remark on the text that is being told. */
+function isRemark(event: TextEvent & { readonly type: 'native' }, open: OpenItem | null): boolean {
+  return open?.kind === 'text' && open.block === event.block;
+}
+
+function citationBody({ url, title, start, end }: Citation, length: number): Json {
+  return {
+    type: 'url_citation',
+    url,
+    title: title ?? '',
+    // Who tells no place means all that was said so far.
+    start_index: start ?? 0,
+    end_index: end ?? length,
+  };
+}
+
+/** Makes the events of the responses format, and its whole answer on the way. */
+export class ResponsesEncoder implements EventEncoder {
+  readonly #context: EncodeContext;
+  /** Whether only the answer is wanted, and no frames on the way to it. */
+  readonly #silent: boolean;
+  readonly #output: Json[] = [];
+  #sequence = 0;
+  #head: Json | null = null;
+  #open: OpenItem | null = null;
+  /** An item that is over; whether it is whole shows with what comes next. */
+  #held: Json | null = null;
+  #usage: Usage | null = null;
+  #over = false;
+  /** The answer, once it is over. */
+  answer: Json | null = null;
+  failure: Failure | null = null;
+
+  constructor(context: EncodeContext, silent = false) {
+    this.#context = context;
+    this.#silent = silent;
+  }
+
+  push(event: TextEvent): string {
+    if (this.#over) return '';
+    switch (event.type) {
+      case 'text-delta': {
+        const { logprobs } = event;
+        if (!logprobs || logprobs.length === 0) return this.#say(event.text, ',"logprobs":[]');
+        for (const one of logprobs) this.#open?.logprobs.push(one);
+        return this.#say(event.text, `,"logprobs":${JSON.stringify(logprobs)}`);
+      }
+      case 'tool-delta':
+        return this.#say(event.json, '');
+      case 'refusal-delta':
+        return this.#say(event.text, '');
+      case 'reasoning-delta':
+        return this.#reason(event.text);
+      case 'start':
+        return this.#start(event.model);
+      case 'usage':
+        this.#usage = event.usage;
+        return '';
+      case 'text-start':
+        return this.#startMessage('text', event.block);
+      case 'refusal-start':
+        return this.#startMessage('refusal', event.block);
+      case 'reasoning-start': {
+        const item = { id: newId(OWN_REASONING), type: 'reasoning', summary: [] };
+        return this.#add('reasoning', event.block, item);
+      }
+      case 'tool-start': {
+        const { block, id, name } = event;
+        const item = {
+          id: newId('fc'),
+          type: 'function_call',
+          status: 'in_progress',
+          call_id: callIdOnWire(id),
+          name,
+          arguments: '',
+        };
+        return this.#add('tool', block, item);
+      }
+      case 'citation':
+        return this.#annotate(citationBody(event.citation, this.#open?.text.length ?? 0));
+      case 'text-end':
+        return this.#endText();
+      case 'refusal-end':
+        return this.#endRefusal();
+      case 'reasoning-end':
+        return this.#endReasoning(event.proof);
+      case 'tool-end':
+        return this.#endCall();
+      case 'native':
+        if (event.dialect !== 'responses')
+          return this.#fail(untranslatableBlock('responses', event));
+        if (isRemark(event, this.#open)) return this.#annotate(objectOf(event.value));
+        return this.#native(objectOf(event.value));
+      case 'finish':
+        return this.#finish(event);
+      case 'error':
+        return this.#fail(event.failure);
+    }
+  }
+
+  #frame(type: string, fields: Json): string {
+    if (this.#silent) return '';
+    const sequence_number = this.#sequence++;
+    return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number })}\n\n`;
+  }
+
+  #start(model: string | null): string {
+    if (this.#head) return '';
+    const id = newId('resp');
+    this.#head = answerHead(this.#context, id, model ?? this.#context.request.model);
+    const response = this.#response('in_progress', null, null);
+    return (
+      this.#frame('response.created', { response }) +
+      this.#frame('response.in_progress', { response })
+    );
+  }
+
+  /** The answer as it stands. */
+  #response(status: string, incomplete_details: Json | null, error: Json | null): Json {
+    const completed = status === 'completed';
+    const now = Math.max(this.#context.created, Math.floor(Date.now() / 1000));
+    return {
+      ...this.#head,
+      status,
+      completed_at: completed ? now : null,
+      error,
+      incomplete_details,
+      output: this.#output,
+      usage: this.#usage && usageBody(this.#usage),
+    };
+  }
+
+  #add(kind: Kind, block: number, item: Json): string {
+    const before = this.#start(null) + this.#release('completed');
+    const output_index = this.#output.length;
+    const { event, place } = DELTAS[kind];
+    this.#open = {
+      kind,
+      block,
+      item,
+      prefix:
+        `event: ${event}.delta\ndata: {"type":"${event}.delta",` +
+        `"item_id":"${item['id']}","output_index":${output_index}${place},"delta":`,
+      text: '',
+      annotations: [],
+      logprobs: [],
+    };
+    return before + this.#frame('response.output_item.added', { output_index, item });
+  }
+
+  #startMessage(kind: 'text' | 'refusal', block: number): string {
+    const item = {
+      id: newId('msg'),
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
+    };
+    const added = this.#add(kind, block, item);
+    return added + this.#frame('response.content_part.added', this.#content(this.#part()));
+  }
+
+  /** What of a message has been said, as its one part. */
+  #part(): Json {
+    const { kind, text, annotations, logprobs } = this.#open!;
+    if (kind === 'refusal') return { type: 'refusal', refusal: text };
+    return { type: 'output_text', text, annotations, logprobs };
+  }
+
+  /** Where the open item stands. */
+  #place(): Json {
+    return { item_id: this.#open?.item['id'], output_index: this.#output.length };
+  }
+
+  #content(part: Json): Json {
+    return { ...this.#place(), content_index: 0, part };
+  }
+
+  #say(text: string, rest: string): string {
+    const open = this.#open;
+    if (!open || text === '') return '';
+    open.text += text;
+    if (this.#silent) return '';
+    return `${open.prefix}${JSON.stringify(text)}${rest},"sequence_number":${this.#sequence++}}\n\n`;
+  }
+
+  #reason(text: string): string {
+    if (!this.#open || text === '') return '';
+    if (this.#open.text !== '') return this.#say(text, '');
+    const part = { type: 'summary_text', text: '' };
+    const added = { ...this.#place(), summary_index: 0, part };
+    return this.#frame('response.reasoning_summary_part.added', added) + this.#say(text, '');
+  }
+
+  #annotate(annotation: Json): string {
+    const open = this.#open;
+    if (open?.kind !== 'text') return '';
+    const annotation_index = open.annotations.push(annotation) - 1;
+    return this.#frame('response.output_text.annotation.added', {
+      ...this.#place(),
+      content_index: 0,
+      annotation_index,
+      annotation,
+    });
+  }
+
+  #endText(): string {
+    if (!this.#open) return '';
+    const { item, text, logprobs } = this.#open;
+    const part = this.#part();
+    const frames =
+      this.#frame('response.output_text.done', {
+        ...this.#place(),
+        content_index: 0,
+        text,
+        logprobs,
+      }) + this.#frame('response.content_part.done', this.#content(part));
+    this.#hold({ ...item, content: [part] });
+    return frames;
+  }
+
+  #endRefusal(): string {
+    if (!this.#open) return '';
+    const { item, text } = this.#open;
+    const part = this.#part();
+    const done = { ...this.#place(), content_index: 0, refusal: text };
+    const frames =
+      this.#frame('response.refusal.done', done) +
+      this.#frame('response.content_part.done', this.#content(part));
+    this.#hold({ ...item, content: [part] });
+    return frames;
+  }
+
+  #endReasoning(proof: ReasoningProof | null): string {
+    if (!this.#open) return '';
+    const { item, text } = this.#open;
+    const part = { type: 'summary_text', text };
+    const place = { ...this.#place(), summary_index: 0 };
+    const frames =
+      text === ''
+        ? ''
+        : this.#frame('response.reasoning_summary_text.done', { ...place, text }) +
+          this.#frame('response.reasoning_summary_part.done', { ...place, part });
+    this.#hold({
+      ...item,
+      summary: text === '' ? [] : [part],
+      ...(proof && (text !== '' || !isBare(proof)) && { encrypted_content: seal(proof) }),
+    });
+    return frames;
+  }
+
+  #endCall(): string {
+    if (!this.#open) return '';
+    // A tool without arguments is called with an empty object.
+    const empty = this.#open.text === '' ? this.#say('{}', '') : '';
+    const { item, text } = this.#open;
+    const { name } = item;
+    const done = { ...this.#place(), name, arguments: text };
+    const frames = empty + this.#frame('response.function_call_arguments.done', done);
+    this.#hold({ ...item, arguments: text });
+    return frames;
+  }
+
+  #hold(item: Json): void {
+    this.#held = item;
+    this.#open = null;
+  }
+
+  #release(status: 'completed' | 'incomplete'): string {
+    const held = this.#held;
+    if (!held) return '';
+    this.#held = null;
+    return this.#done('status' in held ? { ...held, status } : held);
+  }
+
+  #done(item: Json): string {
+    const output_index = this.#output.push(item) - 1;
+    return this.#frame('response.output_item.done', { output_index, item });
+  }
+
+  #native(item: Json): string {
+    const before = this.#start(null) + this.#release('completed');
+    const output_index = this.#output.length;
+    return (
+      before + this.#frame('response.output_item.added', { output_index, item }) + this.#done(item)
+    );
+  }
+
+  #finish({ reason, usage }: TextEvent & { readonly type: 'finish' }): string {
+    const { status, incomplete_details } = endingOf(reason);
+    const before = this.#start(null) + this.#release(status);
+    this.#usage = usage ?? this.#usage;
+    return before + this.#conclude(status, incomplete_details, null);
+  }
+
+  #fail(failure: Failure): string {
+    this.failure = failure;
+    const before = this.#start(null) + this.#release('completed');
+    const { type, message, param, code } = failure;
+    // Some clients read the details in the event, others under `error`.
+    const told = this.#frame('error', {
+      code,
+      message,
+      param,
+      error: { type, message, param, code },
+    });
+    return before + told + this.#conclude('failed', null, responseError(failure));
+  }
+
+  #conclude(status: string, why: Json | null, error: Json | null): string {
+    this.#over = true;
+    this.answer = {
+      ...this.#response(status, why, error),
+      output_text: outputText(this.#output),
+    };
+    return this.#frame(`response.${status}`, { response: this.answer });
+  }
+}

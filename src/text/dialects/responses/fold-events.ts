@@ -1,0 +1,20 @@
+import type { Json, TextEvent } from '../../canonical.ts';
+import { truncatedAnswer } from '../answer-errors.ts';
+import type { EncodeContext } from '../dialect.ts';
+import { ResponsesEncoder } from './encode-events.ts';
+
+/**
+ * The answer that is not streamed: the same as the last event of a stream holds.
+ *
+ * @throws Failure where there is none
+ */
+export function foldEvents(
+  context: EncodeContext,
+  choices: readonly (readonly TextEvent[])[],
+): Json {
+  const encoder = new ResponsesEncoder(context, true);
+  for (const event of choices[0] ?? []) encoder.push(event);
+  if (encoder.failure) throw encoder.failure;
+  if (encoder.answer) return encoder.answer;
+  throw truncatedAnswer();
+}

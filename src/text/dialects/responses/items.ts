@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import { choice, openChoiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+
+const text = v.string();
+
+/** An item or a part that is the provider's own. */
+const other = openObject({ type: text });
+
+const spoken = openObject({ type: v.picklist(['input_text', 'output_text', 'text']), text });
+const refusal = openObject({ type: v.literal('refusal'), refusal: text });
+const image = openObject({
+  type: v.literal('input_image'),
+  image_url: v.nullish(text),
+  file_id: v.nullish(text),
+  detail: v.nullish(text),
+});
+const file = openObject({
+  type: v.literal('input_file'),
+  file_id: v.nullish(text),
+  file_data: v.nullish(text),
+  file_url: v.nullish(text),
+  filename: v.nullish(text),
+});
+
+const part = openChoiceBy(
+  'type',
+  {
+    input_text: spoken,
+    output_text: spoken,
+    text: spoken,
+    refusal,
+    input_image: image,
+    input_file: file,
+  },
+  other,
+);
+const content = textOrList('a text or a list of parts', v.array(part));
+
+const message = openObject({
+  type: v.nullish(v.literal('message')),
+  role: v.picklist(['user', 'assistant', 'system', 'developer']),
+  content,
+});
+const functionCall = openObject({
+  type: v.literal('function_call'),
+  call_id: text,
+  name: text,
+  arguments: text,
+});
+const functionCallOutput = openObject({
+  type: v.literal('function_call_output'),
+  call_id: text,
+  output: content,
+});
+const thought = openObject({ type: text, text });
+const reasoning = openObject({
+  type: v.literal('reasoning'),
+  id: v.nullish(text),
+  summary: v.nullish(v.array(thought)),
+  content: v.nullish(v.array(thought)),
+  encrypted_content: v.nullish(text),
+});
+const reference = openObject({ type: v.nullish(v.literal('item_reference')), id: text });
+
+const typed = selectBy(
+  'type',
+  {
+    message,
+    function_call: functionCall,
+    function_call_output: functionCallOutput,
+    reasoning,
+    item_reference: reference,
+  },
+  other,
+);
+
+/** Whether an item names another by its identifier, with or without saying so. */
+export function isReference(item: Readonly<Record<string, unknown>>): boolean {
+  const type = item['type'] ?? null;
+  return type === 'item_reference' || (type === null && item['role'] === undefined && 'id' in item);
+}
+
+/** One item of the input. A message may leave its type out. */
+export const inputItem = choice(
+  'an object with a type or a role',
+  [message, functionCall, functionCallOutput, reasoning, reference, other],
+  (value) => {
+    if (!isObject(value) || (value['type'] ?? null) !== null) return typed(value);
+    return isReference(value) ? reference : message;
+  },
+);

@@ -1,0 +1,29 @@
+import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
+import type { Json, Usage } from '../../canonical.ts';
+import { integersOf } from '../usage.ts';
+
+/** The usage that an answer tells; null where it tells none. */
+export function usageOf(value: unknown): Usage | null {
+  if (!isObject(value)) return null;
+  const input = objectOf(value['input_tokens_details']);
+  const { reasoning_tokens: reasoning } = objectOf(value['output_tokens_details']);
+  return {
+    input: countOf(value['input_tokens']) ?? 0,
+    output: countOf(value['output_tokens']) ?? 0,
+    cachedInput: countOf(input['cached_tokens']) ?? 0,
+    cacheWrite: countOf(input['cache_write_tokens']) ?? 0,
+    reasoning: countOf(reasoning),
+  };
+}
+
+/** The usage of an answer in its own terms, and in those of interface part 2.2 beside them. */
+export function usageBody(usage: Usage): Json {
+  return {
+    ...integersOf(usage),
+    input_tokens_details: {
+      cached_tokens: usage.cachedInput,
+      cache_write_tokens: usage.cacheWrite,
+    },
+    output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
+  };
+}

@@ -1,0 +1,108 @@
+import type { Failure } from '../../failure.ts';
+import { type Feature, REFERENCES } from '../../store/features.ts';
+import type { NetworkPolicy } from '../../upstream/network-policy.ts';
+import { checkPublicUrl } from '../../upstream/public-url.ts';
+import type { Inspection, Use } from '../dialects/inspection.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import type { GivenIds } from './stored-ids.ts';
+
+const STORED: readonly string[] = REFERENCES;
+
+/** Features by which a provider adds input to a request that the request does not show. */
+const ADDING: readonly string[] = [
+  ...REFERENCES,
+  'advisor',
+  'code_interpreter',
+  'compaction',
+  'file_search',
+  'image_generation',
+  'mcp',
+  'unknown',
+  'web_fetch',
+  'web_search',
+];
+
+/** Names that lead to a host of the network that the provider is in: single labels, and local domains. */
+const INTERNAL =
+  /^[^.]+\.?$|\.(corp|home\.arpa|internal|intranet|lan|local|localdomain|private)\.?$/;
+
+/** What one account may ask of a model's providers. */
+export class Allowance {
+  readonly #model: string;
+  readonly #accountId: string;
+  readonly #given: GivenIds;
+  readonly #features: ReadonlySet<string>;
+
+  /**
+   * @param model its public identifier
+   * @param features what the model and the key allow
+   */
+  constructor(
+    model: string,
+    accountId: string,
+    given: GivenIds,
+    ...features: readonly (readonly string[])[]
+  ) {
+    this.#model = model;
+    this.#accountId = accountId;
+    this.#given = given;
+    this.#features = new Set(features.flat());
+  }
+
+  allows(feature: Feature): boolean {
+    return this.#features.has(feature);
+  }
+
+  /**
+   * Refuses what a request may not ask of a provider.
+   *
+   * @param isShared whether the provider's account serves several clients
+   * @throws Failure invalid_request, code `not_allowed`
+   */
+  check(inspection: Inspection, isShared: boolean): void {
+    const refused = inspection.uses.find((use) => !this.#permits(use, isShared));
+    if (refused) throw this.#refusal(refused);
+  }
+
+  /** Whether a provider may add input to a request that the request does not show. */
+  addsInput({ uses }: Inspection, isShared: boolean): boolean {
+    return uses.some((use) => ADDING.includes(use.feature) && this.#permits(use, isShared));
+  }
+
+  #permits({ feature, id }: Use, isShared: boolean): boolean {
+    if (this.allows(feature)) return true;
+    if (!STORED.includes(feature)) return false;
+    return !isShared || (id !== null && this.#given.has(this.#accountId, id));
+  }
+
+  #refusal({ feature, path, id }: Use): Failure {
+    const remedy = `the operator of this server can allow it (models.${this.#model}.allow, or keys create --allow ${feature})`;
+    const why =
+      id !== null && STORED.includes(feature)
+        ? 'names what is stored at the provider and was not given to this account here'
+        : 'not allowed';
+    return invalid(path, `${feature}: ${why}; ${remedy}`, 'not_allowed');
+  }
+}
+
+/**
+ * Refuses addresses in a request that lead into private networks: a provider that runs there would read
+ * them. Names are not resolved, since the provider resolves them again.
+ *
+ * @throws Failure invalid_request
+ */
+export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy): void {
+  for (const { url, path } of addresses) {
+    // Any port: it is the provider that connects.
+    const { hostname } = checkPublicUrl(url, path, network, 'result');
+    const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
+    if (isAddress || network.allowsName(hostname) || !INTERNAL.test(hostname)) continue;
+    throw invalid(path, `${hostname} is a name of a private network`, 'private_address');
+  }
+}
+
+/** Removes what no allow-list names from a body. @returns its paths */
+export function dropUnknown({ unknown }: Inspection): readonly string[] {
+  for (const { object, name } of unknown) delete (object as Record<string, unknown>)[name];
+  return unknown.map(({ path }) => path);
+}

@@ -1,0 +1,72 @@
+import { Failure } from '../../failure.ts';
+import { isObject, listOf } from '../../schema/untrusted.ts';
+import type { Json, NativePart, TextRequest } from '../canonical.ts';
+
+/** Characters of one request that are judged; more take a thread more than a second. */
+const MOST = 1_000_000;
+
+const IMAGE = /image|dall-?e/i;
+
+/** Lists of what an answer may consist of, as several providers call them. */
+const MODALITIES = ['modalities', 'response_modalities', 'output_modalities'];
+
+/** Properties that hold no words for the model: media, identifiers, and what only the gateway reads. */
+const WORDLESS: ReadonlySet<string> = new Set([
+  ...['model', 'role', 'type', 'object', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'detail'],
+  ...['url', 'image_url', 'file_url', 'file_data', 'file_id', 'data', 'media_type', 'format'],
+  ...['encrypted_content', 'signature', 'user', 'safety_identifier', 'prompt_cache_key'],
+]);
+
+/**
+ * The words of a request whose answer may hold images, one text below the other: messages, instructions,
+ * tools with their descriptions and names, and all else that is text. Null where it cannot hold any.
+ *
+ * @param models what the upstreams call the model
+ * @throws Failure invalid_request where there are more words than can be judged
+ */
+export function imagePromptOf(request: TextRequest, models: readonly string[]): string | null {
+  if (!mayMakeImages(request, models)) return null;
+  const texts = textsOf(request.body);
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length > MOST) {
+    throw new Failure(
+      'invalid_request',
+      `a request for images has at most ${MOST} characters of text, received ${length}`,
+      { code: 'prompt_too_long' },
+    );
+  }
+  return texts.join('\n');
+}
+
+function mayMakeImages(request: TextRequest, models: readonly string[]): boolean {
+  const { body, tools, turns, toolChoice, native } = request;
+  if (models.some((model) => IMAGE.test(model))) return true;
+  const hosted = [...tools, ...turns.flatMap((turn) => turn.tools ?? []), toolChoice].filter(
+    (part): part is NativePart => part?.type === 'native',
+  );
+  if (hosted.some(({ value }) => isObject(value) && IMAGE.test(String(value['type'])))) return true;
+  // A prompt that is stored at the provider may bring tools of its own.
+  if (native.some(({ path }) => path === 'prompt' || IMAGE.test(path))) return true;
+  return MODALITIES.some((name) => listOf(body[name]).some((one) => IMAGE.test(String(one))));
+}
+
+/** All texts within a value, in order. */
+function textsOf(body: Json): string[] {
+  const texts: string[] = [];
+  const waiting: unknown[] = [body];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value === 'string') texts.push(value);
+    else if (Array.isArray(value)) {
+      for (let index = value.length - 1; index >= 0; index--) waiting.push(value[index]);
+    } else if (isObject(value)) {
+      // The text of a document is called data, as the bytes of others are.
+      const isText = value['type'] === 'text';
+      const names = Object.keys(value).filter(
+        (name) => !WORDLESS.has(name) || (isText && name === 'data'),
+      );
+      for (const name of names.reverse()) waiting.push(value[name]);
+    }
+  }
+  return texts;
+}

@@ -1,0 +1,120 @@
+import { isPriced, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
+import { EFFORTS, type Effort } from '../../config/models.ts';
+import { quoteValue } from '../../schema/fields.ts';
+import type { Knob, Knobs, ReasoningRequest, TextRequest } from '../canonical.ts';
+import { budgetOf } from '../dialects/budgets.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { pathOf } from '../dialects/request-settings.ts';
+import { checkFixedReasoning, FIXED_KNOBS } from './fixed-reasoning.ts';
+
+/** Tokens that a default output limit leaves for the answer beside the budget for reasoning. */
+const ANSWER_ROOM = 4096;
+
+/** Answers that one request may ask for, as at OpenAI. */
+const MOST_CHOICES = 128;
+
+/** A request by the rules of its model, and which of its knobs the rules have turned. */
+export interface Ruled {
+  readonly request: TextRequest;
+  readonly turned: readonly Knob[];
+}
+
+/**
+ * Holds a request against its model's entry in the catalog (interface part 4.1).
+ *
+ * @param id the model's public identifier
+ * @param defaultLimit tokens of output where neither the client nor a model with a price sets a limit
+ * @throws Failure invalid_request that names the field, and what the model supports
+ */
+export function applyRules(
+  request: TextRequest,
+  id: string,
+  model: TextModel,
+  defaultLimit: number,
+): Ruled {
+  const limit = maxOutputTokensOf(model);
+  const { maxOutputTokens, n } = request;
+  if (maxOutputTokens !== null && limit !== null && maxOutputTokens > limit) {
+    throw invalid(
+      pathOf(request, 'maxOutputTokens'),
+      `the model ${id} writes at most ${limit} tokens, received ${maxOutputTokens}`,
+    );
+  }
+  if (n !== null && n > MOST_CHOICES) {
+    throw invalid('n', `expected an integer from 1 to ${MOST_CHOICES}, received ${n}`);
+  }
+  const changes: Partial<Record<Knob, unknown>> = {};
+  const reasoning = ruledReasoning(request, id, model);
+  if (reasoning !== request.reasoning) changes.reasoning = reasoning;
+  if (model.rules === 'fixed-reasoning') {
+    checkFixedReasoning(request, id);
+    for (const knob of FIXED_KNOBS) if (request[knob] !== null) changes[knob] = null;
+    // Rule 2: however the client called the limit, this model knows the newer name.
+    if (maxOutputTokens !== null) changes.maxOutputTokens = maxOutputTokens;
+  }
+  const turned = Object.keys(changes) as Knob[];
+  // A request that costs is sent with a limit, so that what is held for it covers its answer.
+  if (maxOutputTokens === null && limit === null && isPriced(model)) {
+    const { effort = null, budget = null } = reasoning ?? {};
+    const thinking = budget ?? budgetOf(effort ?? 'none');
+    changes.maxOutputTokens = Math.max(defaultLimit, thinking > 0 ? thinking + ANSWER_ROOM : 0);
+  } else if (turned.length === 0) {
+    return { request, turned };
+  }
+  return {
+    request: { ...request, ...(changes as Partial<Knobs>) },
+    // Where a budget is native it stays as it came: the effort only says the same to others.
+    turned: turned.filter((knob) => {
+      return knob !== 'reasoning' || reasoning === null || request.dialect !== 'messages';
+    }),
+  };
+}
+
+/** How much the model is to reason; the very object that the client asked with where that stands. */
+function ruledReasoning(
+  request: TextRequest,
+  id: string,
+  model: TextModel,
+): ReasoningRequest | null {
+  const asked = request.reasoning;
+  if (asked === null) return null;
+  const { supported_efforts: supported, default_effort, can_disable } = reasoningOf(model);
+  const path = pathOf(request, 'reasoning');
+  const { effort, budget } = asked;
+  if (
+    effort === 'none' &&
+    (supported.length === 0 || (can_disable && !supported.includes('none')))
+  ) {
+    // What does not reason need not be told so, and may not understand it.
+    return supported.length === 0 ? null : asked;
+  }
+  if (effort !== null) {
+    if (supported.includes(effort)) return isAlias(request) ? { ...asked } : asked;
+    throw invalid(path, unsupported(id, supported, effort), 'unsupported_reasoning_effort');
+  }
+  if (budget === null && !isAlias(request)) return asked;
+  const efforts = supported.filter((one) => one !== 'none');
+  if (efforts.length === 0) {
+    throw invalid(path, `the model ${id} does not reason`, 'unsupported_reasoning_effort');
+  }
+  if (budget !== null) return { ...asked, effort: nearest(efforts, budget) };
+  const usual = default_effort !== null && default_effort !== 'none' ? default_effort : null;
+  return { ...asked, effort: usual ?? (efforts.includes('medium') ? 'medium' : efforts[0]!) };
+}
+
+/** Whether the client turned reasoning on by the alias that only chat has, which upstreams need not know. */
+function isAlias({ dialect, body }: TextRequest): boolean {
+  return dialect === 'chat' && typeof body['thinking'] === 'object' && body['thinking'] !== null;
+}
+
+function unsupported(id: string, supported: readonly Effort[], effort: Effort): string {
+  if (supported.length === 0)
+    return `the model ${id} does not reason, received ${quoteValue(effort)}`;
+  return `expected one of ${supported.join(', ')} for the model ${id}, received ${quoteValue(effort)}`;
+}
+
+/** The most of the efforts that a budget pays for; where it pays for none, the least. */
+function nearest(efforts: readonly Effort[], budget: number): Effort {
+  const ascending = EFFORTS.filter((effort) => efforts.includes(effort));
+  return ascending.findLast((effort) => budgetOf(effort) <= budget) ?? ascending[0]!;
+}

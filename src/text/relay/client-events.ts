@@ -1,0 +1,41 @@
+import type { Origin } from '../../routing/redaction.ts';
+import { forClient } from '../../routing/upstream-failure.ts';
+import type { DialectName, TextEvent } from '../canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { bareProof } from '../dialects/reasoning-signature.ts';
+
+interface ClientEventsOptions {
+  /** The client's. */
+  readonly dialect: DialectName;
+  readonly target: Target;
+  /** The model that answers name; null for the upstream's own name. */
+  readonly model: string | null;
+  /** The provider, which no failure may name. */
+  readonly origin: Origin;
+}
+
+/** Passes on the events that tell a client what one event of an upstream said. */
+export function passOn(
+  event: TextEvent,
+  { dialect, target, model, origin }: ClientEventsOptions,
+  push: (event: TextEvent) => void,
+): void {
+  switch (event.type) {
+    case 'start':
+      push({ ...event, model: model ?? event.model });
+      return;
+    case 'native':
+      if (event.dialect === dialect || !event.said) push(event);
+      else event.said.forEach(push);
+      return;
+    case 'reasoning-end':
+      // Strict clients of messages and responses send back only reasoning with an opaque field.
+      push({ ...event, proof: event.proof ?? bareProof(target.dialect, target.provider) });
+      return;
+    case 'error':
+      push({ type: 'error', failure: forClient(event.failure, origin) });
+      return;
+    default:
+      push(event);
+  }
+}

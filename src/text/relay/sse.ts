@@ -1,0 +1,195 @@
+import { Failure } from '../../failure.ts';
+
+const LARGEST = 32 * 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** @param event its name; empty where it has none */
+type OnEvent = (data: string, event: string) => void;
+
+/**
+ * Splits a byte stream into server-sent events, wherever it is cut, by the rules of the HTML standard
+ * (9.2.6). An event whose data is empty says nothing, and is not told.
+ */
+export class EventStream {
+  readonly #frames: FrameStream;
+  readonly #onEvent: OnEvent;
+  /** Nothing has been read: a byte order mark may come. */
+  #fresh = true;
+
+  /** @param limit the bytes that an event may have before its end is in sight */
+  constructor(onEvent: OnEvent, limit = LARGEST) {
+    this.#frames = new FrameStream(limit);
+    this.#onEvent = onEvent;
+  }
+
+  /** @throws Failure `service_error` with code `upstream_answer_too_large` */
+  push(chunk: Buffer): void {
+    const frames = this.#frames.push(chunk);
+    if (frames !== null) readEvents(this.#text(frames), this.#onEvent);
+  }
+
+  /**
+   * The bytes are over. An event without its blank line is not told, as the standard has it, unless it
+   * is whole all the same: some servers leave out the last line.
+   */
+  end(): void {
+    const rest = this.#frames.rest();
+    if (rest.length === 0) return;
+    readEvents(`${this.#text(rest)}\n\n`, (data, event) => {
+      if (isWhole(data)) this.#onEvent(data, event);
+    });
+  }
+
+  #text(frames: Buffer): string {
+    const text = frames.toString();
+    if (!this.#fresh) return text;
+    this.#fresh = false;
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  }
+}
+
+/**
+ * Splits a byte stream into whole frames that are relayed as they are. All that is given, and the
+ * rest, are the bytes that came.
+ */
+export class FrameStream {
+  readonly #limit: number;
+  /** Bytes after the last blank line: the first `#length` of these. */
+  #kept = Buffer.alloc(0);
+  #length = 0;
+
+  /** @param limit the bytes that a frame may have before its end is in sight */
+  constructor(limit = LARGEST) {
+    this.#limit = limit;
+  }
+
+  /**
+   * The bytes up to and including the last blank line so far; null where none ended yet.
+   *
+   * @throws Failure `service_error` with code `upstream_answer_too_large`
+   */
+  push(chunk: Buffer): Buffer | null {
+    const end = this.#lastEnd(chunk);
+    if (end === 0) {
+      this.#keep(chunk);
+      return null;
+    }
+    const whole = end === chunk.length ? chunk : chunk.subarray(0, end);
+    let frames = whole;
+    if (this.#length > 0) {
+      this.#append(whole);
+      frames = this.#take();
+    }
+    if (end < chunk.length) this.#keep(chunk.subarray(end));
+    return frames;
+  }
+
+  /** What came after the last blank line. It is given once. */
+  rest(): Buffer {
+    return this.#take();
+  }
+
+  /** Where the last blank line of the chunk ends; 0 where none does. */
+  #lastEnd(chunk: Buffer): number {
+    for (let index = chunk.length - 1; index >= 0; index -= 1) {
+      const byte = chunk[index];
+      if (byte !== LF && byte !== CR) continue;
+      const before = index > 0 ? chunk[index - 1]! : this.#keptFromEnd(1);
+      if (byte === CR ? before === LF || before === CR : before === LF) return index + 1;
+      // The second half of an end of line, whose first half ended a line with something in it or not.
+      if (byte === LF && before === CR) {
+        const earlier = index > 1 ? chunk[index - 2]! : this.#keptFromEnd(2 - index);
+        if (earlier === LF || earlier === CR) return index + 1;
+      }
+    }
+    return 0;
+  }
+
+  /** A frame begins where a line does, as if after an end of line. */
+  #keptFromEnd(distance: number): number {
+    return distance <= this.#length ? this.#kept[this.#length - distance]! : LF;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#append(bytes);
+    if (this.#length <= this.#limit) return;
+    throw new Failure(
+      'service_error',
+      `The provider sent an event of more than ${this.#limit} bytes`,
+      { code: 'upstream_answer_too_large' },
+    );
+  }
+
+  #append(bytes: Buffer): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#kept.length) {
+      // Doubled, so that a frame that comes in many pieces is not copied as often.
+      const larger = Buffer.allocUnsafe(Math.max(length * 2, 1024));
+      larger.set(this.#kept.subarray(0, this.#length));
+      this.#kept = larger;
+    }
+    this.#kept.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  /** What was kept, for good: whoever gets it may hold it as long as he likes. */
+  #take(): Buffer {
+    const taken = this.#kept.subarray(0, this.#length);
+    this.#kept = Buffer.alloc(0);
+    this.#length = 0;
+    return taken;
+  }
+}
+
+/** Tells the events in a run of whole frames. */
+export function dataOf(frames: string, onEvent: OnEvent): void {
+  readEvents(frames.charCodeAt(0) === BYTE_ORDER_MARK ? frames.slice(1) : frames, onEvent);
+}
+
+function readEvents(text: string, onEvent: OnEvent): void {
+  if (text.includes('\r')) text = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
+  let data: string | null = null;
+  let event = '';
+  let end: number;
+  for (let start = 0; start < text.length; start = end + 1) {
+    end = text.indexOf('\n', start);
+    if (end === -1) return;
+    if (end === start) {
+      if (data !== null && data !== '') onEvent(data, event);
+      data = null;
+      event = '';
+    } else if (isField(text, 'data', start, end)) {
+      const value = valueAfter(text, start + 4, end);
+      data = data === null ? value : `${data}\n${value}`;
+    } else if (isField(text, 'event', start, end)) {
+      event = valueAfter(text, start + 5, end);
+    }
+  }
+}
+
+function isField(text: string, name: string, start: number, end: number): boolean {
+  const after = start + name.length;
+  if (!text.startsWith(name, start)) return false;
+  return after === end || text.charCodeAt(after) === COLON;
+}
+
+/** @param colon where the field's colon is; the end of the line where it has none */
+function valueAfter(text: string, colon: number, end: number): string {
+  const start = text.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1;
+  return start < end ? text.slice(start, end) : '';
+}
+
+/** Whether an event's data is all that it was to be, by what it says. */
+export function isWhole(data: string): boolean {
+  if (data === '[DONE]') return true;
+  try {
+    return typeof JSON.parse(data) === 'object';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,315 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Config } from '../../../src/config/schema.ts';
+import { Failure } from '../../../src/failure.ts';
+import type { KeyHolder, Store } from '../../../src/store/store.ts';
+import { TextGateway } from '../../../src/text/gateway.ts';
+import { Cancellation } from '../../../src/upstream/cancellation.ts';
+import type { Exchange } from '../../../src/upstream/exchange.ts';
+import type { Upstream } from '../../../src/upstream.ts';
+import { networkSettings } from '../../upstream/policies.ts';
+import { PAIRS } from '../gateway-daemon.ts';
+import type { DialectName } from '../mock-upstream.ts';
+import { plainBody } from '../raw.ts';
+
+const HOLDER = {
+  account: { id: 'acct_1', plan: 'paid' },
+  key: { id: 'key_1', models: null },
+} as unknown as KeyHolder;
+
+const price = fc.record({
+  input: fc.integer({ min: 0, max: 20_000_000 }),
+  output: fc.integer({ min: 1, max: 100_000_000 }),
+  cachedInput: fc.option(fc.integer({ min: 0, max: 40_000_000 }), { nil: undefined }),
+  cacheWrite: fc.option(fc.integer({ min: 0, max: 40_000_000 }), { nil: undefined }),
+});
+
+const count = fc.oneof(
+  fc.nat(2000),
+  fc.nat(20_000_000),
+  fc.constantFrom(-1, 1.5, Number.MAX_SAFE_INTEGER, '7', null),
+);
+
+/** Usage in the words of all dialects at once. */
+const usage = fc.record(
+  {
+    prompt_tokens: count,
+    completion_tokens: count,
+    total_tokens: count,
+    input_tokens: count,
+    output_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+    prompt_tokens_details: fc.record({ cached_tokens: count, cache_write_tokens: count }),
+    input_tokens_details: fc.record({ cached_tokens: count, cache_write_tokens: count }),
+  },
+  { requiredKeys: [] },
+);
+
+const word = fc.string({ maxLength: 40 });
+
+/** Frames that a provider of a dialect may send, in any order and number. */
+function framesOf(dialect: DialectName) {
+  const said = fc.record({ text: word, usage }).map(({ text, usage: told }): object[] => {
+    if (dialect === 'chat') {
+      return [
+        { choices: [{ index: 0, delta: { content: text } }] },
+        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: told },
+      ];
+    }
+    if (dialect === 'responses') {
+      return [
+        { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: text },
+        { type: 'response.completed', response: { status: 'completed', usage: told } },
+      ];
+    }
+    return [
+      { type: 'message_start', message: { usage: told } },
+      {
+        type: 'content_block_start',
+        index: 0,
+      },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: told },
+      { type: 'message_stop' },
+    ];
+  });
+  const event = said.chain((events) => fc.constantFrom(...events));
+  const frame = fc.oneof(
+    event.map(
+      (data) => `event: ${'type' in data ? data.type : ''}\ndata: ${JSON.stringify(data)}\n\n`,
+    ),
+    fc.constantFrom(': comment\n\n', '\n\n', 'data:\n\n', 'data: {}\n\n', 'data: [DONE]\n\n'),
+  );
+  return fc.array(fc.tuple(frame, fc.constantFrom(1, 1, 1, 500)), { maxLength: 12 });
+}
+
+interface Answer {
+  readonly stream: boolean;
+  readonly body: string;
+  readonly cut: boolean;
+}
+
+function exchange({ stream, body, cut }: Answer): Exchange {
+  const type = stream ? 'text/event-stream' : 'application/json';
+  return {
+    status: 200,
+    headers: { 'content-type': type },
+    bytes: async () => Buffer.from(body),
+    read: async (onData) => {
+      onData(Buffer.from(body));
+      if (cut) throw new Failure('network_error', 'the connection was reset');
+    },
+    resume() {},
+    abort() {},
+  };
+}
+
+/** Asks once. @returns micro-credits: what was held, and what was charged */
+async function ask(
+  [client, upstream]: readonly [DialectName, DialectName],
+  model: object,
+  body: object,
+  answer: Answer,
+  trustUpstream = false,
+): Promise<{ readonly held: number; readonly charged: number; readonly sent: object | null }> {
+  let held = 0;
+  let charged = 0;
+  let sent: object | null = null;
+  const store = {
+    hold: async (_: string, __: string, amount: number) => {
+      held = amount;
+      return { id: 'hold_1', amount };
+    },
+    settle: async (_: unknown, { charge }: { charge: number }) => {
+      charged = charge;
+      return charge;
+    },
+    release: async () => {},
+  } as unknown as Store;
+  const config = {
+    answers: { model: 'public' },
+    billing: { trustUpstream, maxOutputTokens: 16_384 },
+    routing: {
+      retries: 0,
+      cooldown: { after: 0, for: 0 },
+      timeouts: { connect: 0, firstByte: 0, idle: 0, total: 60_000 },
+    },
+    network: networkSettings(),
+    providers: { mock: { kind: 'oriel', baseUrl: 'http://upstream.example/v1' } },
+    models: {
+      m: {
+        type: 'text',
+        routes: [{ provider: 'mock', model: 'up', dialect: upstream, weight: 1 }],
+        ...model,
+      },
+    },
+  } as unknown as Config;
+  const open = async (_: string, options: { body: string }) => {
+    sent = JSON.parse(options.body);
+    return exchange(answer);
+  };
+  const gateway = new TextGateway({
+    config: () => config,
+    store,
+    upstream: { open } as unknown as Upstream,
+    observer: { tried() {}, used() {}, exceeded() {} },
+    admitPrompt: async () => {},
+  });
+  try {
+    await gateway.answer({
+      requestId: 'req_1',
+      dialect: client,
+      body,
+      bytes: null,
+      headers: {},
+      holder: HOLDER,
+      departure: new Cancellation(),
+      outlet: { begun: false, announce() {}, write: () => true, drained: async () => {} },
+    });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+  return { held, charged, sent };
+}
+
+const LIMITS = {
+  chat: ['max_completion_tokens', 'max_tokens'],
+  responses: ['max_output_tokens'],
+  messages: ['max_tokens'],
+} as const;
+
+const RUNS = Number(process.env['ORIEL_RUNS'] ?? 60);
+
+it.each(PAIRS)(
+  'client %s, upstream %s: no answer costs more than was held for it',
+  async (client, upstream) => {
+    const cases = fc.record({
+      price,
+      limit: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }),
+      most: fc.option(fc.integer({ min: 3000, max: 5000 }), { nil: undefined }),
+      contextWindow: fc.option(fc.integer({ min: 1, max: 5000 }), { nil: undefined }),
+      n: client === 'chat' ? fc.constantFrom(undefined, 1, 3) : fc.constant(undefined),
+      stream: fc.boolean(),
+      streams: fc.boolean(),
+      cut: fc.boolean(),
+      frames: framesOf(upstream),
+      told: usage,
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ limit, most, n, stream, streams, cut, ...one }) => {
+        const body = plainBody(client, 'm', {
+          stream,
+          ...(limit !== undefined && { [LIMITS[client][0]]: limit }),
+          ...(n !== undefined && { n }),
+        });
+        const whole = {
+          id: 'a',
+          status: 'completed',
+          choices: [
+            { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' },
+          ],
+          output: [],
+          content: [{ type: 'text', text: 'x' }],
+          stop_reason: 'end_turn',
+          usage: one.told,
+        };
+        const { held, charged } = await ask(
+          [client, upstream],
+          {
+            price: one.price,
+            ...(most !== undefined && { maxOutputTokens: most }),
+            ...(one.contextWindow !== undefined && { contextWindow: one.contextWindow }),
+          },
+          body,
+          {
+            stream: streams,
+            cut,
+            body: streams
+              ? one.frames.map(([frame, times]) => frame.repeat(times)).join('')
+              : JSON.stringify(whole),
+          },
+        );
+        expect(charged).toBeLessThanOrEqual(held);
+        const window = one.contextWindow ?? Infinity;
+        const input = Math.min(JSON.stringify(body).length + 500, window) * (n ?? 1);
+        const output = (limit ?? (client === 'messages' ? 500 : (most ?? 16_384))) * (n ?? 1);
+        const { input: plain, cachedInput = 0, cacheWrite = 0 } = one.price;
+        const dearest = Math.max(plain, cachedInput, cacheWrite);
+        expect(held).toBeLessThanOrEqual(
+          Math.ceil((input * dearest + output * one.price.output) / 1e6),
+        );
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);
+
+const PRICE = { input: 1_000_000, output: 1_000_000 };
+
+it.each(PAIRS)(
+  'client %s, upstream %s: the upstream is told the limit',
+  async (client, upstream) => {
+    const answer = { stream: false, cut: true, body: '{}' };
+    const own = client === 'messages' ? 500 : 16_384;
+    const priced = await ask([client, upstream], { price: PRICE }, plainBody(client, 'm'), answer);
+    expect(priced.sent).toMatchObject({ [LIMITS[upstream][0]]: own });
+    // Where the operator states what the model writes at most, that is the bound.
+    const known = { price: PRICE, maxOutputTokens: 9000 };
+    const { held, sent } = await ask([client, upstream], known, plainBody(client, 'm'), answer);
+    const bytes = JSON.stringify(plainBody(client, 'm')).length;
+    expect(held).toBe((client === 'messages' ? 500 : 9000) + bytes + 500);
+    if (client === upstream && client !== 'messages') {
+      for (const name of LIMITS[upstream]) expect(sent).not.toHaveProperty(name);
+    }
+  },
+);
+
+it('leaves room for the answer beside the reasoning that was asked for', async () => {
+  const body = plainBody('chat', 'm', { reasoning_effort: 'max' });
+  const reasoning = { supported_efforts: ['max'], default_effort: 'max', can_disable: false };
+  const { sent } = await ask(['chat', 'messages'], { price: PRICE, reasoning }, body, {
+    stream: false,
+    cut: true,
+    body: '{}',
+  });
+  expect(sent).toMatchObject({ max_tokens: 16_384 + 4096, thinking: { budget_tokens: 16_384 } });
+});
+
+it.each(['chat', 'responses', 'messages'] as const)(
+  'comments, pings and empty events of %s are no tokens',
+  async (dialect) => {
+    const noise = ': comment\n\n\n\ndata:\n\ndata: {}\n\nevent: ping\ndata: {"type": "ping"}\n\n';
+    const { charged } = await ask(
+      [dialect, dialect],
+      { price: { input: 0, output: 1_000_000 } },
+      plainBody(dialect, 'm', { stream: true }),
+      { stream: true, cut: true, body: noise.repeat(1000) },
+    );
+    expect(charged).toBe(0);
+  },
+);
+
+it('charges what was written to a cache at its price', async () => {
+  const usage = { input_tokens: 10, cache_creation_input_tokens: 100, output_tokens: 1 };
+  const prices = { input: 1_000_000, cachedInput: 0, cacheWrite: 2_000_000, output: 5_000_000 };
+  const { charged } = await ask(
+    ['messages', 'messages'],
+    { price: prices },
+    plainBody('messages', 'm'),
+    { stream: false, cut: false, body: JSON.stringify({ content: [], usage }) },
+  );
+  expect(charged).toBe(10 + 200 + 5);
+});
+
+it('charges all that the upstream reports where the operator trusts it', async () => {
+  const answer = {
+    stream: false,
+    cut: false,
+    body: JSON.stringify({ choices: [{}], usage: { prompt_tokens: 7, completion_tokens: 5000 } }),
+  };
+  const body = plainBody('chat', 'm', { max_tokens: 10 });
+  const of = (trusts: boolean) => ask(['chat', 'chat'], { price: PRICE }, body, answer, trusts);
+  expect((await of(false)).charged).toBe(7 + 10);
+  expect((await of(true)).charged).toBe(7 + 5000);
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { TestDaemon } from '../../daemon.ts';
+import { DIALECTS, gatewayDaemon, modelTo, newKey, PAIRS } from '../gateway-daemon.ts';
+import { plainBody, send } from '../raw.ts';
+import { type Script, USAGE } from '../script.ts';
+
+const gateway = gatewayDaemon();
+
+interface Account {
+  readonly credits: {
+    readonly reserved: number;
+    readonly spent: number;
+    readonly available: number;
+  };
+  readonly key: { readonly budget: { readonly spent: number; readonly reserved: number } | null };
+}
+
+async function account({ url }: TestDaemon, key: string): Promise<Account> {
+  const response = await fetch(`${url}/v1/account`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  return (await response.json()) as Account;
+}
+
+/** The account once so much was spent, and nothing is held: a charge is written soon after its answer. */
+async function settled(daemon: TestDaemon, key: string, least = 0.000_001): Promise<Account> {
+  for (;;) {
+    const found = await account(daemon, key);
+    if (found.credits.reserved === 0 && found.credits.spent > least - 0.000_001) return found;
+  }
+}
+
+/** 18 tokens at 1000 a million, 5 from a cache at 100, 11 of output at 10000. */
+const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
+
+const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
+/** About 250 tokens. */
+const LONG = 'word '.repeat(200);
+const PIECES = LONG.match(/.{1,50}/g)!;
+
+let accounts = 0;
+const fresh = (daemon: TestDaemon, options = {}) => {
+  accounts += 1;
+  return newKey(daemon, `account-${accounts}`, options);
+};
+
+describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
+  const ask = (key: string, more: object = {}, signal?: AbortSignal) =>
+    send(gateway().daemon, client, plainBody(client, modelTo(upstream), more), {
+      key,
+      ...(signal && { signal }),
+    });
+
+  it('is charged what it used, streamed or not', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    mock.play(GOOD);
+    for (const [times, stream] of [
+      [1, false],
+      [2, true],
+    ] as const) {
+      const response = await ask(key, { stream });
+      await response.text();
+      const { credits } = await settled(daemon, key, times * COST);
+      expect(credits.spent).toBeCloseTo(times * COST, 6);
+    }
+    const usage = await fetch(`${daemon.url}/v1/account/usage?by=model`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await usage.json()).toMatchObject({
+      data: [
+        {
+          model: modelTo(upstream),
+          requests: 2,
+          input_tokens: 46,
+          cached_input_tokens: 10,
+          output_tokens: 22,
+        },
+      ],
+    });
+  });
+
+  it('is charged for what was seen when it leaves', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    mock.play({
+      steps: [{ text: LONG, pieces: PIECES }],
+      usage: USAGE,
+      fault: { after: 20, how: 'silence' },
+    });
+    const leaving = new AbortController();
+    const response = await ask(key, { stream: true }, leaving.signal);
+    const reader = response.body!.getReader();
+    let text = '';
+    while ((text.match(/word/g) ?? []).length < 120) {
+      text += Buffer.from((await reader.read()).value!).toString();
+    }
+    leaving.abort();
+    const { credits } = await settled(daemon, key);
+    // Sixteen pieces of output, of a token each at the very least.
+    expect(credits.spent).toBeGreaterThan((14 * 10_000) / 1_000_000);
+    expect(credits.spent).toBeLessThan((900 * 10_000) / 1_000_000);
+  });
+
+  it('is charged for what was seen when upstream dies', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    mock.play({
+      steps: [{ text: LONG, pieces: PIECES }],
+      usage: USAGE,
+      fault: { after: 20, how: 'reset' },
+    });
+    await (await ask(key, { stream: true })).text();
+    const { credits } = await settled(daemon, key);
+    expect(credits.spent).toBeGreaterThan((14 * 10_000) / 1_000_000);
+    expect(credits.spent).toBeLessThan((900 * 10_000) / 1_000_000);
+  });
+
+  it('is charged nothing for a refusal', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    for (const stream of [false, true]) {
+      mock.play({ refuse: { status: 500, body: '' } });
+      expect((await ask(key, { stream })).status).toBe(502);
+      const { credits } = await account(daemon, key);
+      expect(credits).toMatchObject({ reserved: 0, spent: 0 });
+    }
+  });
+
+  it('never spends more than its budget', async () => {
+    const { daemon, upstream: mock } = gateway();
+    // Enough for one answer of 500 tokens, and not for two.
+    const key = await fresh(daemon, { budget: '6' });
+    mock.play({ ...GOOD, usage: { input: 10, output: 400 } });
+    const limit =
+      client === 'chat'
+        ? { max_completion_tokens: 500 }
+        : client === 'messages'
+          ? { max_tokens: 500 }
+          : { max_output_tokens: 500 };
+    // Both at once: they race for what is there for one of them only.
+    const statuses = await Promise.all(
+      [0, 1].map(async () => {
+        const response = await ask(key, limit);
+        const body = (await response.json()) as { error?: { type: string } };
+        if (response.status !== 200) expect(body.error!.type).toBe('insufficient_quota');
+        return response.status;
+      }),
+    );
+    expect(statuses.sort()).toEqual([200, 402]);
+    expect((await ask(key, limit)).status).toBe(402);
+    expect(mock.requests).toHaveLength(1);
+    const { key: own } = await settled(daemon, key, 4.01);
+    expect(own.budget!.spent).toBeCloseTo(4.01, 6);
+    expect(own.budget!.reserved).toBe(0);
+  });
+});
+
+describe('an account without credits', () => {
+  it('is refused before anything is sent', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon, { credits: '0' });
+    mock.play(GOOD);
+    for (const stream of [false, true]) {
+      const body = plainBody('chat', 'to-chat', { stream });
+      expect((await send(daemon, 'chat', body, { key })).status).toBe(402);
+    }
+    expect(mock.requests).toHaveLength(0);
+  });
+});
+
+describe('an upstream that reports more than was asked for', () => {
+  it.each(DIALECTS)('of %s: is paid what was asked for, and logged', async (dialect) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const stream of [false, true]) {
+      const key = await fresh(daemon);
+      mock.play({ ...GOOD, usage: { input: 900_000, output: 800_000 } });
+      const limit =
+        dialect === 'chat'
+          ? { max_tokens: 20 }
+          : dialect === 'messages'
+            ? { max_tokens: 20 }
+            : { max_output_tokens: 20 };
+      const body = plainBody(dialect, modelTo(dialect), { stream, ...limit });
+      const response = await send(daemon, dialect, body, { key });
+      await response.text();
+      const { credits } = await settled(daemon, key);
+      // 20 tokens of output, and its own bytes and 500 tokens of input at most.
+      const input = JSON.stringify(body).length + 500;
+      expect(credits.spent).toBeCloseTo((20 * 10_000 + input * 1000) / 1_000_000, 6);
+      const requestId = response.headers.get('x-request-id');
+      await vi.waitFor(() => {
+        const line = daemon.log.find((one) => one['requestId'] === requestId && 'reported' in one);
+        expect(line).toMatchObject({
+          level: 'warn',
+          model: modelTo(dialect),
+          reported: { output: 800_000 },
+          charged: { output: 20 },
+        });
+      });
+    }
+  });
+});
+
+describe('a stream of comments that breaks off', () => {
+  it.each(DIALECTS)('of %s: costs no output', async (dialect) => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    const noise = ': waiting\n\ndata:\n\nevent: ping\ndata: {"type":"ping"}\n\n';
+    mock.play({ raw: { type: 'text/event-stream', body: noise.repeat(5000) } });
+    const body = plainBody(dialect, modelTo(dialect), { stream: true });
+    await (await send(daemon, dialect, body, { key })).text();
+    const { credits } = await account(daemon, key);
+    // Nothing, or the input alone: the stream told the client nothing.
+    expect(credits.spent).toBeLessThanOrEqual(0.1);
+  });
+});
+
+describe('a request without a limit', () => {
+  it.each(DIALECTS.filter((one) => one !== 'messages'))(
+    'of %s: is refused where its account cannot pay the longest answer',
+    async (dialect) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(GOOD);
+      // The model writes 64,000 tokens at most, which cost 640 credits.
+      const key = await fresh(daemon, { credits: '600' });
+      const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect)), { key });
+      expect(response.status).toBe(402);
+      expect(mock.requests).toHaveLength(0);
+    },
+  );
+});

@@ -1,0 +1,144 @@
+import type { Json, TextEvent, TextRequest } from '../../../../src/text/canonical.ts';
+import { chat } from '../../../../src/text/dialects/chat/chat.ts';
+import { decodeRequest } from '../../../../src/text/dialects/chat/decode-request.ts';
+import type { Target } from '../../../../src/text/dialects/dialect.ts';
+
+/** A request of a client of this dialect. */
+export function request(more: Json = {}): TextRequest {
+  return decodeRequest({
+    model: 'some-model',
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...more,
+  });
+}
+
+/** A request of a client of another dialect. */
+export function foreign(more: Partial<TextRequest> = {}): TextRequest {
+  return { ...request(), dialect: 'messages', body: {}, ...more };
+}
+
+export const TARGET: Target = {
+  dialect: 'chat',
+  provider: 'upstream',
+  model: 'upstream-model',
+  rules: null,
+  reasons: true,
+  maxOutputTokens: null,
+};
+
+/** The events of a stream of chunks; `[DONE]` only where it is among them. */
+export function decode(chunks: readonly unknown[], toolName = (wire: string) => wire): TextEvent[] {
+  const events: TextEvent[] = [];
+  const decoder = chat.decodeEvents({ provider: 'upstream', toolName }, (event) =>
+    events.push(event),
+  );
+  for (const chunk of chunks) {
+    decoder.push(typeof chunk === 'string' ? chunk : JSON.stringify(chunk));
+  }
+  decoder.end();
+  return events;
+}
+
+export function decodeWhole(body: unknown): TextEvent[] {
+  const events: TextEvent[] = [];
+  const decoder = chat.decodeEvents({ provider: 'upstream', toolName: (wire) => wire }, (event) =>
+    events.push(event),
+  );
+  decoder.whole(body);
+  decoder.end();
+  return events;
+}
+
+export function chunk(delta: unknown, finish: string | null = null, more: Json = {}): Json {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'upstream-model',
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+    ...more,
+  };
+}
+
+/** A stream of these deltas that ends as it must. */
+export function stream(deltas: readonly unknown[], finish = 'stop'): unknown[] {
+  return [
+    chunk({ role: 'assistant', content: '' }),
+    ...deltas.map((delta) => chunk(delta)),
+    chunk({}, finish),
+    '[DONE]',
+  ];
+}
+
+export interface SaidBlock {
+  readonly type: string;
+  readonly text: string;
+  readonly more?: unknown;
+}
+
+/**
+ * What events say, a line a block; holds them to the order that all events keep: one start, blocks
+ * one after another, one end.
+ */
+export function said(events: readonly TextEvent[]): SaidBlock[] {
+  const blocks: SaidBlock[] = [];
+  let open: { type: string; text: string; more?: unknown } | null = null;
+  let over = false;
+  let started = false;
+  for (const event of events) {
+    if (over) throw new Error(`${event.type} after the end`);
+    if (event.type === 'start') {
+      if (started) throw new Error('a second start');
+      started = true;
+      continue;
+    }
+    if (event.type === 'finish' || event.type === 'error') {
+      over = true;
+      continue;
+    }
+    if (event.type === 'usage') continue;
+    if (event.block !== blocks.length) throw new Error(`block ${event.block} at ${blocks.length}`);
+    if (event.type === 'native') {
+      if (open) throw new Error('native within a block');
+      blocks.push({ type: 'native', text: JSON.stringify(event.value) });
+    } else if (event.type === 'citation') {
+      if (open?.type !== 'text') throw new Error('a citation outside of text');
+      open.more = event.citation;
+    } else {
+      const [type = '', step] = event.type.split('-');
+      if (step === 'start') {
+        if (open) throw new Error(`${event.type} within ${open.type}`);
+        open = { type, text: '' };
+        if (event.type === 'tool-start') open.more = { id: event.id, name: event.name };
+        continue;
+      }
+      if (open?.type !== type) throw new Error(`${event.type} within ${open?.type}`);
+      if ('text' in event) open.text += event.text;
+      if ('json' in event) open.text += event.json;
+      if (step !== 'end') continue;
+      if (event.type === 'reasoning-end' && event.proof) open.more = event.proof;
+      blocks.push(open);
+      open = null;
+    }
+  }
+  if (!over) throw new Error('no end');
+  const failed = events.at(-1)?.type === 'error';
+  if (open && !failed) throw new Error(`${open.type} is left open`);
+  return blocks;
+}
+
+export function last(events: readonly TextEvent[]): TextEvent {
+  return events.at(-1)!;
+}
+
+export function finishOf(events: readonly TextEvent[]): TextEvent & { type: 'finish' } {
+  const event = last(events);
+  if (event.type !== 'finish') throw event.type === 'error' ? event.failure : new Error(event.type);
+  return event;
+}
+
+export function failureOf(events: readonly TextEvent[]) {
+  const event = last(events);
+  if (event.type !== 'error') throw new Error(`it ended with ${event.type}`);
+  return event.failure;
+}

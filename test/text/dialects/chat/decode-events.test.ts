@@ -1,0 +1,791 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { Json } from '../../../../src/text/canonical.ts';
+import {
+  chunk,
+  decode,
+  decodeWhole,
+  failureOf,
+  finishOf,
+  last,
+  said,
+  stream,
+} from './conversation.ts';
+
+const call = (index: number, id: string, name: string, args = '') => ({
+  tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }],
+});
+const piece = (index: number, args: string) => ({
+  tool_calls: [{ index, function: { arguments: args } }],
+});
+const usage = (more: Json = {}) => ({
+  prompt_tokens: 10,
+  completion_tokens: 5,
+  total_tokens: 15,
+  ...more,
+});
+
+test('a plain stream', () => {
+  const events = decode([
+    ...stream([{ content: 'Hel' }, { content: 'lo' }]).slice(0, -1),
+    { ...chunk(null), choices: [], usage: usage() },
+    '[DONE]',
+  ]);
+  expect(events).toEqual([
+    { type: 'start', id: 'chatcmpl-1', model: 'upstream-model' },
+    { type: 'text-start', block: 0 },
+    { type: 'text-delta', block: 0, text: 'Hel' },
+    { type: 'text-delta', block: 0, text: 'lo' },
+    { type: 'text-end', block: 0 },
+    {
+      type: 'finish',
+      reason: 'stop',
+      raw: 'stop',
+      stopSequence: null,
+      usage: { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null },
+    },
+  ]);
+});
+
+describe('the beginning', () => {
+  it('waits while a first chunk has empty choices and an empty id', () => {
+    const filters = {
+      id: '',
+      object: '',
+      model: '',
+      created: 0,
+      choices: [],
+      prompt_filter_results: [],
+    };
+    const events = decode([filters, ...stream([{ content: 'x' }])]);
+    expect(events[0]).toEqual({ type: 'start', id: 'chatcmpl-1', model: 'upstream-model' });
+    expect(said(events)).toEqual([{ type: 'text', text: 'x' }]);
+  });
+
+  it('needs neither object nor id nor model nor role', () => {
+    const events = decode([{ choices: [{ delta: { content: 'x' } }] }, '[DONE]']);
+    expect(events[0]).toEqual({ type: 'start', id: null, model: null });
+    expect(finishOf(events)).toMatchObject({ reason: 'stop', raw: null });
+  });
+});
+
+describe('usage', () => {
+  const usageAfter = (...told: unknown[]) => {
+    const chunks = told.map((one) => ({ ...chunk(null), choices: [], usage: one }));
+    return finishOf(decode([chunk({ content: 'x' }, 'stop'), ...chunks, '[DONE]'])).usage;
+  };
+  const plain = { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null };
+
+  it.each([
+    ['on a chunk without choices', usage(), plain],
+    [
+      'with details',
+      usage({
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
+        completion_tokens_details: { reasoning_tokens: 3 },
+      }),
+      { input: 10, output: 5, cachedInput: 4, cacheWrite: 2, reasoning: 3 },
+    ],
+    [
+      'with empty details',
+      usage({ prompt_tokens_details: null, completion_tokens_details: {} }),
+      plain,
+    ],
+    ['without the total', { prompt_tokens: 10, completion_tokens: 5 }, plain],
+    ['without the output', { prompt_tokens: 10, total_tokens: 15 }, plain],
+    ['without the input', { completion_tokens: 5, total_tokens: 15 }, plain],
+    ['with nulls', usage({ completion_tokens: null }), plain],
+    ['under the newer names', { input_tokens: 10, output_tokens: 5 }, plain],
+    [
+      'with a cache told by DeepSeek',
+      usage({ prompt_cache_hit_tokens: 4 }),
+      { ...plain, cachedInput: 4 },
+    ],
+    ['with reasoning beside the output', usage({ completion_tokens: 2 }), plain],
+    ['with nothing in it', {}, null],
+    ['null', null, null],
+    ['no object', 'many', null],
+    [
+      'not to be believed',
+      { prompt_tokens: -1, completion_tokens: 1e300, total_tokens: 'x' },
+      null,
+    ],
+  ])('%s', (_, told, expected) => {
+    expect(usageAfter(told)).toEqual(expected);
+  });
+
+  it('repeated counts once, and parts are put together', () => {
+    expect(usageAfter(usage(), usage())).toEqual(plain);
+    expect(usageAfter({ prompt_tokens: 10 }, { completion_tokens: 5 })).toEqual(plain);
+  });
+
+  it('on the finish chunk', () => {
+    const events = decode([
+      chunk({ content: 'x' }),
+      chunk({}, 'stop', { usage: usage() }),
+      '[DONE]',
+    ]);
+    expect(finishOf(events).usage).toEqual(plain);
+  });
+
+  it('before the end is told at once', () => {
+    const events = decode([chunk({ content: 'x' }, null, { usage: usage() }), chunk({}, 'stop')]);
+    expect(events).toContainEqual({ type: 'usage', usage: plain });
+  });
+});
+
+describe('the end', () => {
+  it('without [DONE] is one where a finish reason came', () => {
+    expect(finishOf(decode([chunk({ content: 'x' }, 'stop')])).reason).toBe('stop');
+  });
+
+  it('without a finish reason is one where [DONE] came', () => {
+    expect(finishOf(decode([chunk({ content: 'x' }), '[DONE]']))).toMatchObject({ raw: null });
+  });
+
+  it.each([
+    ['after some text', [chunk({ content: 'x' })]],
+    ['before anything', []],
+    ['with [DONE] alone', ['[DONE]']],
+    ['within the arguments of a call', [chunk(call(0, 'a', 'f', '{"x'))]],
+  ])('without either is a failure: %s', (_, chunks) => {
+    expect(failureOf(decode(chunks))).toMatchObject({
+      type: 'network_error',
+      code: 'stream_truncated',
+    });
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'refusal'],
+    ['end_turn', 'stop'],
+    ['tool_calls', 'stop'],
+    ['constructor', 'other'],
+    ['whatever', 'other'],
+  ])('%s without calls is %s', (raw, reason) => {
+    expect(finishOf(decode(stream([{ content: 'x' }], raw)))).toMatchObject({ reason, raw });
+  });
+
+  it.each([
+    ['stop', 'tool-calls'],
+    ['tool_calls', 'tool-calls'],
+    ['function_call', 'tool-calls'],
+    ['whatever', 'tool-calls'],
+    ['length', 'length'],
+    ['content_filter', 'refusal'],
+  ])('%s after a call is %s', (raw, reason) => {
+    expect(finishOf(decode(stream([call(0, 'a', 'f', '{}')], raw))).reason).toBe(reason);
+  });
+
+  it('tells nothing afterwards', () => {
+    const events = decode([
+      chunk({ content: 'x' }, 'stop'),
+      '[DONE]',
+      chunk({ content: 'y' }),
+      '[DONE]',
+    ]);
+    expect(said(events)).toEqual([{ type: 'text', text: 'x' }]);
+  });
+});
+
+describe('failures', () => {
+  it.each([
+    ['an error', { error: { message: 'Overloaded', type: 'server_error' } }],
+    ['an error as text', { error: 'Overloaded' }],
+    ['an error beside choices', { ...chunk({ content: 'x' }), error: { message: 'No' } }],
+    ['an error in a choice', { choices: [{ index: 0, delta: {}, error: { code: 502 } }] }],
+    ['an error that is the whole', { object: 'error', message: 'No', code: 400 }],
+    ['a finish reason that says so', chunk({}, 'error')],
+    ['no JSON', '{"id": "chatcmpl-1", "choi'],
+    ['no object', '5'],
+    ['null', 'null'],
+  ])('%s', (_, event) => {
+    const events = decode([
+      chunk({ content: 'x' }),
+      event,
+      chunk({ content: 'y' }, 'stop'),
+      '[DONE]',
+    ]);
+    failureOf(events);
+    expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(1);
+  });
+
+  it('an error that is null is none', () => {
+    finishOf(decode([chunk({ content: 'x' }, 'stop', { error: null })]));
+  });
+
+  it.each<[unknown]>([
+    [{ choices: null }],
+    [{ choices: {} }],
+    [{ choices: [null, 5, 'x', [], { delta: 7, finish_reason: {} }] }],
+    [{ choices: [{ index: '0', delta: { content: 'z' } }] }],
+    [
+      chunk({
+        content: { a: 1 },
+        refusal: 3,
+        tool_calls: {},
+        annotations: 1,
+        audio: 'x',
+        images: 5,
+      }),
+    ],
+    [
+      chunk({
+        content: [null, 5, [], 'y', {}],
+        reasoning_content: {},
+        reasoning_details: [null, 4],
+      }),
+    ],
+    [chunk({ tool_calls: [null, 5] })],
+    [chunk(null, null, { usage: [] })],
+    [{ type: 'ping' }],
+    [[]],
+  ])('nothing that makes no sense throws: %j', (odd) => {
+    expect(() => said(decode([odd, chunk({ content: 'x' }, 'stop')]))).not.toThrow();
+  });
+});
+
+describe('text and what goes with it', () => {
+  it('empty text makes no block', () => {
+    const events = decode(stream([{ content: '' }, { content: null }, call(0, 'a', 'f', '{}')]));
+    expect(said(events).map(({ type }) => type)).toEqual(['tool']);
+  });
+
+  it('in parts, as Mistral has it', () => {
+    const events = decode(
+      stream([
+        { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }] },
+        {
+          content: [
+            { type: 'text', text: 'Hel' },
+            { type: 'text', text: 'lo' },
+          ],
+        },
+      ]),
+    );
+    expect(said(events)).toEqual([
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Hello' },
+    ]);
+  });
+
+  it('a refusal', () => {
+    const events = decode(stream([{ refusal: 'I ' }, { refusal: 'will not.' }]));
+    expect(said(events)).toEqual([{ type: 'refusal', text: 'I will not.' }]);
+  });
+
+  it('citations, at their place in the block', () => {
+    const cited = {
+      type: 'url_citation',
+      url_citation: { url: 'https://a', title: 'A', start_index: 6, end_index: 9 },
+    };
+    const events = decode(
+      stream([
+        { content: 'first ' },
+        call(0, 'a', 'f', '{}'),
+        { content: 'and' },
+        { annotations: [cited] },
+      ]),
+    );
+    expect(said(events)[2]).toEqual({
+      type: 'text',
+      text: 'and',
+      more: { url: 'https://a', title: 'A', start: 0, end: 3, quote: null },
+    });
+  });
+
+  it('likelihoods', () => {
+    const tokens = [{ token: 'x', logprob: -1, bytes: null, top_logprobs: [] }];
+    const first = chunk({ content: 'x' });
+    const measured = {
+      ...first,
+      choices: [{ index: 0, delta: { content: 'x' }, logprobs: { content: tokens } }],
+    };
+    expect(decode([measured, chunk({}, 'stop')])).toContainEqual({
+      type: 'text-delta',
+      block: 0,
+      text: 'x',
+      logprobs: tokens,
+    });
+  });
+
+  it('other answers than the first are passed over', () => {
+    const second = {
+      ...chunk({}),
+      choices: [{ index: 1, delta: { content: 'no' }, finish_reason: 'length' }],
+    };
+    const events = decode([chunk({ content: 'yes' }), second, chunk({}, 'stop')]);
+    expect(said(events)).toEqual([{ type: 'text', text: 'yes' }]);
+    expect(finishOf(events).reason).toBe('stop');
+  });
+
+  it('images and sound are for this dialect alone, each in one piece', () => {
+    const events = decode(
+      stream([
+        { content: 'Look:', images: [{ type: 'image_url' }] },
+        { audio: { id: 'a', data: 'AA', transcript: 'He' } },
+        { audio: { data: 'BB', transcript: 'y', expires_at: 5 } },
+      ]),
+    );
+    expect(said(events)).toEqual([
+      { type: 'text', text: 'Look:' },
+      { type: 'native', text: '{"images":[{"type":"image_url"}]}' },
+      {
+        type: 'native',
+        text: '{"audio":{"id":"a","data":"AABB","transcript":"Hey","expires_at":5}}',
+      },
+    ]);
+  });
+});
+
+describe('reasoning', () => {
+  it.each(['reasoning_content', 'reasoning'])('as %s', (name) => {
+    const events = decode(
+      stream([{ [name]: 'H' }, { [name]: 'm', content: null }, { content: 'x' }]),
+    );
+    expect(said(events)).toEqual([
+      { type: 'reasoning', text: 'Hm' },
+      { type: 'text', text: 'x' },
+    ]);
+  });
+
+  it('both names with the same words are told once', () => {
+    const events = decode(stream([{ reasoning_content: 'Hm', reasoning: 'Hm' }]));
+    expect(said(events)).toEqual([{ type: 'reasoning', text: 'Hm' }]);
+  });
+
+  it('with details keeps what the provider wants back, and no words twice', () => {
+    const detail = (more: Json) => ({
+      reasoning_details: [{ type: 'reasoning.text', index: 0, ...more }],
+    });
+    const events = decode(
+      stream([
+        { reasoning: 'H', ...detail({ text: 'H' }) },
+        { reasoning: 'm', ...detail({ text: 'm' }) },
+        detail({ signature: 'sig' }),
+        { content: 'x' },
+      ]),
+    );
+    expect(said(events)).toMatchObject([
+      {
+        type: 'reasoning',
+        text: 'Hm',
+        more: {
+          dialect: 'chat',
+          provider: 'upstream',
+          value: { reasoning_details: [{ type: 'reasoning.text', index: 0, signature: 'sig' }] },
+        },
+      },
+      { type: 'text', text: 'x' },
+    ]);
+  });
+
+  it('in details alone is told from them', () => {
+    const details = (more: Json) => ({ reasoning_details: [{ index: 0, ...more }] });
+    const events = decode(
+      stream([
+        details({ type: 'reasoning.text', text: 'H' }),
+        details({ type: 'reasoning.text', text: 'm' }),
+        details({ type: 'reasoning.encrypted', data: 'xyz', id: 'r' }),
+      ]),
+    );
+    expect(said(events)).toMatchObject([
+      {
+        text: 'Hm',
+        more: {
+          value: {
+            reasoning_details: [
+              { type: 'reasoning.text', text: 'Hm' },
+              { type: 'reasoning.encrypted', data: 'xyz' },
+            ],
+          },
+        },
+      },
+    ]);
+  });
+
+  it('goes before and after calls', () => {
+    const events = decode(
+      stream([
+        { reasoning_content: 'a' },
+        call(0, '1', 'f', '{}'),
+        { reasoning_content: 'b' },
+        call(1, '2', 'g', '{}'),
+      ]),
+    );
+    expect(said(events).map(({ type }) => type)).toEqual([
+      'reasoning',
+      'tool',
+      'reasoning',
+      'tool',
+    ]);
+  });
+});
+
+describe('tool calls', () => {
+  const f = (id: string, text: string, name = 'f') => ({ type: 'tool', text, more: { id, name } });
+
+  it('text and a call in one turn, with the upstream saying stop', () => {
+    const events = decode(stream([{ content: 'Let me look.' }, call(0, 'a', 'f'), piece(0, '{}')]));
+    expect(said(events)).toEqual([{ type: 'text', text: 'Let me look.' }, f('a', '{}')]);
+    expect(finishOf(events)).toMatchObject({ reason: 'tool-calls', raw: 'stop' });
+  });
+
+  it('are told as they come', () => {
+    const events = decode(stream([call(0, 'a', 'f'), piece(0, '{"x"'), piece(0, ':1}')]));
+    expect(events.filter(({ type }) => type === 'tool-delta')).toHaveLength(2);
+    expect(said(events)).toEqual([f('a', '{"x":1}')]);
+  });
+
+  it('in parallel, one after another', () => {
+    const events = decode(
+      stream([call(0, 'a', 'f', '{"x":1}'), call(1, 'b', 'g'), piece(1, '{"y":2}')]),
+    );
+    expect(said(events)).toEqual([f('a', '{"x":1}'), f('b', '{"y":2}', 'g')]);
+  });
+
+  it('in parallel, mixed up', () => {
+    const events = decode(
+      stream([
+        call(0, 'a', 'f', '{"x":"}'),
+        call(1, 'b', 'g', '{"y'),
+        piece(0, '\\"'),
+        piece(1, '":2}'),
+        piece(0, '"}'),
+        { content: 'Done.' },
+      ]),
+    );
+    expect(said(events)).toEqual([
+      f('a', '{"x":"}\\""}'),
+      f('b', '{"y":2}', 'g'),
+      { type: 'text', text: 'Done.' },
+    ]);
+  });
+
+  it.each<[string, unknown[], unknown[]]>([
+    ['no arguments at all', [call(0, 'a', 'f')], [f('a', '')]],
+    ['arguments of null', [call(0, 'a', 'f', 'null')], [f('a', '')]],
+    [
+      'arguments at the end only',
+      [call(0, 'a', 'f'), {}, piece(0, '{"x":1}')],
+      [f('a', '{"x":1}')],
+    ],
+    [
+      'arguments that are an object',
+      [{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } }] }],
+      [f('a', '{"x":1}')],
+    ],
+    [
+      'all of it in every fragment',
+      [call(0, 'a', 'f', '{"x"'), call(0, 'a', 'f', ':1}')],
+      [f('a', '{"x":1}')],
+    ],
+    [
+      'a summary at the end',
+      [call(0, 'a', 'f', '{"x"'), piece(0, ':1}'), call(0, 'a', 'f', '{"x":1}')],
+      [f('a', '{"x":1}')],
+    ],
+    [
+      'no index',
+      [
+        { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{' } }] },
+        { tool_calls: [{ function: { arguments: '}' } }] },
+      ],
+      [f('a', '{}')],
+    ],
+    [
+      'no index, twice',
+      [
+        {
+          tool_calls: [
+            { id: 'a', function: { name: 'f', arguments: '{}' } },
+            { id: 'b', function: { name: 'f', arguments: '{}' } },
+          ],
+        },
+      ],
+      [f('a', '{}'), f('b', '{}')],
+    ],
+    [
+      'one index for all',
+      [call(0, 'a', 'f', '{"x":1}'), call(0, 'b', 'f', '{"x":2}')],
+      [f('a', '{"x":1}'), f('b', '{"x":2}')],
+    ],
+    [
+      'the name after the id',
+      [
+        { tool_calls: [{ index: 0, id: 'a' }] },
+        { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
+      ],
+      [f('a', '{}')],
+    ],
+    [
+      'white space after the end',
+      [call(0, 'a', 'f', '{}'), call(1, 'b', 'f', '{}'), piece(0, '\n')],
+      [f('a', '{}'), f('b', '{}')],
+    ],
+  ])('%s', (_, deltas, blocks) => {
+    expect(said(decode(stream(deltas)))).toEqual(blocks);
+  });
+
+  it('get an id of ours where they have none, or one that is taken', () => {
+    const events = decode(
+      stream([
+        { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
+        { tool_calls: [{ index: 1, id: '', function: { name: 'f', arguments: '{}' } }] },
+        call(2, 'a', 'f', '{}'),
+        call(3, 'a', 'f', '{}'),
+      ]),
+    );
+    const ids = said(events).map(({ more }) => (more as { id: string }).id);
+    expect(new Set(ids).size).toBe(4);
+    expect(ids.filter((id) => /^call_\w{24}$/.test(id))).toHaveLength(3);
+    expect(ids[2]).toBe('a');
+  });
+
+  it('without ids, all at one index, are told apart by their names', () => {
+    const one = (args: string) => ({
+      tool_calls: [{ index: 0, function: { name: 'f', arguments: args } }],
+    });
+    const events = decode(stream([one('{"x":1}'), one('{"x":2}')]));
+    expect(said(events).map(({ text }) => text)).toEqual(['{"x":1}', '{"x":2}']);
+  });
+
+  it('cut short by the limit are told as far as they came', () => {
+    const events = decode(stream([call(0, 'a', 'f', '{"x')], 'length'));
+    expect(said(events)).toEqual([f('a', '{"x')]);
+    expect(finishOf(events).reason).toBe('length');
+  });
+
+  it('have the name that the client gave the tool', () => {
+    const events = decode(stream([call(0, 'a', 'short', '{}')]), () => 'long name');
+    expect(said(events)).toEqual([f('a', '{}', 'long name')]);
+  });
+
+  it('of the oldest kind', () => {
+    const events = decode(
+      stream(
+        [{ function_call: { name: 'f', arguments: '' } }, { function_call: { arguments: '{}' } }],
+        'function_call',
+      ),
+    );
+    expect(said(events)).toMatchObject([{ type: 'tool', text: '{}', more: { name: 'f' } }]);
+    expect(finishOf(events).reason).toBe('tool-calls');
+  });
+
+  it('with free text are for this dialect alone', () => {
+    const events = decode(
+      stream(
+        [
+          {
+            tool_calls: [
+              { index: 0, id: 'a', type: 'custom', custom: { name: 'sing', input: '' } },
+            ],
+          },
+          { tool_calls: [{ index: 0, custom: { input: 'la' } }] },
+          { tool_calls: [{ index: 0, custom: { input: ' la' } }] },
+        ],
+        'tool_calls',
+      ),
+    );
+    expect(said(events)).toEqual([
+      {
+        type: 'native',
+        text: '{"tool_calls":[{"id":"a","type":"custom","custom":{"name":"sing","input":"la la"}}]}',
+      },
+    ]);
+    expect(finishOf(events).reason).toBe('tool-calls');
+  });
+
+  it('without a name are a failure', () => {
+    expect(failureOf(decode(stream([piece(0, '{}')])))).toMatchObject({
+      code: 'invalid_upstream_answer',
+    });
+  });
+
+  it('that go on after they were over are a failure', () => {
+    const events = decode(
+      stream([call(0, 'a', 'f', '{}'), call(1, 'b', 'f'), piece(0, '{"more":1}')]),
+    );
+    expect(failureOf(events)).toMatchObject({ code: 'invalid_upstream_answer' });
+  });
+});
+
+test('nothing of a chunk is told after what made it fail', () => {
+  const events = decode([
+    chunk({
+      tool_calls: [
+        { id: 'b', function: { name: 'f', arguments: '{}' } },
+        { id: 'c', function: { name: 'g', arguments: '{}' } },
+        { id: 'b', function: { arguments: '{"more":1}' } },
+        { id: 'd', function: { name: 'h', arguments: '{}' } },
+      ],
+    }),
+  ]);
+  failureOf(events);
+  said(events);
+});
+
+describe('a whole answer', () => {
+  it('gives the same events as a stream of it', () => {
+    const message = {
+      role: 'assistant',
+      content: 'Hello',
+      refusal: null,
+      reasoning_content: 'Hm',
+      annotations: [],
+      tool_calls: [
+        { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } },
+        { type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+      ],
+    };
+    const events = decodeWhole({
+      id: 'chatcmpl-1',
+      model: 'upstream-model',
+      choices: [{ index: 0, message, finish_reason: 'stop', logprobs: null }],
+      usage: usage(),
+    });
+    expect(said(events)).toMatchObject([
+      { type: 'reasoning', text: 'Hm' },
+      { type: 'text', text: 'Hello' },
+      { type: 'tool', text: '{}', more: { id: 'a' } },
+      { type: 'tool', text: '{"x":1}' },
+    ]);
+    expect(finishOf(events)).toMatchObject({
+      reason: 'tool-calls',
+      usage: { input: 10, output: 5 },
+    });
+  });
+
+  it.each([[null], ['text'], [[]], [{}], [{ choices: [] }], [{ error: { message: 'No' } }]])(
+    'that is none is a failure: %j',
+    (body) => {
+      failureOf(decodeWhole(body));
+    },
+  );
+});
+
+/** An answer, and a way to cut it into deltas. */
+const answer = fc.array(
+  fc.oneof(
+    fc.record({
+      kind: fc.constantFrom('content', 'reasoning_content', 'refusal'),
+      text: fc.string({ minLength: 1, unit: 'binary' }),
+    }),
+    fc.record({
+      kind: fc.constant('tool' as const),
+      text: fc.dictionary(fc.string(), fc.json()).map((value) => JSON.stringify(value)),
+    }),
+  ),
+  { maxLength: 6 },
+);
+
+function cut(text: string, points: readonly number[]): string[] {
+  const places = [...new Set(points.map((point) => point % (text.length + 1)))].sort(
+    (a, b) => a - b,
+  );
+  return [...places, text.length].map((place, index) => text.slice(places[index - 1] ?? 0, place));
+}
+
+test('an answer cut anywhere into deltas says the same', () => {
+  fc.assert(
+    fc.property(answer, fc.array(fc.nat(), { maxLength: 5 }), (blocks, points) => {
+      let index = -1;
+      const deltas = blocks.flatMap(({ kind, text }): unknown[] => {
+        const pieces = cut(text, points);
+        if (kind !== 'tool') return pieces.map((one) => ({ [kind]: one }));
+        index += 1;
+        return [call(index, `id${index}`, 'f'), ...pieces.map((one) => piece(index, one))];
+      });
+      const expected: { type: string; text: string }[] = [];
+      for (const { kind, text } of blocks) {
+        const type =
+          kind === 'content' ? 'text' : kind === 'reasoning_content' ? 'reasoning' : kind;
+        const before = expected.at(-1);
+        if (before?.type === type && type !== 'tool') before.text += text;
+        else expected.push({ type, text });
+      }
+      const told = said(decode(stream(deltas))).map(({ type, text }) => ({ type, text }));
+      expect(told).toEqual(expected);
+    }),
+  );
+});
+
+test('calls mixed up in any order come whole, and in the order in which they began', () => {
+  const calls = fc.array(
+    fc.dictionary(fc.string(), fc.json()).map((value) => JSON.stringify(value)),
+    { minLength: 1, maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(
+      calls,
+      fc.array(fc.nat(), { maxLength: 4 }),
+      fc.array(fc.nat(), { maxLength: 40 }),
+      (texts, points, order) => {
+        const queues = texts.map((text, index) =>
+          cut(text, points).map((one) => piece(index, one)),
+        );
+        const mixed: unknown[] = texts.map((_, index) => call(index, `id${index}`, 'f'));
+        for (const turn of order) {
+          const next = queues[turn % queues.length]!.shift();
+          if (next) mixed.push(next);
+        }
+        for (const rest of queues) mixed.push(...rest);
+        expect(said(decode(stream(mixed))).map(({ text }) => text)).toEqual(texts);
+      },
+    ),
+  );
+});
+
+test('whatever comes, events keep their order and come to one end', () => {
+  const delta = fc.record(
+    {
+      content: fc.oneof(fc.string(), fc.jsonValue()),
+      refusal: fc.oneof(fc.string(), fc.jsonValue()),
+      reasoning_content: fc.oneof(fc.string(), fc.jsonValue()),
+      reasoning_details: fc.jsonValue(),
+      tool_calls: fc.oneof(
+        fc.jsonValue(),
+        fc.array(
+          fc.record(
+            {
+              index: fc.oneof(fc.nat(3), fc.jsonValue()),
+              id: fc.oneof(fc.constantFrom('a', 'b', ''), fc.jsonValue()),
+              function: fc.oneof(
+                fc.record(
+                  {
+                    name: fc.constantFrom('f', ''),
+                    arguments: fc.constantFrom('{', '}', '{}', '', 'x'),
+                  },
+                  { requiredKeys: [] },
+                ),
+                fc.jsonValue(),
+              ),
+            },
+            { requiredKeys: [] },
+          ),
+        ),
+      ),
+      annotations: fc.jsonValue(),
+      audio: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.oneof(
+          delta.map((one) => chunk(one)),
+          fc.jsonValue(),
+        ),
+        { maxLength: 12 },
+      ),
+      (chunks) => {
+        const events = decode(chunks.map((one) => JSON.stringify(one)));
+        said(events);
+        expect(['finish', 'error']).toContain(last(events).type);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,595 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import { describe, expect, it, test } from 'vitest';
+import { Failure } from '../../../../src/failure.ts';
+import type { Json, TextRequest } from '../../../../src/text/canonical.ts';
+import { callIdOnWire } from '../../../../src/text/dialects/call-ids.ts';
+import { chat } from '../../../../src/text/dialects/chat/chat.ts';
+import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';
+import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { request } from './conversation.ts';
+
+const HELLO = { role: 'user', content: 'Hello' };
+
+function messages(...more: unknown[]): TextRequest {
+  return request({ messages: more });
+}
+
+function refused(body: unknown): Failure {
+  try {
+    chat.decodeRequest(body);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('a request with everything in it', () => {
+  const all = request({
+    temperature: 2,
+    top_p: 0.5,
+    max_completion_tokens: 1_048_576,
+    reasoning_effort: 'xhigh',
+    stop: ['a', 'b', 'c', 'd'],
+    n: 3,
+    frequency_penalty: -2,
+    presence_penalty: 2,
+    seed: -7,
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'answer', schema: { type: 'object' }, strict: true },
+    },
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'look',
+          description: 'Looks.',
+          parameters: { type: 'object' },
+          strict: true,
+        },
+      },
+      { type: 'custom', custom: { name: 'sing' } },
+    ],
+    tool_choice: { type: 'function', function: { name: 'look' } },
+    parallel_tool_calls: false,
+    logprobs: true,
+    top_logprobs: 20,
+    logit_bias: { 50256: -100 },
+    verbosity: 'low',
+    user: 'somebody',
+    metadata: { a: 'b' },
+    stream: true,
+    stream_options: { include_usage: true, include_obfuscation: false },
+    web_search_options: { search_context_size: 'low' },
+    store: null,
+    service_tier: 'auto',
+  });
+
+  it('is understood', () => {
+    expect(all).toMatchObject({
+      dialect: 'chat',
+      model: 'some-model',
+      stream: true,
+      includeUsage: true,
+      temperature: 2,
+      topP: 0.5,
+      topK: null,
+      maxOutputTokens: 1_048_576,
+      stop: ['a', 'b', 'c', 'd'],
+      n: 3,
+      frequencyPenalty: -2,
+      presencePenalty: 2,
+      seed: -7,
+      logprobs: true,
+      topLogprobs: 20,
+      logitBias: { 50256: -100 },
+      verbosity: 'low',
+      parallelToolCalls: false,
+      toolChoice: { type: 'tool', name: 'look' },
+      reasoning: { effort: 'xhigh', budget: null, summary: null },
+      format: {
+        type: 'json-schema',
+        name: 'answer',
+        description: null,
+        schema: { type: 'object' },
+        strict: true,
+      },
+    });
+    expect(all.tools).toEqual([
+      {
+        type: 'tool',
+        path: 'tools[0]',
+        name: 'look',
+        description: 'Looks.',
+        parameters: { type: 'object' },
+        strict: true,
+      },
+      {
+        type: 'native',
+        path: 'tools[1]',
+        dialect: 'chat',
+        value: { type: 'custom', custom: { name: 'sing' } },
+      },
+    ]);
+  });
+
+  it('tells what only advises from what changes the answer', () => {
+    expect(all.advice).toEqual([
+      'user',
+      'metadata',
+      'stream_options.include_obfuscation',
+      'service_tier',
+    ]);
+    expect(all.native.map(({ path }) => path)).toEqual(['web_search_options']);
+  });
+});
+
+test('null stands for nothing, everywhere', () => {
+  const names = Object.keys(chatRequest.entries).filter(
+    (name) => name !== 'model' && name !== 'messages',
+  );
+  const nothing = request(Object.fromEntries([...names, 'unknown'].map((name) => [name, null])));
+  const { body, ...rest } = nothing;
+  const { body: _, ...plain } = request();
+  expect(rest).toEqual(plain);
+  expect(body['unknown']).toBeNull();
+});
+
+describe('knobs', () => {
+  it.each<[Json, Partial<TextRequest>]>([
+    [{ stop: 'x' }, { stop: ['x'] }],
+    [{ stop: [] }, { stop: null }],
+    [{ max_tokens: 5 }, { maxOutputTokens: 5 }],
+    [{ max_tokens: 5, max_completion_tokens: 5 }, { maxOutputTokens: 5 }],
+    [{ response_format: { type: 'text' } }, { format: { type: 'text' } }],
+    [{ response_format: { type: 'json_object' } }, { format: { type: 'json-object' } }],
+    [{ tool_choice: 'none' }, { toolChoice: { type: 'none' } }],
+    [{ modalities: ['text'] }, { native: [] }],
+    [{ stream: false, stream_options: { include_usage: true } }, { includeUsage: false }],
+    [
+      { thinking: { type: 'enabled' } },
+      { reasoning: { effort: null, budget: null, summary: null } },
+    ],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      { reasoning: { effort: null, budget: 2000, summary: null } },
+    ],
+    [
+      { thinking: { type: 'enabled' }, reasoning_effort: 'high' },
+      { reasoning: { effort: 'high', budget: null, summary: null } },
+    ],
+    [
+      { thinking: { type: 'disabled' } },
+      { reasoning: { effort: 'none', budget: null, summary: null } },
+    ],
+    [
+      { thinking: { type: 'disabled' }, reasoning_effort: 'none' },
+      { reasoning: { effort: 'none', budget: null, summary: null } },
+    ],
+  ])('%j', (more, expected) => {
+    expect(request(more)).toMatchObject(expected);
+  });
+
+  it('that only one provider has are kept for it', () => {
+    const choice = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } };
+    expect(request({ tool_choice: choice }).toolChoice).toEqual({
+      type: 'native',
+      path: 'tool_choice',
+      dialect: 'chat',
+      value: choice,
+    });
+    const { native } = request({
+      modalities: ['text', 'audio'],
+      audio: { voice: 'alloy', format: 'wav' },
+      functions: [{ name: 'old' }],
+      service_tier: 'flex',
+    });
+    expect(native.map(({ path }) => path)).toEqual([
+      'modalities',
+      'audio',
+      'functions',
+      'service_tier',
+    ]);
+  });
+});
+
+describe('refuses, naming the field and what was expected of it', () => {
+  const part = (own: unknown) => ({ messages: [HELLO, HELLO, { role: 'user', content: [own] }] });
+  const call = (own: unknown) => ({ messages: [HELLO, { role: 'assistant', tool_calls: [own] }] });
+  it.each<[Json, string, RegExp]>([
+    [{ model: 5 }, 'model', /expected a model's name, received 5/],
+    [{ model: '' }, 'model', /expected a model's name/],
+    [{ messages: [] }, 'messages', /expected a list of one message at least, received a list/],
+    [{ messages: 'Hello' }, 'messages', /expected a list of one message at least/],
+    [{ messages: {} }, 'messages', /received an object/],
+    [{ messages: [HELLO, null] }, 'messages[1]', /expected an object.*received null/],
+    [{ messages: [HELLO, []] }, 'messages[1]', /expected an object.*received a list/],
+    [
+      { messages: [{ role: 'function', name: 'f', content: 'x' }] },
+      'messages[0].role',
+      /expected one of system, developer, user, assistant, tool, received "function"/,
+    ],
+    [{ messages: [{ content: 'x' }] }, 'messages[0].role', /received nothing/],
+    [{ messages: [{ role: '__proto__', content: 'x' }] }, 'messages[0].role', /expected one of/],
+    [
+      { messages: [{ role: 'user' }] },
+      'messages[0].content',
+      /expected a text or a list of parts, received nothing/,
+    ],
+    [{ messages: [{ role: 'user', content: null }] }, 'messages[0].content', /received null/],
+    [
+      { messages: [{ role: 'user', content: 7 }] },
+      'messages[0].content',
+      /expected a text or a list of parts, received 7/,
+    ],
+    [
+      { messages: [{ role: 'system' }] },
+      'messages[0].content',
+      /expected a text or a list of parts, received nothing/,
+    ],
+    [
+      { messages: [{ role: 'tool', content: 'x' }] },
+      'messages[0].tool_call_id',
+      /expected a text, received nothing/,
+    ],
+    [part({ type: 'text' }), 'messages[2].content[0].text', /expected a text, received nothing/],
+    [
+      part({ type: 'image_url', image_url: 'http://a/b' }),
+      'messages[2].content[0].image_url',
+      /expected an object/,
+    ],
+    [
+      part({ type: 'image_url', image_url: { url: 'ftp://a/b' } }),
+      'messages[2].content[0].image_url.url',
+      /expected a URL of http:, https: or data:, or ms:\/\/…, received "ftp:\/\/a\/b"/,
+    ],
+    [
+      part({ type: 'image_url', image_url: { url: 'data:image/png,xyz' } }),
+      'messages[2].content[0].image_url.url',
+      /expected data:<media type>;base64,<data>/,
+    ],
+    [
+      part({ type: 'image_url', image_url: { url: 'data:;base64,xyz' } }),
+      'messages[2].content[0].image_url.url',
+      /media type/,
+    ],
+    [
+      part({ type: 'video_url', video_url: { url: 'file:///etc/passwd' } }),
+      'messages[2].content[0].video_url.url',
+      /expected a URL/,
+    ],
+    [
+      part({ type: 'input_audio', input_audio: { data: 'x' } }),
+      'messages[2].content[0].input_audio.format',
+      /received nothing/,
+    ],
+    [
+      part({ type: 'file', file: {} }),
+      'messages[2].content[0].file',
+      /expected file_data or file_id/,
+    ],
+    [part({ text: 'x' }), 'messages[2].content[0].type', /expected a text, received nothing/],
+    [
+      call({ id: 'a', function: { name: 'f', arguments: '{"a"' } }),
+      'messages[1].tool_calls[0].function.arguments',
+      /expected the text of a JSON object, received "\{\\"a\\""/,
+    ],
+    [
+      call({ id: 'a', function: { name: 'f', arguments: '[1]' } }),
+      'messages[1].tool_calls[0].function.arguments',
+      /expected the text of a JSON object/,
+    ],
+    [
+      call({ id: 'a', function: { name: 'f', arguments: {} } }),
+      'messages[1].tool_calls[0].function.arguments',
+      /expected a text, received an object/,
+    ],
+    [
+      call({ function: { name: 'f', arguments: '{}' } }),
+      'messages[1].tool_calls[0].id',
+      /expected the call's id, received nothing/,
+    ],
+    [
+      { messages: [{ role: 'assistant', reasoning_details: [null] }] },
+      'messages[0].reasoning_details[0]',
+      /expected an object/,
+    ],
+    [{ temperature: 2.1 }, 'temperature', /expected a number from 0 to 2, received 2.1/],
+    [{ top_p: -0.1 }, 'top_p', /expected a number from 0 to 1/],
+    [{ max_tokens: 0 }, 'max_tokens', /expected an integer of at least 1, received 0/],
+    [
+      { max_completion_tokens: 1_048_577 },
+      'max_completion_tokens',
+      /expected an integer from 1 to 1048576/,
+    ],
+    [
+      { max_tokens: 5, max_completion_tokens: 6 },
+      'max_tokens',
+      /expected the same as max_completion_tokens, 6/,
+    ],
+    [
+      { reasoning_effort: 'some' },
+      'reasoning_effort',
+      /expected one of none, minimal, low, medium, high, xhigh, max, received "some"/,
+    ],
+    [{ thinking: true }, 'thinking', /expected an object, received true/],
+    [{ thinking: { type: 'maybe' } }, 'thinking.type', /expected one of enabled, disabled/],
+    [
+      { thinking: { type: 'enabled' }, reasoning_effort: 'none' },
+      'thinking',
+      /enabled is in conflict with reasoning_effort none/,
+    ],
+    [
+      { thinking: { type: 'disabled' }, reasoning_effort: 'low' },
+      'thinking',
+      /disabled is in conflict with reasoning_effort low/,
+    ],
+    [{ stop: ['1', '2', '3', '4', '5'] }, 'stop', /expected .*up to 4 texts, received a list/],
+    [{ stop: [1] }, 'stop[0]', /expected a text, received 1/],
+    [{ stop: 1 }, 'stop', /expected a text or a list of up to 4 texts, received 1/],
+    [{ n: 0 }, 'n', /expected an integer of at least 1/],
+    [{ frequency_penalty: 3 }, 'frequency_penalty', /from -2 to 2/],
+    [{ seed: 1.5 }, 'seed', /expected an integer/],
+    [{ top_logprobs: 21 }, 'top_logprobs', /from 0 to 20/],
+    [{ logprobs: 1 }, 'logprobs', /expected true or false/],
+    [{ logit_bias: [] }, 'logit_bias', /expected an object, received a list/],
+    [
+      { response_format: { type: 'xml' } },
+      'response_format.type',
+      /expected one of text, json_object, json_schema, received "xml"/,
+    ],
+    [
+      { response_format: { type: 'json_schema' } },
+      'response_format.json_schema',
+      /expected an object, received nothing/,
+    ],
+    [{ tools: {} }, 'tools', /expected a list, received an object/],
+    [{ tools: [{ type: 'function' }] }, 'tools[0].function', /expected an object/],
+    [
+      { tools: [{ type: 'function', function: { name: '' } }] },
+      'tools[0].function.name',
+      /expected the function's name/,
+    ],
+    [
+      { tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] },
+      'tools[0].function.parameters',
+      /received a list/,
+    ],
+    [
+      { tool_choice: 'perhaps' },
+      'tool_choice',
+      /expected one of auto, none, required, received "perhaps"/,
+    ],
+    [{ tool_choice: { type: 'function' } }, 'tool_choice.function', /expected an object/],
+    [{ stream: 'yes' }, 'stream', /expected true or false, received "yes"/],
+    [{ user: 5 }, 'user', /expected a text/],
+  ])('%j', (more, param, message) => {
+    const failure = refused({ model: 'm', messages: [HELLO], ...more });
+    expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
+    expect(failure.message).toMatch(message);
+    expect(failure.message.startsWith(`${param}: `)).toBe(true);
+  });
+
+  it.each([[null], ['text'], [[]], [undefined], [5]])('the body %j', (body) => {
+    expect(refused(body).type).toBe('invalid_request');
+  });
+});
+
+describe('messages', () => {
+  it('keep system and developer messages where they stand, mid-conversation too', () => {
+    const { turns } = messages(
+      { role: 'system', content: 'Be brief.' },
+      HELLO,
+      { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }], name: 'dev' },
+      HELLO,
+    );
+    expect(turns.map(({ role, path }) => [role, path])).toEqual([
+      ['system', 'messages[0]'],
+      ['user', 'messages[1]'],
+      ['developer', 'messages[2]'],
+      ['user', 'messages[3]'],
+    ]);
+    expect(turns[2]).toMatchObject({
+      name: 'dev',
+      parts: [{ type: 'text', text: 'Be kind.', path: 'messages[2].content[0]' }],
+    });
+  });
+
+  it('take media by data URL, by address and by the name of a file', () => {
+    const { turns, advice } = messages({
+      role: 'user',
+      content: [
+        {
+          type: 'image_url',
+          image_url: { url: 'data:image/PNG;charset=x;base64,AAAA', detail: 'low' },
+        },
+        { type: 'image_url', image_url: { url: 'HTTPS://example.com/a.png', detail: 'auto' } },
+        { type: 'image_url', image_url: { url: 'ms://file-1' } },
+        { type: 'video_url', video_url: { url: 'data:video/mp4;base64,BBBB' } },
+        { type: 'input_audio', input_audio: { data: 'CCCC', format: 'mp3' } },
+        {
+          type: 'file',
+          file: { file_data: 'data:application/pdf;base64,DDDD', filename: 'a.pdf' },
+        },
+        { type: 'file', file: { file_id: 'file-2' } },
+        { type: 'hologram', hologram: 1 },
+      ],
+    });
+    const parts = turns[0]!.parts;
+    expect(parts.slice(0, 7)).toMatchObject([
+      {
+        media: 'image',
+        source: { kind: 'data', mediaType: 'image/png', data: 'AAAA' },
+        detail: 'low',
+      },
+      { media: 'image', source: { kind: 'url', url: 'HTTPS://example.com/a.png' } },
+      { media: 'image', source: { kind: 'file', id: 'ms://file-1' } },
+      { media: 'video', source: { kind: 'data', mediaType: 'video/mp4', data: 'BBBB' } },
+      { media: 'audio', source: { kind: 'data', mediaType: 'audio/mpeg', data: 'CCCC' } },
+      {
+        media: 'document',
+        source: { kind: 'data', mediaType: 'application/pdf' },
+        filename: 'a.pdf',
+      },
+      { media: 'document', source: { kind: 'file', id: 'file-2' } },
+    ]);
+    expect(parts[7]).toEqual({
+      type: 'native',
+      path: 'messages[0].content[7]',
+      dialect: 'chat',
+      value: { type: 'hologram', hologram: 1 },
+    });
+    expect(advice).toEqual(['messages[0].content[0].image_url.detail']);
+  });
+
+  it('of tools become one turn of the user, matched by id', () => {
+    const id = 'functions.look:0';
+    const { turns } = messages(
+      HELLO,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: callIdOnWire(id), type: 'function', function: { name: 'look', arguments: ' ' } },
+          { id: 'b', function: { name: 'look', arguments: '{"at": "sky"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: callIdOnWire(id), content: 'blue' },
+      { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'grey' }] },
+      HELLO,
+    );
+    expect(turns.map(({ role, path }) => [role, path])).toEqual([
+      ['user', 'messages[0]'],
+      ['assistant', 'messages[1]'],
+      ['user', 'messages[2]'],
+      ['user', 'messages[4]'],
+    ]);
+    expect(turns[1]!.parts).toEqual([
+      { type: 'tool-call', path: 'messages[1].tool_calls[0]', id, name: 'look', arguments: '{}' },
+      {
+        type: 'tool-call',
+        path: 'messages[1].tool_calls[1]',
+        id: 'b',
+        name: 'look',
+        arguments: '{"at": "sky"}',
+      },
+    ]);
+    expect(turns[2]!.parts).toMatchObject([
+      { type: 'tool-result', path: 'messages[2]', callId: id, content: [{ text: 'blue' }] },
+      { type: 'tool-result', path: 'messages[3]', callId: 'b', content: [{ text: 'grey' }] },
+    ]);
+  });
+
+  it('bring tools without content, and go on with a partial answer', () => {
+    const { turns } = messages(
+      { role: 'system', tools: [{ type: 'function', function: { name: 'look' } }] },
+      HELLO,
+      { role: 'assistant', content: 'It ', partial: true },
+    );
+    expect(turns[0]).toMatchObject({
+      parts: [],
+      tools: [{ type: 'tool', name: 'look', path: 'messages[0].tools[0]' }],
+    });
+    expect(turns[2]!.partial).toBe(true);
+  });
+
+  it('give a refusal back', () => {
+    const { turns } = messages(HELLO, {
+      role: 'assistant',
+      content: [{ type: 'refusal', refusal: 'No.' }],
+      refusal: 'Never.',
+    });
+    expect(turns[1]!.parts).toMatchObject([
+      { type: 'refusal', text: 'No.' },
+      { type: 'refusal', text: 'Never.', path: 'messages[1].refusal' },
+    ]);
+  });
+
+  it('may have properties that nobody here knows', () => {
+    const { advice, native } = messages(
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }],
+      },
+      { role: 'assistant', content: 'y', annotations: [], parsed: {}, audio: { id: 'a' } },
+    );
+    expect(advice).toEqual([
+      'messages[0].content[0].cache_control',
+      'messages[1].annotations',
+      'messages[1].parsed',
+    ]);
+    expect(native).toMatchObject([{ path: 'messages[1].audio', value: { id: 'a' } }]);
+  });
+});
+
+describe('reasoning that comes back', () => {
+  const proof = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+
+  it('as plain text has no proof', () => {
+    const { turns } = messages(HELLO, {
+      role: 'assistant',
+      reasoning_content: 'Hm.',
+      content: 'Hi',
+    });
+    expect(turns[1]!.parts).toMatchObject([
+      { type: 'reasoning', text: 'Hm.', proof: null },
+      { type: 'text', text: 'Hi' },
+    ]);
+  });
+
+  it('with a sealed proof is that of its provider, before the calls that it led to', () => {
+    const call = (id: string) => ({ id, function: { name: 'f', arguments: '{}' } });
+    const { turns } = messages(HELLO, {
+      role: 'assistant',
+      content: 'Hi',
+      reasoning_content: 'the last bit',
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'One.', signature: seal(proof), index: 0 },
+        { type: 'reasoning.text', text: '', signature: seal(proof), index: 1, after_tool_calls: 1 },
+        { type: 'reasoning.text', text: 'Three.', index: 2, after_tool_calls: 2 },
+      ],
+      tool_calls: [call('a'), call('b')],
+    });
+    expect(turns[1]!.parts).toMatchObject([
+      { type: 'reasoning', text: 'One.', proof },
+      { type: 'text', text: 'Hi' },
+      { type: 'tool-call', id: 'a' },
+      { type: 'reasoning', text: '', proof },
+      { type: 'tool-call', id: 'b' },
+      { type: 'reasoning', text: 'Three.', proof: null },
+    ]);
+  });
+
+  it("with another provider's details keeps them as they are", () => {
+    const details = [
+      { type: 'reasoning.summary', summary: 'Short.', index: 0 },
+      { type: 'reasoning.encrypted', data: 'xyz', index: 1 },
+    ];
+    const { turns } = messages(HELLO, {
+      role: 'assistant',
+      content: 'Hi',
+      reasoning_details: details,
+    });
+    expect(turns[1]!.parts[0]).toMatchObject({
+      type: 'reasoning',
+      text: 'Short.',
+      proof: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
+    });
+  });
+
+  it('with a seal that is broken has no proof at all', () => {
+    const { turns } = messages(HELLO, {
+      role: 'assistant',
+      content: 'Hi',
+      reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'oriel:broken' }],
+    });
+    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', proof: null });
+  });
+});
+
+test('the grammar can be told in the documentation', () => {
+  const told = toJsonSchema(chatRequest, { typeMode: 'input', errorMode: 'ignore' });
+  expect(Object.keys(told.properties ?? {})).toContain('messages');
+  expect(told.required).toEqual(['model', 'messages']);
+});

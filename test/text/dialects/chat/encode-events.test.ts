@@ -1,0 +1,559 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import OpenAI from 'openai';
+import type { ChatCompletion } from 'openai/resources/chat/completions';
+import { describe, expect, it, test } from 'vitest';
+import { Failure } from '../../../../src/failure.ts';
+import type { Json, TextEvent, TextRequest, Usage } from '../../../../src/text/canonical.ts';
+import { chat } from '../../../../src/text/dialects/chat/chat.ts';
+import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { decode, request, said } from './conversation.ts';
+
+const USAGE: Usage = { input: 10, output: 5, cachedInput: 4, cacheWrite: 0, reasoning: 2 };
+const SIX = {
+  prompt_tokens: 10,
+  completion_tokens: 5,
+  total_tokens: 15,
+  input_tokens: 10,
+  output_tokens: 5,
+  cached_input_tokens: 4,
+};
+const START: TextEvent = { type: 'start', id: 'x', model: 'answering-model' };
+const PROOF = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+
+const finish = (more: Json = {}): TextEvent =>
+  ({
+    type: 'finish',
+    reason: 'stop',
+    raw: null,
+    stopSequence: null,
+    usage: USAGE,
+    ...more,
+  }) as TextEvent;
+
+const text = (block: number, ...pieces: string[]): TextEvent[] => [
+  { type: 'text-start', block },
+  ...pieces.map((piece) => ({ type: 'text-delta' as const, block, text: piece })),
+  { type: 'text-end', block },
+];
+const tool = (block: number, id: string, ...pieces: string[]): TextEvent[] => [
+  { type: 'tool-start', block, id, name: 'look' },
+  ...pieces.map((json) => ({ type: 'tool-delta' as const, block, json })),
+  { type: 'tool-end', block },
+];
+const reasoning = (
+  block: number,
+  words: string,
+  proof: typeof PROOF | null = null,
+): TextEvent[] => [
+  { type: 'reasoning-start', block },
+  ...(words === '' ? [] : [{ type: 'reasoning-delta' as const, block, text: words }]),
+  { type: 'reasoning-end', block, proof },
+];
+
+const asked = (more: Json = {}) =>
+  request({ stream: true, stream_options: { include_usage: true }, ...more });
+
+function frames(events: readonly TextEvent[], of: TextRequest = asked()): string {
+  const encoder = chat.encodeEvents({ request: of, created: 7 });
+  return events.map((event) => encoder.push(event)).join('');
+}
+
+/** The data of each frame; holds every frame to its form. */
+function dataOf(stream: string): string[] {
+  if (stream === '') return [];
+  expect(stream.endsWith('\n\n')).toBe(true);
+  return stream
+    .slice(0, -2)
+    .split('\n\n')
+    .map((frame) => {
+      expect(frame).toMatch(/^data: [^\n]+$/);
+      return frame.slice('data: '.length);
+    });
+}
+
+interface Delta {
+  readonly role?: string;
+  readonly tool_calls?: readonly {
+    readonly index: number;
+    readonly id?: string;
+    readonly type?: string;
+    readonly function?: { readonly name?: string; readonly arguments: string };
+  }[];
+}
+
+interface Chunk {
+  readonly id: string;
+  readonly model: string;
+  readonly usage?: Json | null;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: Delta;
+    readonly logprobs: { readonly content: readonly unknown[] } | null;
+    readonly finish_reason: string | null;
+  }[];
+}
+
+interface Message extends Record<string, unknown> {
+  role: string | null;
+  content: unknown;
+  tool_calls?: Record<string, unknown>[];
+}
+
+interface Answered {
+  readonly choices: {
+    readonly index: number;
+    readonly message: Message;
+    logprobs: { readonly content: unknown[]; readonly refusal: null } | null;
+    finish_reason: string | null;
+  }[];
+  readonly usage?: Json;
+}
+
+function chunksOf(stream: string): Chunk[] {
+  return dataOf(stream)
+    .filter((data) => data !== '[DONE]')
+    .map((data) => JSON.parse(data) as Chunk);
+}
+
+const deltasOf = (stream: string) =>
+  chunksOf(stream).flatMap(({ choices }) => choices.map(({ delta }) => delta));
+
+/** Adds what a delta says of calls. */
+function addCalls(message: Message, fragments: NonNullable<Delta['tool_calls']>): void {
+  message.tool_calls ??= [];
+  for (const { index, function: own, ...rest } of fragments) {
+    const known = message.tool_calls[index]?.['function'] as { arguments: string } | undefined;
+    if (known === undefined)
+      message.tool_calls[index] = { ...rest, ...(own && { function: { ...own } }) };
+    else known.arguments += own?.arguments ?? '';
+  }
+}
+
+/** What a client that does no more than its duty makes of the chunks. */
+function foldChunks(stream: string): Answered {
+  const chunks = chunksOf(stream);
+  const choices: Answered['choices'] = [];
+  let usage: Json | undefined;
+  for (const { choices: some, ...head } of chunks) {
+    expect(head).toMatchObject({ id: chunks[0]!.id, created: 7, model: chunks[0]!.model });
+    usage = head.usage ?? usage;
+    for (const { index, delta, logprobs, finish_reason } of some) {
+      choices[index] ??= {
+        index,
+        message: { role: null, content: null, refusal: null },
+        logprobs: null,
+        finish_reason: null,
+      };
+      const choice = choices[index];
+      const { message } = choice;
+      const { role, tool_calls: calls, ...rest } = delta;
+      message.role ??= role ?? null;
+      if (calls) addCalls(message, calls);
+      for (const [name, value] of Object.entries(rest as Json)) {
+        const before = message[name] ?? null;
+        if (Array.isArray(value)) message[name] = [...((before ?? []) as unknown[]), ...value];
+        else message[name] = `${before ?? ''}${value}`;
+      }
+      if (logprobs) {
+        choice.logprobs ??= { content: [], refusal: null };
+        choice.logprobs.content.push(...logprobs.content);
+      }
+      if (finish_reason === null) continue;
+      expect(choice.finish_reason).toBeNull();
+      choice.finish_reason = finish_reason;
+    }
+  }
+  for (const { message } of choices) {
+    const called = message.tool_calls !== undefined || message['refusal'] !== null;
+    if (message.content === '' && called) message.content = null;
+  }
+  return { choices, ...(usage !== undefined && { usage }) };
+}
+
+interface Whole extends Answered {
+  readonly id: string;
+  readonly object: string;
+  readonly created: number;
+  readonly model: string;
+}
+
+function fold(events: readonly TextEvent[], of: TextRequest = asked()): Whole {
+  return chat.foldEvents({ request: of, created: 7 }, [events]) as unknown as Whole;
+}
+
+function messageOf(events: readonly TextEvent[]): Message {
+  return fold(events).choices[0]!.message;
+}
+
+/** Hands frames to the official client, and takes what it makes of them. */
+async function throughClient(stream: string, params: Json = {}): Promise<ChatCompletion> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(stream);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const client = new OpenAI({
+      apiKey: 'x',
+      baseURL: `http://127.0.0.1:${port}/v1`,
+      maxRetries: 0,
+    });
+    return await client.chat.completions
+      .stream({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...params })
+      .finalChatCompletion();
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe('a stream', () => {
+  it('has its chunks in order, of one id, model and time', () => {
+    const stream = frames([START, ...text(0, 'Hel', 'lo'), finish()]);
+    expect(dataOf(stream).at(-1)).toBe('[DONE]');
+    const chunks = chunksOf(stream);
+    expect(chunks[0]!.id).toMatch(/^chatcmpl-\w{29}$/);
+    const head = {
+      id: chunks[0]!.id,
+      object: 'chat.completion.chunk',
+      created: 7,
+      model: 'answering-model',
+    };
+    const choice = (delta: Json, finish_reason: string | null = null) => ({
+      ...head,
+      choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+      usage: null,
+    });
+    expect(chunks).toEqual([
+      choice({ role: 'assistant', content: '' }),
+      choice({ content: 'Hel' }),
+      choice({ content: 'lo' }),
+      choice({}, 'stop'),
+      {
+        ...head,
+        choices: [],
+        usage: {
+          ...SIX,
+          prompt_tokens_details: { cached_tokens: 4 },
+          completion_tokens_details: { reasoning_tokens: 2 },
+        },
+      },
+    ]);
+  });
+
+  it('tells the usage only where it was asked for', () => {
+    const of = request({ stream: true });
+    expect(frames([START, ...text(0, 'x'), finish()], of)).not.toContain('usage');
+  });
+
+  it('tells no usage where nobody knows it', () => {
+    const chunks = chunksOf(frames([START, finish({ usage: null })]));
+    expect(chunks.every(({ usage, choices }) => usage === null && choices.length === 1)).toBe(true);
+  });
+
+  it('names the model that was asked for where the upstream names none', () => {
+    const [first] = chunksOf(frames([{ ...START, model: null } as TextEvent, finish()]));
+    expect(first!.model).toBe('some-model');
+  });
+
+  it('begins with the role whatever comes first', () => {
+    const [first] = deltasOf(frames(text(0, 'x')));
+    expect(first).toEqual({ role: 'assistant', content: '' });
+  });
+
+  it('gives a call its index, id, type and name once', () => {
+    const stream = frames([
+      START,
+      ...tool(0, 'a', '{"x"', ':1}'),
+      ...tool(1, 'b'),
+      finish({ reason: 'tool-calls' }),
+    ]);
+    expect(deltasOf(stream).slice(1, -1)).toEqual([
+      {
+        tool_calls: [
+          { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '' } },
+        ],
+      },
+      { tool_calls: [{ index: 0, function: { arguments: '{"x"' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] },
+      {
+        tool_calls: [
+          { index: 1, id: 'b', type: 'function', function: { name: 'look', arguments: '' } },
+        ],
+      },
+      { tool_calls: [{ index: 1, function: { arguments: '{}' } }] },
+    ]);
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['tool-calls', 'tool_calls'],
+    ['refusal', 'content_filter'],
+    ['pause', 'stop'],
+    ['other', 'stop'],
+  ])('ends for the reason %s as %s', (reason, finish_reason) => {
+    const events = [START, ...text(0, 'x'), finish({ reason })];
+    expect(foldChunks(frames(events))).toMatchObject({ choices: [{ finish_reason }] });
+    expect(fold(events).choices[0]!.finish_reason).toBe(finish_reason);
+  });
+
+  it('that fails says so, and has neither a finish reason nor [DONE]', () => {
+    const failure = new Failure('rate_limit', 'Too many\nrequests', { code: 'slow_down' });
+    const stream = frames([
+      START,
+      ...text(0, 'x').slice(0, 2),
+      { type: 'error', failure },
+      finish(),
+    ]);
+    expect(dataOf(stream)).not.toContain('[DONE]');
+    const chunks = chunksOf(stream);
+    expect(chunks.at(-1)).toEqual({
+      error: { type: 'rate_limit', message: 'Too many\nrequests', param: null, code: 'slow_down' },
+    });
+    expect(stream).not.toContain('"finish_reason":"');
+  });
+
+  it('with a block of another format fails loudly', () => {
+    const native: TextEvent = {
+      type: 'native',
+      block: 0,
+      dialect: 'messages',
+      value: { type: 'server_tool_use' },
+    };
+    const stream = frames([START, native, ...text(1, 'x'), finish()]);
+    expect(chunksOf(stream).at(-1)).toMatchObject({
+      error: { type: 'billable_error', code: 'untranslatable_output' },
+    });
+    expect(chunksOf(stream)).toHaveLength(2);
+    expect(() => fold([START, native, finish()])).toThrow(/server_tool_use/);
+  });
+});
+
+test('several answers are one stream, of one id, with their usage together', () => {
+  const encoder = chat.encodeEvents({ request: asked({ n: 2 }), created: 7 });
+  const stream = [
+    encoder.push(START, 1),
+    encoder.push(START, 0),
+    ...text(0, 'one').map((event) => encoder.push(event, 0)),
+    encoder.push(finish(), 0),
+    ...text(0, 'two').map((event) => encoder.push(event, 1)),
+    encoder.push(finish({ reason: 'length' }), 1),
+  ].join('');
+  expect(dataOf(stream).filter((data) => data === '[DONE]')).toHaveLength(1);
+  expect(dataOf(stream).at(-1)).toBe('[DONE]');
+  expect(foldChunks(stream)).toMatchObject({
+    choices: [
+      { index: 0, message: { content: 'one' }, finish_reason: 'stop' },
+      { index: 1, message: { content: 'two' }, finish_reason: 'length' },
+    ],
+    usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30, cached_input_tokens: 8 },
+  });
+  const whole = chat.foldEvents({ request: asked({ n: 2 }), created: 7 }, [
+    [START, ...text(0, 'one'), finish()],
+    [START, ...text(0, 'two'), finish({ reason: 'length' })],
+  ]);
+  expect(whole).toMatchObject(foldChunks(stream));
+});
+
+const CASES: Readonly<Record<string, readonly TextEvent[]>> = {
+  text: [START, ...text(0, 'Hel', 'lo'), finish()],
+  'nothing at all': [START, finish()],
+  'a call alone': [START, ...tool(0, 'a', '{"x":1}'), finish({ reason: 'tool-calls' })],
+  'a call without arguments': [START, ...tool(0, 'a'), finish({ reason: 'tool-calls' })],
+  'text, calls in parallel and text': [
+    START,
+    ...text(0, 'Let me look.'),
+    ...tool(1, 'functions.look:0', '{"x"', ':1}'),
+    ...tool(2, 'b', '{}'),
+    ...text(3, ' Done.'),
+    finish({ reason: 'tool-calls' }),
+  ],
+  'a refusal': [
+    START,
+    { type: 'refusal-start', block: 0 },
+    { type: 'refusal-delta', block: 0, text: 'No.' },
+    { type: 'refusal-end', block: 0 },
+    finish({ reason: 'refusal' }),
+  ],
+  reasoning: [START, ...reasoning(0, 'Hm.'), ...text(1, 'Yes.'), finish()],
+  'reasoning with a signature': [
+    START,
+    ...reasoning(0, 'Hm.', PROOF),
+    ...text(1, 'Yes.'),
+    finish(),
+  ],
+  'empty reasoning with a signature': [
+    START,
+    ...reasoning(0, '', PROOF),
+    ...text(1, 'Yes.'),
+    finish(),
+  ],
+  'reasoning, a call, reasoning': [
+    START,
+    ...reasoning(0, 'First.', PROOF),
+    ...tool(1, 'a', '{}'),
+    ...reasoning(2, 'Then.'),
+    ...tool(3, 'b', '{}'),
+    finish({ reason: 'tool-calls' }),
+  ],
+  citations: [
+    START,
+    ...text(0, 'Before. '),
+    { type: 'text-start', block: 1 },
+    { type: 'text-delta', block: 1, text: 'Cited' },
+    {
+      type: 'citation',
+      block: 1,
+      citation: { url: 'https://a', title: 'A', start: 0, end: 5, quote: null },
+    },
+    {
+      type: 'citation',
+      block: 1,
+      citation: { url: 'https://b', title: null, start: null, end: null, quote: null },
+    },
+    { type: 'text-end', block: 1 },
+    finish(),
+  ],
+  likelihoods: [
+    START,
+    { type: 'text-start', block: 0 },
+    { type: 'text-delta', block: 0, text: 'x', logprobs: [{ token: 'x', logprob: -1 }] },
+    { type: 'text-delta', block: 0, text: 'y', logprobs: [{ token: 'y', logprob: -2 }] },
+    { type: 'text-end', block: 0 },
+    finish(),
+  ],
+  'what only this format has': [
+    START,
+    { type: 'native', block: 0, dialect: 'chat', value: { images: [{ a: 1 }] } },
+    {
+      type: 'native',
+      block: 1,
+      dialect: 'chat',
+      value: { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 's', input: 'la' } }] },
+    },
+    ...tool(2, 'a', '{}'),
+    finish({ reason: 'tool-calls' }),
+  ],
+};
+
+describe('a stream put together is the answer that is not streamed', () => {
+  it.each(Object.entries(CASES))('%s', (_, events) => {
+    const { id, object, created, model, ...rest } = fold(events);
+    expect(rest).toEqual(foldChunks(frames(events)));
+    expect({ id, object, created, model }).toEqual({
+      id: expect.stringMatching(/^chatcmpl-/),
+      object: 'chat.completion',
+      created: 7,
+      model: 'answering-model',
+    });
+  });
+});
+
+describe("the official client's accumulator", () => {
+  const plain = Object.entries(CASES).filter(([name]) => !name.startsWith('what only'));
+  it.each(plain)('takes %s', async (_, events) => {
+    const { choices, usage } = await throughClient(frames(events));
+    const { message, finish_reason } = choices[0]!;
+    const whole = fold(events);
+    const expected = whole.choices[0]!.message;
+    expect(finish_reason).toBe(whole.choices[0]!.finish_reason);
+    expect(message.role).toBe('assistant');
+    expect(message.content ?? '').toBe(expected.content ?? '');
+    expect(message.refusal ?? null).toBe(expected['refusal']);
+    const calls = (message.tool_calls ?? []).map((call) => {
+      if (call.type !== 'function') throw new Error(call.type);
+      const { name, arguments: given } = call.function;
+      return { id: call.id, type: call.type, function: { name, arguments: given } };
+    });
+    expect(calls).toEqual(expected.tool_calls ?? []);
+    // It keeps the last of what it does not know, which is all where all comes at once.
+    expect((message as unknown as Json)['reasoning_details']).toEqual(
+      expected['reasoning_details'],
+    );
+    expect(usage).toEqual(whole.usage);
+  });
+
+  it('throws where the stream failed', async () => {
+    const failure = new Failure('service_error', 'It broke');
+    const stream = frames([START, ...text(0, 'x').slice(0, 2), { type: 'error', failure }]);
+    await expect(throughClient(stream)).rejects.toThrow('It broke');
+  });
+});
+
+describe('reasoning', () => {
+  it('of another format goes out sealed, all at once and in its places', () => {
+    const message = messageOf(CASES['reasoning, a call, reasoning']!);
+    expect(message['reasoning_content']).toBe('First.Then.');
+    expect(message['reasoning_details']).toEqual([
+      { type: 'reasoning.text', text: 'First.', signature: seal(PROOF), index: 0 },
+      { type: 'reasoning.text', text: 'Then.', after_tool_calls: 1, index: 1 },
+    ]);
+  });
+
+  it('comes back from the client with its proof, at its place', () => {
+    const message = messageOf(CASES['reasoning, a call, reasoning']!);
+    const { turns } = request({ messages: [{ role: 'user', content: 'x' }, message] });
+    expect(turns[1]!.parts).toMatchObject([
+      { type: 'reasoning', text: 'First.', proof: PROOF },
+      { type: 'tool-call', id: 'a' },
+      { type: 'reasoning', text: 'Then.', proof: null },
+      { type: 'tool-call', id: 'b' },
+    ]);
+  });
+
+  it('of this format goes out as its provider gave it', () => {
+    const details = [{ type: 'reasoning.encrypted', data: 'xyz', index: 0 }];
+    const proof = {
+      dialect: 'chat',
+      provider: 'a',
+      value: { reasoning_details: details },
+    } as const;
+    const events: TextEvent[] = [
+      START,
+      { type: 'reasoning-start', block: 0 },
+      { type: 'reasoning-end', block: 0, proof },
+      finish(),
+    ];
+    expect(messageOf(events)['reasoning_details']).toEqual(details);
+  });
+});
+
+const block = fc.oneof(
+  fc.record({
+    type: fc.constant('text' as const),
+    pieces: fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1 }),
+  }),
+  fc.record({
+    type: fc.constant('reasoning' as const),
+    pieces: fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1 }),
+  }),
+  fc.record({ type: fc.constant('tool' as const), pieces: fc.array(fc.string({ minLength: 1 })) }),
+);
+
+test('any answer: its stream put together is the whole, and reads as it was', () => {
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
+      const events: TextEvent[] = [START];
+      for (const [number, { type, pieces }] of blocks.entries()) {
+        if (type === 'text') events.push(...text(number, ...pieces));
+        else if (type === 'tool') events.push(...tool(number, `id${number}`, ...pieces));
+        else events.push(...reasoning(number, pieces.join('')));
+      }
+      events.push(finish());
+      const stream = frames(events);
+      const { id, object, created, model, ...rest } = fold(events);
+      expect(rest).toEqual(foldChunks(stream));
+      const again = said(decode(dataOf(stream)));
+      const words = (type: string) =>
+        blocks.flatMap((one) => (one.type === type ? one.pieces : [])).join('');
+      const heard = (type: string) =>
+        again.flatMap((one) => (one.type === type ? [one.text] : [])).join('');
+      expect(heard('text')).toBe(words('text'));
+      expect(heard('reasoning')).toBe(words('reasoning'));
+    }),
+  );
+});

@@ -1,0 +1,578 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
+import { ROOT } from '../../../oriel.ts';
+import { block, decoded, decodedWhole, delta, end, joined, start, stop, text } from './answers.ts';
+
+const types = (events: readonly TextEvent[]) => events.map(({ type }) => type);
+const finish = (events: readonly TextEvent[]) => events.at(-1);
+const hello = [block(0, { type: 'text', text: '' }), text(0, 'Hello'), stop(0)];
+const call = (index: number, input: object = {}) =>
+  block(index, { type: 'tool_use', id: `toolu_${index}`, name: 'weather', input });
+const json = (index: number, partial_json: string) =>
+  delta(index, 'input_json_delta', { partial_json });
+
+describe('a stream', () => {
+  it('tells texts, reasoning with its signature, and calls', () => {
+    const events = decoded([
+      start(),
+      { type: 'ping' },
+      block(0, { type: 'thinking', thinking: '', signature: '' }),
+      delta(0, 'thinking_delta', { thinking: 'Hm' }),
+      delta(0, 'signature_delta', { signature: 'signed' }),
+      stop(0),
+      block(1, { type: 'redacted_thinking', data: 'hidden' }),
+      stop(1),
+      block(2, { type: 'text', text: '' }),
+      text(2, 'Hello'),
+      { type: 'ping' },
+      text(2, ' there'),
+      stop(2),
+      call(3),
+      json(3, ''),
+      json(3, '{"a"'),
+      json(3, ':1}'),
+      stop(3),
+      ...end('tool_use'),
+    ]);
+    const proof = (value: object) => ({ dialect: 'messages', provider: 'anthropic', value });
+    expect(events).toEqual([
+      { type: 'start', id: 'msg_1', model: 'claude' },
+      {
+        type: 'usage',
+        usage: { input: 10, output: 1, cachedInput: 0, cacheWrite: 0, reasoning: null },
+      },
+      { type: 'reasoning-start', block: 0 },
+      { type: 'reasoning-delta', block: 0, text: 'Hm' },
+      { type: 'reasoning-end', block: 0, proof: proof({ signature: 'signed' }) },
+      { type: 'reasoning-start', block: 1 },
+      { type: 'reasoning-end', block: 1, proof: proof({ data: 'hidden' }) },
+      { type: 'text-start', block: 2 },
+      { type: 'text-delta', block: 2, text: 'Hello' },
+      { type: 'text-delta', block: 2, text: ' there' },
+      { type: 'text-end', block: 2 },
+      { type: 'tool-start', block: 3, id: 'toolu_3', name: 'weather' },
+      { type: 'tool-delta', block: 3, json: '{"a"' },
+      { type: 'tool-delta', block: 3, json: ':1}' },
+      { type: 'tool-end', block: 3 },
+      {
+        type: 'finish',
+        reason: 'tool-calls',
+        raw: 'tool_use',
+        stopSequence: null,
+        usage: { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null },
+      },
+    ]);
+  });
+
+  it.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['tool_use', 'tool-calls'],
+    ['refusal', 'refusal'],
+    ['pause_turn', 'pause'],
+    ['something_new', 'other'],
+  ])('that stops with %s: %s', (raw, reason) => {
+    const events = decoded([start(), ...hello, ...end(raw, {}, { stop_sequence: 'END' })]);
+    expect(finish(events)).toMatchObject({ type: 'finish', reason, raw, stopSequence: 'END' });
+  });
+
+  it('text and a call in one turn, with the provider saying stop: it is a call', () => {
+    const events = decoded([start(), ...hello, call(1), stop(1), ...end('end_turn')]);
+    expect(finish(events)).toMatchObject({ reason: 'tool-calls', raw: 'end_turn' });
+    const cut = decoded([start(), call(0), stop(0), ...end('max_tokens')]);
+    expect(finish(cut)).toMatchObject({ reason: 'length' });
+  });
+
+  it('counts cached tokens in: here they are left out', () => {
+    const usage = {
+      input_tokens: 3,
+      cache_read_input_tokens: 100,
+      cache_creation_input_tokens: 20,
+      output_tokens: 1,
+    };
+    const more = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } };
+    expect(finish(decoded([start(usage), ...hello, ...end('end_turn', more)]))).toMatchObject({
+      usage: { input: 123, output: 9, cachedInput: 100, cacheWrite: 20, reasoning: 4 },
+    });
+  });
+
+  it.each([
+    [
+      'later counts stand',
+      { input_tokens: 43, output_tokens: 1 },
+      { input_tokens: 61, output_tokens: 2 },
+      { input: 61, output: 2 },
+    ],
+    ['input only at the end', {}, { input_tokens: 7, output_tokens: 2 }, { input: 7, output: 2 }],
+    [
+      'nonsense is no count',
+      { input_tokens: 5 },
+      { input_tokens: -1, output_tokens: '9' },
+      { input: 5, output: 0 },
+    ],
+  ])('usage: %s', (_, first, last, usage) => {
+    expect(finish(decoded([start(first), ...hello, ...end('end_turn', last)]))).toMatchObject({
+      usage,
+    });
+  });
+
+  it('usage: none where none was told', () => {
+    expect(finish(decoded([start({}), ...hello, ...end('end_turn', {})]))).toMatchObject({
+      usage: null,
+    });
+  });
+
+  it('arguments: none at all, one empty piece, all with the start', () => {
+    const args = (events: readonly TextEvent[]) =>
+      events.flatMap((event) => (event.type === 'tool-delta' ? [event.json] : []));
+    expect(args(decoded([start(), call(0), stop(0), ...end('tool_use')]))).toEqual([]);
+    expect(args(decoded([start(), call(0), json(0, ''), stop(0), ...end('tool_use')]))).toEqual([]);
+    const whole = [start(), call(0, { a: 1 }), stop(0), ...end('tool_use')];
+    expect(args(decoded(whole))).toEqual(['{"a":1}']);
+    const both = [start(), call(0, { a: 1 }), json(0, '{"a":2}'), stop(0), ...end('tool_use')];
+    expect(args(decoded(both))).toEqual(['{"a":2}']);
+  });
+
+  it('empty signed thinking is kept, empty text is not', () => {
+    const events = decoded([
+      start(),
+      block(0, { type: 'thinking', thinking: '' }),
+      delta(0, 'signature_delta', { signature: 'signed' }),
+      stop(0),
+      block(1, { type: 'text', text: '' }),
+      stop(1),
+      ...end('end_turn'),
+    ]);
+    expect(types(events)).toEqual(['start', 'usage', 'reasoning-start', 'reasoning-end', 'finish']);
+    expect(events[3]).toMatchObject({ proof: { value: { signature: 'signed' } } });
+  });
+
+  it('a refusal: its explanation is told', () => {
+    const stop_details = { type: 'refusal', category: 'cyber', explanation: 'No.' };
+    const events = decoded([start(), ...end('refusal', {}, { stop_details })]);
+    expect(events.slice(2)).toMatchObject([
+      { type: 'refusal-start', block: 0 },
+      { type: 'refusal-delta', block: 0, text: 'No.' },
+      { type: 'refusal-end', block: 0 },
+      { type: 'finish', reason: 'refusal' },
+    ]);
+    expect(types(decoded([start(), ...end('refusal', {}, { stop_details: null })]))).toEqual([
+      'start',
+      'usage',
+      'finish',
+    ]);
+  });
+
+  it('citations of the web; others go with what only this dialect can say', () => {
+    const web = {
+      type: 'web_search_result_location',
+      url: 'https://a.b',
+      title: 'A',
+      cited_text: 'a',
+      encrypted_index: 'x',
+    };
+    const place = { type: 'char_location', cited_text: 'a', document_index: 0 };
+    const events = decoded([
+      start(),
+      block(0, { type: 'text', text: '', citations: [] }),
+      text(0, 'As told'),
+      delta(0, 'citations_delta', { citation: web }),
+      delta(0, 'citations_delta', { citation: place }),
+      stop(0),
+      ...end('end_turn'),
+    ]);
+    expect(events.slice(2, -1)).toEqual([
+      { type: 'text-start', block: 0 },
+      { type: 'text-delta', block: 0, text: 'As told' },
+      {
+        type: 'citation',
+        block: 0,
+        citation: { url: 'https://a.b', title: 'A', start: null, end: null, quote: 'a' },
+      },
+      { type: 'text-end', block: 0 },
+      {
+        type: 'native',
+        block: 1,
+        dialect: 'messages',
+        value: { type: 'text', text: '', citations: [place] },
+      },
+    ]);
+  });
+
+  it('blocks that only Anthropic has come whole', () => {
+    const events = decoded([
+      start(),
+      block(0, { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} }),
+      json(0, '{"query":'),
+      json(0, '"x"}'),
+      stop(0),
+      block(1, { type: 'compaction', content: null }),
+      delta(1, 'compaction_delta', { content: 'All ' }),
+      delta(1, 'compaction_delta', { content: 'of it' }),
+      stop(1),
+      block(2, {
+        type: 'tool_use',
+        id: 'b',
+        name: 'c',
+        input: {},
+        caller: { type: 'code_execution_20250825', tool_id: 'd' },
+      }),
+      stop(2),
+      ...end('tool_use'),
+    ]);
+    expect(events.slice(2, -1)).toMatchObject([
+      { type: 'native', block: 0, value: { type: 'server_tool_use', input: { query: 'x' } } },
+      { type: 'native', block: 1, value: { type: 'compaction', content: 'All of it' } },
+      { type: 'native', block: 2, value: { type: 'tool_use', caller: { tool_id: 'd' } } },
+    ]);
+    expect(finish(events)).toMatchObject({ reason: 'tool-calls' });
+  });
+
+  it('with content in its start', () => {
+    const content = [{ type: 'tool_use', id: 'a', name: 'b', input: { c: 1 } }];
+    const events = decoded([
+      start({}, { content, stop_reason: 'tool_use' }),
+      { type: 'message_stop' },
+    ]);
+    expect(types(events)).toEqual(['start', 'tool-start', 'tool-delta', 'tool-end', 'finish']);
+  });
+
+  it('whose blocks come at once: they are told one after another', () => {
+    const events = decoded([
+      start(),
+      block(0, { type: 'text', text: '' }),
+      text(0, 'a'),
+      call(1),
+      json(1, '{"a":'),
+      text(0, 'b'),
+      json(1, '1}'),
+      stop(1),
+      text(0, 'c'),
+      stop(0),
+      ...end('tool_use'),
+    ]);
+    expect(joined(events).slice(2, -1)).toEqual([
+      { type: 'text-start', block: 0 },
+      { type: 'text-delta', block: 0, text: 'abc' },
+      { type: 'text-end', block: 0 },
+      { type: 'tool-start', block: 1, id: 'toolu_1', name: 'weather' },
+      { type: 'tool-delta', block: 1, json: '{"a":1}' },
+      { type: 'tool-end', block: 1 },
+    ]);
+  });
+
+  it('without starts and ends of its texts', () => {
+    const events = decoded([text(0, 'a'), call(1), ...end('tool_use')]);
+    expect(types(events)).toEqual([
+      'start',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'tool-start',
+      'tool-end',
+      'finish',
+    ]);
+  });
+
+  it('whose calls have no identifier gets one', () => {
+    const events = decoded([
+      start(),
+      block(0, { type: 'tool_use', id: '', name: 'a' }),
+      stop(0),
+      ...end('tool_use'),
+    ]);
+    expect(events[2]).toMatchObject({
+      type: 'tool-start',
+      id: expect.stringMatching(/^toolu_\w+$/),
+    });
+  });
+
+  it('that starts twice with the same message goes on', () => {
+    const events = decoded([start(), start(), ...hello, ...end('end_turn')]);
+    expect(types(events)).toEqual([
+      'start',
+      'usage',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'finish',
+    ]);
+  });
+
+  it('that starts anew with another message: an error, unless nothing was told', () => {
+    const other = start({ input_tokens: 20 }, { id: 'msg_2' });
+    const late = decoded([start(), ...hello, other, ...hello, ...end('end_turn')]);
+    expect(finish(late)).toMatchObject({ type: 'error', failure: { code: 'stream_restarted' } });
+    const early = decoded([start(), other, ...hello, ...end('end_turn')]);
+    expect(types(early).filter((type) => type === 'start')).toHaveLength(1);
+    expect(finish(early)).toMatchObject({ type: 'finish', usage: { input: 20 } });
+  });
+});
+
+describe('a stream that goes wrong', () => {
+  it.each([
+    ['before anything', []],
+    ['in a text', [start(), block(0, { type: 'text', text: '' }), text(0, 'Hel')]],
+    ['before its own end', [start(), ...hello, end('end_turn')[0]!]],
+    ['with the end of another dialect', [start(), ...hello, '[DONE]']],
+  ])('ends %s', (_, events) => {
+    expect(finish(decoded(events))).toMatchObject({
+      type: 'error',
+      failure: { type: 'network_error', code: 'stream_truncated' },
+    });
+  });
+
+  it('says so itself, and nothing comes after', () => {
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    const events = decoded([start(), ...hello, error, ...hello, ...end('end_turn')]);
+    expect(types(events).slice(-2)).toEqual(['text-end', 'error']);
+  });
+
+  it.each([
+    ['broken JSON', '{"type":'],
+    ['HTML', '<html>'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['a number', '5'],
+    ['a block that is none', { type: 'content_block_start', index: 0, content_block: null }],
+    ['a delta that is none', { type: 'content_block_delta', index: 0, delta: 'a' }],
+    ['arguments of no call', json(0, '{}')],
+  ])('sends %s', (_, event) => {
+    const events = decoded([start(), event, ...end('end_turn')]);
+    expect(finish(events)).toMatchObject({ type: 'error', failure: { type: 'service_error' } });
+    expect(types(events).filter((type) => type === 'error')).toHaveLength(1);
+  });
+
+  it('never throws, and ends once, whatever comes', () => {
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom('text', 'tool_use', 'thinking', '__proto__'),
+    );
+    const event = fc.record(
+      {
+        type: fc.constantFrom(
+          'message_start',
+          'content_block_start',
+          'content_block_delta',
+          'content_block_stop',
+          'message_delta',
+          'message_stop',
+          'error',
+        ),
+        index: fc.oneof(fc.nat(3), value),
+        message: value,
+        content_block: fc.oneof(value, fc.record({ type: value, text: value, input: value })),
+        delta: fc.oneof(value, fc.record({ type: value, text: value, partial_json: value })),
+        usage: value,
+      },
+      { requiredKeys: ['type'] },
+    );
+    fc.assert(
+      fc.property(fc.array(event), (events) => {
+        const said = types(decoded(events));
+        const ends = said.filter((type) => type === 'finish' || type === 'error');
+        expect(ends).toHaveLength(1);
+        expect(said.at(-1)).toBe(ends[0]);
+      }),
+    );
+  });
+});
+
+describe('a whole answer', () => {
+  it('says what its stream says', () => {
+    const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 };
+    const whole = decodedWhole({
+      ...start().message,
+      content: [
+        { type: 'thinking', thinking: 'Hm', signature: 'signed' },
+        { type: 'text', text: 'Hello', citations: null },
+        { type: 'tool_use', id: 'toolu_2', name: 'weather', input: { a: 1 } },
+      ],
+      stop_reason: 'tool_use',
+      usage,
+    });
+    const streamed = decoded([
+      start(usage),
+      block(0, { type: 'thinking', thinking: '', signature: '' }),
+      delta(0, 'thinking_delta', { thinking: 'Hm' }),
+      delta(0, 'signature_delta', { signature: 'signed' }),
+      stop(0),
+      block(1, { type: 'text', text: '' }),
+      text(1, 'Hel'),
+      text(1, 'lo'),
+      stop(1),
+      call(2),
+      json(2, '{"a":1}'),
+      stop(2),
+      ...end('tool_use', { output_tokens: 2 }),
+    ]);
+    expect(whole).toEqual(joined(streamed));
+  });
+
+  it.each([
+    null,
+    'text',
+    [],
+    {},
+    { content: 'text' },
+    { content: [null] },
+    { type: 'error', error: {} },
+  ])('that is none: %j', (body) => {
+    expect(types(decodedWhole(body)).at(-1)).toBe('error');
+  });
+});
+
+it('says the same wherever texts are cut', () => {
+  const cut = (words: string, places: readonly number[]) => {
+    const at = [...new Set(places.map((place) => place % (words.length + 1)))].sort(
+      (a, b) => a - b,
+    );
+    return [0, ...at].map((from, index) => words.slice(from, at[index] ?? words.length));
+  };
+  const stream = (places: readonly number[]) => [
+    start(),
+    block(0, { type: 'thinking', thinking: '', signature: '' }),
+    ...cut('Zwölf ⛵ "boats"', places).map((thinking) => delta(0, 'thinking_delta', { thinking })),
+    delta(0, 'signature_delta', { signature: 'signed' }),
+    stop(0),
+    block(1, { type: 'text', text: '' }),
+    ...cut('Hello\n🌍 \\ there', places).map((words) => text(1, words)),
+    stop(1),
+    call(2),
+    ...cut('{"a":"ü\\n","b":[1,2]}', places).map((piece) => json(2, piece)),
+    stop(2),
+    ...end('tool_use'),
+  ];
+  const whole = joined(decoded(stream([])));
+  fc.assert(
+    fc.property(fc.array(fc.nat(40)), (places) => {
+      expect(joined(decoded(stream(places)))).toEqual(whole);
+    }),
+  );
+});
+
+describe('recorded answers', () => {
+  const folder = join(
+    process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
+    'recordings',
+    'anthropic',
+  );
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => /\.(json|chunks\.txt)$/.test(name))
+    : [];
+
+  /** What an answer holds by its own words, block by block. */
+  function held(content: readonly Json[]): string[] {
+    return content.map((one) => {
+      switch (one['type']) {
+        case 'text':
+          return one['text'] as string;
+        case 'thinking':
+          return `${one['thinking']}|${one['signature']}`;
+        default:
+          return JSON.stringify([one['id'], one['name'], one['input'], one['tool_use_id']]);
+      }
+    });
+  }
+
+  function told(events: readonly TextEvent[]): string[] {
+    const made: string[] = [];
+    let calls: unknown[] = [];
+    for (const event of joined(events)) {
+      if (event.type === 'text-start' || event.type === 'reasoning-start') made.push('');
+      if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+        made[made.length - 1] += event.text;
+      }
+      if (event.type === 'reasoning-end')
+        made[made.length - 1] += `|${event.proof?.value['signature']}`;
+      if (event.type === 'tool-start') calls = [event.id, event.name, {}];
+      if (event.type === 'tool-delta') calls[2] = JSON.parse(event.json);
+      if (event.type === 'tool-end') made.push(JSON.stringify([...calls, undefined]));
+      if (event.type === 'native') made.push(...held([event.value as Json]));
+    }
+    return made;
+  }
+
+  /** Puts a recorded stream together by the plainest reading of it. */
+  function folded(events: readonly Json[]): { content: Json[]; reason: unknown; output: unknown } {
+    const content: Record<string, unknown>[] = [];
+    let reason: unknown = null;
+    let output: unknown = null;
+    // biome-ignore lint/suspicious/noExplicitAny: recordings are what they are
+    for (const event of events as readonly Record<string, any>[]) {
+      if (event['type'] === 'message_start') {
+        content.push(...(event['message']!['content'] as Json[]));
+        reason = event['message']!['stop_reason'];
+        output = event['message']!['usage']!['output_tokens'];
+      }
+      const at = content[event['index']!]!;
+      if (event['type'] === 'content_block_start')
+        content.push({ ...(event['content_block'] as Json), json: '' });
+      if (event['type'] === 'content_block_delta') {
+        const { type, ...rest } = event['delta'] as Json;
+        if (type === 'input_json_delta') at['json'] += rest['partial_json'] as string;
+        else if (type === 'text_delta') at['text'] += rest['text'] as string;
+        else if (type === 'thinking_delta') at['thinking'] += rest['thinking'] as string;
+        else Object.assign(at, rest);
+      }
+      if (event['type'] === 'content_block_stop' && at['json'])
+        at['input'] = JSON.parse(at['json'] as string);
+      if (event['type'] === 'message_delta') {
+        reason = event['delta']!['stop_reason'];
+        output = event['usage']!['output_tokens'];
+      }
+    }
+    return { content, reason, output };
+  }
+
+  it.each(files.filter((name) => !/spliced|duplicate/.test(name)))('%s', (name) => {
+    const source = readFileSync(join(folder, name), 'utf8');
+    if (name.endsWith('.json')) {
+      const body = JSON.parse(source) as Json;
+      const events = decodedWhole(body);
+      if (!Array.isArray(body['content']))
+        return expect(finish(events)).toMatchObject({ type: 'error' });
+      const refused = (body['stop_details'] as Json | null)?.['explanation'];
+      expect(told(events)).toEqual(held(body['content'] as Json[]).filter((one) => one !== ''));
+      expect(finish(events)).toMatchObject({
+        type: 'finish',
+        raw: body['stop_reason'],
+        usage: { output: (body['usage'] as Json)['output_tokens'] },
+      });
+      if (refused)
+        expect(events).toContainEqual({ type: 'refusal-delta', block: 0, text: refused });
+      return;
+    }
+    const lines = source.split('\n').filter((line) => line.trim() !== '');
+    const streams: Json[][] = [];
+    for (const line of lines) {
+      const event = JSON.parse(line) as Json;
+      if (event['type'] === 'message_start') streams.push([]);
+      streams.at(-1)!.push(event);
+    }
+    for (const stream of streams) {
+      const { content, reason, output } = folded(stream);
+      const events = decoded(stream);
+      expect(told(events)).toEqual(held(content).filter((one) => one !== ''));
+      expect(finish(events)).toMatchObject({ type: 'finish', raw: reason, usage: { output } });
+    }
+  });
+
+  it('that start twice', ({ skip }) => {
+    if (files.length === 0) skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
+    const lines = (name: string) =>
+      readFileSync(join(folder, `${name}.chunks.txt`), 'utf8')
+        .trim()
+        .split('\n');
+    expect(finish(decoded(lines('duplicate-message-start')))).toMatchObject({ reason: 'stop' });
+    expect(finish(decoded(lines('spliced-message-start')))).toMatchObject({
+      type: 'error',
+      failure: { code: 'stream_restarted' },
+    });
+  });
+});

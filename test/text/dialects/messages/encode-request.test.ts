@@ -1,0 +1,540 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../../../src/failure.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
+import type { Target } from '../../../../src/text/dialects/dialect.ts';
+import { messages } from '../../../../src/text/dialects/messages/messages.ts';
+import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { textRequest, turn } from '../../request.ts';
+
+const target: Target = {
+  dialect: 'messages',
+  provider: 'anthropic',
+  model: 'claude',
+  rules: null,
+  reasons: true,
+  maxOutputTokens: null,
+};
+
+const says = (text: string): Part => ({ type: 'text', path: 'messages[0].content', text });
+const user = (...parts: readonly (Part | string)[]): Turn =>
+  turn(
+    'user',
+    parts.map((part) => (typeof part === 'string' ? says(part) : part)),
+  );
+const assistant = (...parts: readonly (Part | string)[]): Turn =>
+  turn(
+    'assistant',
+    parts.map((part) => (typeof part === 'string' ? says(part) : part)),
+  );
+const calls = (id: string, json = '{}', name = 'x'): Part => ({
+  type: 'tool-call',
+  path: 'messages[1].tool_calls[0]',
+  id,
+  name,
+  arguments: json,
+});
+const result = (callId: string, text = callId): Part => ({
+  type: 'tool-result',
+  path: 'messages[2]',
+  callId,
+  content: [{ type: 'text', path: 'messages[2].content', text }],
+  isError: false,
+});
+const thinks = (proof: Extract<Part, { type: 'reasoning' }>['proof'], text = 'Hm'): Part => ({
+  type: 'reasoning',
+  path: 'messages[1].reasoning_content',
+  text,
+  proof,
+});
+const own = (value: Json, provider: string | null = 'anthropic') =>
+  ({ dialect: 'messages', provider, value }) as const;
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into it at will
+function sent(request: Partial<TextRequest>, to: Partial<Target> = {}): Record<string, any> {
+  const whole = textRequest({ turns: [user('Hello')], ...request });
+  return messages.encodeRequest(whole, { ...target, ...to });
+}
+
+/** The conversation as it is sent. */
+const conversation = (...turns: readonly Turn[]) => sent({ turns })['messages'];
+
+function refused(request: Partial<TextRequest>): Failure {
+  try {
+    sent(request);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe('a conversation', () => {
+  it('system at the start goes to the top', () => {
+    const { system, messages: rest } = sent({
+      turns: [turn('system', [says('Be kind.')]), user('Hello')],
+    });
+    expect(system).toBe('Be kind.');
+    expect(rest).toEqual([{ role: 'user', content: 'Hello' }]);
+    const two = sent({
+      turns: [
+        turn('system', [says('Be kind.')]),
+        turn('developer', [says('Be brief.')]),
+        user('Hello'),
+      ],
+    });
+    expect(two['system']).toEqual([
+      { type: 'text', text: 'Be kind.' },
+      { type: 'text', text: 'Be brief.' },
+    ]);
+  });
+
+  it('system and developer messages midway keep their place, and are seen', () => {
+    expect(
+      conversation(
+        user('Hello'),
+        turn('system', [says('Be brief.')]),
+        assistant('Hi'),
+        turn('developer', [says('Now in French.')]),
+        user('Hello again'),
+      ),
+    ).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hello' },
+          { type: 'text', text: '<system>\nBe brief.\n</system>' },
+        ],
+      },
+      { role: 'assistant', content: 'Hi' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '<system>\nNow in French.\n</system>' },
+          { type: 'text', text: 'Hello again' },
+        ],
+      },
+    ]);
+  });
+
+  it('of instructions alone has something to answer', () => {
+    const { system, messages: rest } = sent({ turns: [turn('system', [says('Say hello.')])] });
+    expect(system).toBeUndefined();
+    expect(rest).toEqual([{ role: 'user', content: '<system>\nSay hello.\n</system>' }]);
+  });
+
+  it('parallel calls merge into one turn, their results into the next, matched by id, before texts', () => {
+    expect(
+      conversation(
+        user('Go'),
+        assistant(calls('a', '{"n":1}')),
+        assistant(calls('b')),
+        user(result('b')),
+        user('And now?'),
+        user(result('a')),
+      ),
+    ).toEqual([
+      { role: 'user', content: 'Go' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'x', input: { n: 1 } },
+          { type: 'tool_use', id: 'b', name: 'x', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'a' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'b' },
+          { type: 'text', text: 'And now?' },
+        ],
+      },
+    ]);
+  });
+
+  it('a result that comes late goes to its call', () => {
+    const made = conversation(
+      assistant(calls('a'), calls('b')),
+      user(result('a')),
+      assistant('One is there'),
+      user(result('b')),
+    );
+    expect(made.map(({ role }: Json) => role)).toEqual(['assistant', 'user', 'assistant']);
+    expect(made[1].content.map(({ tool_use_id }: Json) => tool_use_id)).toEqual(['a', 'b']);
+  });
+
+  it('identifiers that are used again in each turn are matched by order', () => {
+    const made = conversation(
+      assistant(calls('x:0')),
+      user(result('x:0', 'first')),
+      assistant(calls('x:0')),
+      user(result('x:0', 'second')),
+    );
+    expect([made[1].content[0].content, made[3].content[0].content]).toEqual(['first', 'second']);
+    expect(made[0].content[0].id).toMatch(/^[\w-]{1,64}$/);
+    expect(made[1].content[0].tool_use_id).toBe(made[0].content[0].id);
+  });
+
+  it('empty texts are left out, and messages that say nothing', () => {
+    expect(conversation(user('Hello'), assistant(''), user('', 'Still there?'))).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hello' },
+          { type: 'text', text: 'Still there?' },
+        ],
+      },
+    ]);
+  });
+
+  it('own reasoning goes back exactly, before tool_use; what is foreign or unproved does not', () => {
+    const [, { content }] = conversation(
+      user('Go'),
+      assistant(
+        thinks(own({ signature: 'signed' })),
+        thinks(own({ signature: 'empty' }), ''),
+        thinks(own({ data: 'hidden' }, null), ''),
+        thinks(own({ signature: 'x' }, 'another')),
+        thinks({ dialect: 'responses', provider: 'anthropic', value: { signature: 'y' } }),
+        thinks(null),
+        'Let me look',
+        calls('a'),
+      ),
+      user(result('a')),
+    );
+    expect(content).toEqual([
+      { type: 'thinking', thinking: 'Hm', signature: 'signed' },
+      { type: 'thinking', thinking: '', signature: 'empty' },
+      { type: 'redacted_thinking', data: 'hidden' },
+      { type: 'text', text: 'Let me look' },
+      { type: 'tool_use', id: 'a', name: 'x', input: {} },
+    ]);
+  });
+
+  it('images in user and tool_result blocks, data URLs and http URLs; documents', () => {
+    const media = (rest: object): Part =>
+      ({ type: 'media', media: 'image', path: 'p', detail: null, filename: null, ...rest }) as Part;
+    const picture = media({ source: { kind: 'data', mediaType: 'image/png', data: 'AAAA' } });
+    const [{ content }] = conversation(
+      user(
+        picture,
+        media({ source: { kind: 'url', url: 'https://a.b/c.png' } }),
+        media({
+          media: 'document',
+          filename: 'A',
+          source: { kind: 'data', mediaType: 'application/pdf', data: 'AAAA' },
+        }),
+        media({
+          media: 'document',
+          source: {
+            kind: 'data',
+            mediaType: 'text/plain',
+            data: Buffer.from('Hé').toString('base64'),
+          },
+        }),
+        { ...result('a'), content: [picture], isError: true } as Part,
+      ),
+    );
+    const base64 = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+    expect(content).toEqual([
+      {
+        type: 'tool_result',
+        tool_use_id: 'a',
+        is_error: true,
+        content: [{ type: 'image', source: base64 }],
+      },
+      { type: 'image', source: base64 },
+      { type: 'image', source: { type: 'url', url: 'https://a.b/c.png' } },
+      { type: 'document', title: 'A', source: { ...base64, media_type: 'application/pdf' } },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Hé' } },
+    ]);
+    for (const rest of [
+      { media: 'audio', source: { kind: 'url', url: 'x' } },
+      { source: { kind: 'file', id: 'file-1' } },
+      { media: 'document', source: { kind: 'data', mediaType: 'application/zip', data: 'AAAA' } },
+    ]) {
+      expect(refused({ turns: [user(media(rest))] })).toMatchObject({
+        param: 'p',
+        code: 'not_supported_by_model',
+      });
+    }
+  });
+
+  it.each(['[]', 'null', '{', '"a"'])('arguments of %s are refused', (json) => {
+    expect(refused({ turns: [assistant(calls('a', json))] }).param).toBe(
+      'messages[1].tool_calls[0]',
+    );
+  });
+
+  it('names of speakers are refused, unless they only advise', () => {
+    const turns = [turn('user', [says('Hello')], { name: 'Ann' })];
+    expect(refused({ turns }).param).toBe('messages[0].name');
+    expect(sent({ turns, advice: ['messages[0].name'] })['messages']).toHaveLength(1);
+  });
+});
+
+describe('knobs', () => {
+  it.each([
+    [{}, { max_tokens: 8192 }],
+    [{ maxOutputTokens: 5 }, { max_tokens: 5 }],
+    [
+      { temperature: 1, topP: 0.5, stop: ['END'] },
+      { temperature: 1, top_p: 0.5, stop_sequences: ['END'] },
+    ],
+    [
+      {
+        n: 1,
+        seed: 0,
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        logprobs: false,
+        topLogprobs: 0,
+        logitBias: {},
+        verbosity: 'medium',
+      },
+      {},
+    ],
+    [
+      { reasoning: { effort: 'low', budget: null, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 1024 } },
+    ],
+    [
+      { reasoning: { effort: 'high', budget: null, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 4096 }, max_tokens: 8192 },
+    ],
+    [
+      { reasoning: { effort: 'max', budget: null, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 16_384 }, max_tokens: 20_480 },
+    ],
+    [
+      { reasoning: { effort: 'max', budget: null, summary: null }, maxOutputTokens: 2000 },
+      { thinking: { type: 'enabled', budget_tokens: 1999 } },
+    ],
+    [
+      { reasoning: { effort: 'high', budget: 3000, summary: null } },
+      { thinking: { type: 'enabled', budget_tokens: 3000 } },
+    ],
+    [
+      { reasoning: { effort: 'none', budget: null, summary: null } },
+      { thinking: { type: 'disabled' } },
+    ],
+    [
+      {
+        format: {
+          type: 'json-schema',
+          name: 'a',
+          description: null,
+          strict: true,
+          schema: { type: 'object' },
+        },
+      },
+      { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
+    ],
+    [{ body: { user: 'ann' } }, { metadata: { user_id: 'ann' } }],
+    [{ stream: true }, { stream: true }],
+  ] as const)('%j', (request, made) => {
+    expect(sent(request as Partial<TextRequest>)).toMatchObject(made);
+  });
+
+  it('the catalog tells how much may be written', () => {
+    expect(sent({}, { maxOutputTokens: 64_000 })).toMatchObject({ max_tokens: 64_000 });
+  });
+
+  it('none of those that ask for nothing leave a trace', () => {
+    expect(Object.keys(sent({ n: 1, format: { type: 'text' }, logprobs: false }))).toEqual([
+      'model',
+      'max_tokens',
+      'messages',
+    ]);
+  });
+
+  const reasons = { reasoning: { effort: 'low', budget: null, summary: null } } as const;
+  it.each([
+    ['temperature', { temperature: 1.2 }],
+    ['n', { n: 2 }],
+    ['seed', { seed: 5 }],
+    ['frequency_penalty', { frequencyPenalty: 1 }],
+    ['presence_penalty', { presencePenalty: -1 }],
+    ['logprobs', { logprobs: true }],
+    ['top_logprobs', { topLogprobs: 1 }],
+    ['logit_bias', { logitBias: { '5': 1 } }],
+    ['verbosity', { verbosity: 'low' }],
+    ['response_format', { format: { type: 'json-object' } }],
+    ['stop', { stop: ['\n'], body: { stop: '\n' } }],
+    ['stop[1]', { stop: ['a', ' '], body: { stop: ['a', ' '] } }],
+    ['tool_choice', { ...reasons, toolChoice: { type: 'required' } }],
+    ['temperature', { ...reasons, temperature: 0 }],
+    ['top_p', { ...reasons, topP: 0.5 }],
+    ['reasoning_effort', { ...reasons, maxOutputTokens: 1024 }],
+    ['parallel', { native: [{ type: 'native', dialect: 'chat', path: 'parallel', value: 1 }] }],
+    ['tools[0]', { tools: [{ type: 'native', dialect: 'chat', path: 'tools[0]', value: 1 }] }],
+    ['messages[0].tools', { turns: [turn('system', [], { tools: [] })] }],
+  ] as const)('%s is refused: %j', (param, request) => {
+    const failure = refused(request as Partial<TextRequest>);
+    expect(failure).toMatchObject({
+      type: 'invalid_request',
+      status: 400,
+      param,
+      code: 'not_supported_by_model',
+    });
+  });
+});
+
+describe('tools', () => {
+  const tool = {
+    type: 'tool',
+    path: 'tools[0]',
+    name: 'a',
+    description: null,
+    parameters: null,
+    strict: null,
+  } as const;
+
+  it('have a schema always, the caller’s as it is', () => {
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: {} } };
+    const { tools } = sent({
+      tools: [
+        tool,
+        { ...tool, parameters: schema, description: 'b', strict: true },
+        { ...tool, parameters: {} },
+      ],
+    });
+    expect(tools).toEqual([
+      { name: 'a', input_schema: { type: 'object', properties: {} } },
+      { name: 'a', description: 'b', input_schema: schema, strict: true },
+      { name: 'a', input_schema: { type: 'object' } },
+    ]);
+  });
+
+  it('with names over 64 characters are shortened everywhere alike', () => {
+    const name = 'n'.repeat(80);
+    const made = sent({
+      tools: [{ ...tool, name }],
+      toolChoice: { type: 'tool', name },
+      turns: [user('Go'), assistant(calls('a', '{}', name)), user(result('a'))],
+    });
+    const short = made['tools'][0].name;
+    expect(short).toMatch(/^[\w-]{1,64}$/);
+    expect([made['tool_choice'].name, made['messages'][1].content[0].name]).toEqual([short, short]);
+  });
+
+  it.each([
+    [{ toolChoice: { type: 'required' } }, { type: 'any' }],
+    [{ toolChoice: { type: 'none' } }, { type: 'none' }],
+    [{ toolChoice: { type: 'none' }, parallelToolCalls: false }, { type: 'none' }],
+    [{ toolChoice: { type: 'auto' } }, { type: 'auto' }],
+    [
+      { toolChoice: { type: 'tool', name: 'a' }, parallelToolCalls: false },
+      { type: 'tool', name: 'a', disable_parallel_tool_use: true },
+    ],
+    [{ parallelToolCalls: false }, { type: 'auto', disable_parallel_tool_use: true }],
+    [{ parallelToolCalls: true }, undefined],
+  ] as const)('are chosen by %j', (request, tool_choice) => {
+    expect(sent({ tools: [tool], ...request })['tool_choice']).toEqual(tool_choice);
+  });
+});
+
+describe('a messages client’s own request', () => {
+  const body = {
+    model: 'public',
+    max_tokens: 9000,
+    temperature: 0.5,
+    container: 'c',
+    system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } }],
+    tools: [
+      {
+        name: 'n'.repeat(80),
+        input_schema: { type: 'object' },
+        cache_control: { type: 'ephemeral' },
+      },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ],
+    tool_choice: { type: 'tool', name: 'n'.repeat(80) },
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '' },
+          { type: 'text', text: 'Hello', cache_control: null },
+        ],
+      },
+      { role: 'system', content: 'Be brief.' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'a', signature: 'signed' },
+          {
+            type: 'thinking',
+            thinking: 'b',
+            signature: seal({ dialect: 'chat', provider: 'p', value: {} }),
+          },
+          { type: 'thinking', thinking: 'c', signature: seal(own({ signature: 'mine' })) },
+          { type: 'thinking', thinking: 'd' },
+          { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+          { type: 'tool_use', id: 'x:0', name: 'n'.repeat(80), input: { a: 1 } },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x:0', content: 'yes' }] },
+    ],
+  };
+
+  it('stays as it was but for what may not go there', () => {
+    const made = messages.encodeRequest(messages.decodeRequest(body), target) as typeof body;
+    const { name } = made.tools[0]!;
+    expect(name).toMatch(/^n+_\w{8}$/);
+    const { id } = made.messages[2]!.content[3] as unknown as { id: string };
+    expect(id).toMatch(/^[\w-]+$/);
+    expect(made).toEqual({
+      ...body,
+      model: 'claude',
+      tools: [{ ...body.tools[0], name }, body.tools[1]],
+      tool_choice: { type: 'tool', name },
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: null }] },
+        body.messages[1],
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'a', signature: 'signed' },
+            { type: 'thinking', thinking: 'c', signature: 'mine' },
+            { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+            { type: 'tool_use', id, name, input: { a: 1 } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'yes' }] },
+      ],
+    });
+  });
+
+  it('takes what the rules of its model turned', () => {
+    const asked = {
+      model: 'a',
+      max_tokens: 9000,
+      temperature: 0.5,
+      messages: body.messages.slice(0, 1),
+    };
+    const request = messages.decodeRequest({ ...asked, output_config: { effort: 'max' } });
+    const made = messages.encodeRequest(
+      { ...request, temperature: null, reasoning: { effort: 'high', budget: null, summary: null } },
+      target,
+    );
+    expect(made).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 4096 },
+      max_tokens: 9000,
+    });
+    expect(Object.keys(made)).not.toContain('temperature');
+    expect(Object.keys(made)).not.toContain('output_config');
+  });
+
+  it('keeps its budget where the gateway found an effort for it', () => {
+    const thinking = { type: 'enabled', budget_tokens: 3000, display: 'omitted' };
+    const request = messages.decodeRequest({
+      model: 'a',
+      max_tokens: 9,
+      messages: body.messages.slice(0, 1),
+      thinking,
+    });
+    const ruled = { ...request, reasoning: { ...request.reasoning!, effort: 'medium' } as const };
+    expect(messages.encodeRequest(ruled, target)).toMatchObject({ thinking });
+  });
+});

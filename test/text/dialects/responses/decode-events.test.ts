@@ -1,0 +1,528 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json } from '../../../../src/text/canonical.ts';
+import { responses } from '../../../../src/text/dialects/responses/responses.ts';
+import { decode, decodeWhole, failureOf, finishOf, told } from './events.ts';
+
+const usage = {
+  input_tokens: 10,
+  input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
+  output_tokens: 7,
+  output_tokens_details: { reasoning_tokens: 3 },
+  total_tokens: 17,
+};
+const created = { type: 'response.created', response: { id: 'resp_1', model: 'big' } };
+const completed = (output: unknown[] = [], more: Json = {}) => ({
+  type: 'response.completed',
+  response: { id: 'resp_1', status: 'completed', output, usage, ...more },
+});
+const message = (text: string, more: Json = {}) => ({
+  type: 'message',
+  id: 'msg_1',
+  role: 'assistant',
+  content: [{ type: 'output_text', text, annotations: [] }],
+  ...more,
+});
+const call = (more: Json = {}) => ({
+  type: 'function_call',
+  id: 'fc_1',
+  call_id: 'call_1',
+  name: 'f',
+  arguments: '{"a":1}',
+  ...more,
+});
+const added = (output_index: number, item: Json) => ({
+  type: 'response.output_item.added',
+  output_index,
+  item,
+});
+const done = (output_index: number, item: Json) => ({
+  type: 'response.output_item.done',
+  output_index,
+  item,
+});
+const say = (output_index: number, delta: string, content_index = 0, more: Json = {}) => ({
+  type: 'response.output_text.delta',
+  output_index,
+  content_index,
+  item_id: 'msg_1',
+  delta,
+  ...more,
+});
+const write = (output_index: number, delta: string) => ({
+  type: 'response.function_call_arguments.delta',
+  output_index,
+  delta,
+});
+const empty = (item: Json) => ({ ...item, content: [], arguments: '', summary: [] });
+
+describe('a stream of a responses upstream', () => {
+  it('tells text, its beginning, its end and its usage', () => {
+    expect(
+      decode([
+        created,
+        { type: 'response.in_progress', response: { id: 'resp_1' } },
+        added(0, empty(message(''))),
+        say(0, 'Hel'),
+        say(0, 'lo'),
+        done(0, message('Hello')),
+        completed([message('Hello')]),
+        '[DONE]',
+      ]),
+    ).toEqual([
+      { type: 'start', id: 'resp_1', model: 'big' },
+      { type: 'text-start', block: 0 },
+      { type: 'text-delta', block: 0, text: 'Hel' },
+      { type: 'text-delta', block: 0, text: 'lo' },
+      { type: 'text-end', block: 0 },
+      {
+        type: 'finish',
+        reason: 'stop',
+        raw: 'completed',
+        stopSequence: null,
+        usage: { input: 10, output: 7, cachedInput: 4, cacheWrite: 1, reasoning: 3 },
+      },
+    ]);
+  });
+
+  it('joins the parts of a summary by blank lines, and keeps the proof', () => {
+    const item = {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [
+        { type: 'summary_text', text: 'one' },
+        { type: 'summary_text', text: 'two' },
+      ],
+      encrypted_content: 'gAAA',
+    };
+    const piece = (summary_index: number, delta: string) => ({
+      type: 'response.reasoning_summary_text.delta',
+      output_index: 0,
+      summary_index,
+      delta,
+    });
+    const events = decode([
+      created,
+      added(0, { type: 'reasoning', id: 'rs_1', summary: [] }),
+      piece(0, 'on'),
+      piece(0, 'e'),
+      {
+        type: 'response.reasoning_summary_text.done',
+        output_index: 0,
+        summary_index: 0,
+        text: 'one',
+      },
+      piece(1, 'tw'),
+      done(0, item),
+      completed([item]),
+    ]);
+    expect(told(events)).toEqual([['reasoning', 'one\n\ntwo']]);
+    const { type: _, ...value } = item;
+    expect(events.at(-2)).toEqual({
+      type: 'reasoning-end',
+      block: 0,
+      proof: { dialect: 'responses', provider: 'acme', value },
+    });
+  });
+
+  it('tells the reasoning itself where that is what comes', () => {
+    const text = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0 };
+    const item = {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ type: 'summary_text', text: 'short' }],
+      content: [{ type: 'reasoning_text', text: 'long thought' }],
+    };
+    const events = decode([
+      created,
+      added(0, { type: 'reasoning', id: 'rs_1', summary: [] }),
+      { ...text, delta: 'long ' },
+      {
+        type: 'response.reasoning_summary_text.delta',
+        output_index: 0,
+        summary_index: 0,
+        delta: 'sh',
+      },
+      { ...text, delta: 'thought' },
+      done(0, item),
+      completed([item]),
+    ]);
+    expect(told(events)).toEqual([['reasoning', 'long thought']]);
+  });
+
+  it.each<[string, Json[]]>([
+    ['in pieces', [write(0, '{"a"'), write(0, ':1}')]],
+    [
+      'only when they are done',
+      [{ type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"a":1}' }],
+    ],
+    ['only with the item', []],
+    ['in part, and the rest with the item', [write(0, '{"a"')]],
+  ])('takes arguments that come %s', (_, pieces) => {
+    const events = decode([
+      created,
+      added(0, empty(call())),
+      ...pieces,
+      done(0, call()),
+      completed(),
+    ]);
+    expect(told(events)).toEqual([['tool call_1 f', '{"a":1}']]);
+    expect(finishOf(events).reason).toBe('tool-calls');
+  });
+
+  it('tells a tool without arguments without a piece', () => {
+    const item = call({ arguments: '' });
+    const events = decode([created, added(0, item), done(0, item), completed()]);
+    expect(told(events)).toEqual([['tool call_1 f', '']]);
+    expect(events.filter(({ type }) => type === 'tool-delta')).toEqual([]);
+  });
+
+  it('waits for the name of a call, and makes an identifier where none came', () => {
+    const [[name, json] = []] = told(
+      decode([
+        created,
+        added(0, { type: 'function_call', call_id: '' }),
+        write(0, '{"a":1}'),
+        done(0, { type: 'function_call', call_id: '', name: 'f', arguments: '{"a":1}' }),
+        completed(),
+      ]),
+    );
+    expect(name).toMatch(/^tool call_\w{20} f$/);
+    expect(json).toBe('{"a":1}');
+  });
+
+  it('gives tools the names that the client knows', () => {
+    const names: string[] = [];
+    const context = { provider: 'p', toolName: (wire: string) => `long ${wire}` };
+    const decoder = responses.decodeEvents(context, (event) => {
+      if (event.type === 'tool-start') names.push(event.name);
+    });
+    decoder.whole({ status: 'completed', output: [call()] });
+    expect(names).toEqual(['long f']);
+  });
+
+  it('is not led astray by identifiers that change from event to event', () => {
+    const events = decode([
+      created,
+      { type: 'response.in_progress', response: { id: 'resp_2' } },
+      added(0, { type: 'reasoning', id: 'a', summary: [] }),
+      {
+        type: 'response.reasoning_summary_text.delta',
+        item_id: 'b',
+        output_index: 0,
+        summary_index: 0,
+        delta: 'hm',
+      },
+      done(0, { type: 'reasoning', id: 'c', summary: [{ type: 'summary_text', text: 'hm' }] }),
+      added(1, empty(message('', { id: 'd' }))),
+      say(1, 'yes', 0, { item_id: 'e' }),
+      done(1, message('yes', { id: 'f' })),
+      completed([
+        { type: 'reasoning', id: 'g', summary: [{ type: 'summary_text', text: 'hm' }] },
+        message('yes', { id: 'h' }),
+      ]),
+    ]);
+    expect(told(events)).toEqual([
+      ['reasoning', 'hm'],
+      ['text', 'yes'],
+    ]);
+  });
+
+  it('tells items that come at the same time one after another', () => {
+    const second = call({ id: 'fc_2', call_id: 'call_2', name: 'g', arguments: '{"b":2}' });
+    const events = decode([
+      created,
+      added(0, empty(call())),
+      added(1, empty(second)),
+      write(1, '{"b"'),
+      write(0, '{"a":'),
+      write(1, ':2}'),
+      done(1, second),
+      write(0, '1}'),
+      done(0, call()),
+      completed(),
+    ]);
+    expect(told(events)).toEqual([
+      ['tool call_1 f', '{"a":1}'],
+      ['tool call_2 g', '{"b":2}'],
+    ]);
+  });
+
+  it('tells each part of a message, refusals too', () => {
+    const item = message('', {
+      content: [
+        { type: 'output_text', text: 'a', annotations: [] },
+        { type: 'refusal', refusal: 'no' },
+        { type: 'output_text', text: 'b', annotations: [] },
+      ],
+    });
+    const events = decode([
+      created,
+      added(0, empty(item)),
+      say(0, 'a', 0),
+      { type: 'response.refusal.delta', output_index: 0, content_index: 1, delta: 'n' },
+      { type: 'response.refusal.done', output_index: 0, content_index: 1, refusal: 'no' },
+      done(0, item),
+      completed([item]),
+    ]);
+    expect(told(events)).toEqual([
+      ['text', 'a'],
+      ['refusal', 'no'],
+      ['text', 'b'],
+    ]);
+  });
+
+  it('tells citations, each once, and other remarks as the provider wrote them', () => {
+    const citation = {
+      type: 'url_citation',
+      url: 'https://a.example',
+      title: 'A',
+      start_index: 0,
+      end_index: 2,
+    };
+    const file = { type: 'file_citation', file_id: 'file-1', index: 1, filename: 'a' };
+    const item = message('see', {
+      content: [{ type: 'output_text', text: 'see', annotations: [citation, file] }],
+    });
+    const remark = {
+      type: 'response.output_text.annotation.added',
+      output_index: 0,
+      content_index: 0,
+    };
+    const events = decode([
+      created,
+      added(0, empty(item)),
+      say(0, 'see'),
+      { ...remark, annotation_index: 0, annotation: citation },
+      {
+        type: 'response.content_part.done',
+        output_index: 0,
+        content_index: 0,
+        part: item.content[0],
+      },
+      done(0, item),
+      completed([item]),
+    ]);
+    expect(events.slice(2, -1)).toEqual([
+      { type: 'text-delta', block: 0, text: 'see' },
+      {
+        type: 'citation',
+        block: 0,
+        citation: { url: 'https://a.example', title: 'A', start: 0, end: 2, quote: null },
+      },
+      { type: 'native', block: 0, dialect: 'responses', value: file },
+      { type: 'text-end', block: 0 },
+    ]);
+  });
+
+  it('hands on log probabilities with the text', () => {
+    const logprobs = [{ token: 'a', logprob: -0.1, bytes: [97], top_logprobs: [] }];
+    const events = decode([
+      created,
+      added(0, empty(message(''))),
+      say(0, 'a', 0, { logprobs }),
+      completed([message('a')]),
+    ]);
+    expect(events[2]).toEqual({ type: 'text-delta', block: 0, text: 'a', logprobs });
+  });
+
+  it.each<[string, Json[]]>([
+    [
+      'its first event is missing',
+      [added(0, empty(message(''))), say(0, 'x'), done(0, message('x')), completed([message('x')])],
+    ],
+    [
+      'its item was not announced',
+      [created, say(0, 'x'), done(0, message('x')), completed([message('x')])],
+    ],
+    ['its item comes only when done', [created, done(0, message('x')), completed([message('x')])]],
+    [
+      'its item never ends',
+      [created, added(0, empty(message(''))), say(0, 'x'), completed([message('x')])],
+    ],
+    ['all comes only in the end', [created, completed([message('x')])]],
+    [
+      'half of it comes only in the end',
+      [created, added(0, empty(message(''))), completed([message('x')])],
+    ],
+    [
+      'places are missing',
+      [
+        created,
+        { type: 'response.output_item.added', item: empty(message('')) },
+        { type: 'response.output_text.delta', delta: 'x' },
+        completed([message('x')]),
+      ],
+    ],
+    ['its item ends, and the whole has none', [created, done(0, message('x')), completed([])]],
+  ])('is whole where %s', (_, events) => {
+    const out = decode(events);
+    expect(out[0]!.type).toBe('start');
+    expect(told(out)).toEqual([['text', 'x']]);
+    expect(finishOf(out).usage?.input).toBe(10);
+  });
+
+  it('finds what only the end tells beside what was told', () => {
+    const events = decode([
+      created,
+      added(3, empty(message('', { id: 'rotated' }))),
+      say(3, 'x'),
+      done(3, message('x', { id: 'again' })),
+      completed([message('x'), call()]),
+    ]);
+    expect(told(events)).toEqual([
+      ['text', 'x'],
+      ['tool call_1 f', '{"a":1}'],
+    ]);
+    expect(finishOf(events).reason).toBe('tool-calls');
+  });
+
+  it.each(['web_search_call', 'custom_tool_call', 'program', 'something_new'])(
+    'gives %s as the provider wrote it, once',
+    (type) => {
+      const item = { type, id: 'x_1', input: 'y' };
+      const events = decode([
+        created,
+        added(0, { type, id: 'x_1' }),
+        { type: `response.${type}.searching`, output_index: 0 },
+        { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: 'y' },
+        done(0, item),
+        completed([item]),
+      ]);
+      expect(events[1]).toMatchObject({
+        type: 'native',
+        block: 0,
+        dialect: 'responses',
+        value: item,
+      });
+      expect(events).toHaveLength(3);
+    },
+  );
+
+  it.each([
+    ['max_output_tokens', 'length'],
+    ['content_filter', 'refusal'],
+    ['other', 'other'],
+  ])('knows why it is incomplete: %s', (reason, unified) => {
+    const events = decode([
+      created,
+      done(0, call()),
+      {
+        type: 'response.incomplete',
+        response: { incomplete_details: { reason }, output: [call()], usage },
+      },
+    ]);
+    expect(finishOf(events)).toMatchObject({ reason: unified, raw: reason, usage: { input: 10 } });
+  });
+
+  it.each<[string, Json]>([
+    ['flat', { type: 'error', code: 'server_error', message: 'broken', param: null }],
+    ['nested', { type: 'error', error: { type: 'server_error', code: 'x', message: 'broken' } }],
+    [
+      'in the answer',
+      { type: 'response.failed', response: { error: { code: 'server_error', message: 'broken' } } },
+    ],
+    ['empty', { type: 'error' }],
+  ])('ends in a failure that is told %s, once', (_, event) => {
+    const failed = { type: 'response.failed', response: { error: null } };
+    const events = decode([created, say(0, 'x'), event, failed]);
+    expect(events.filter(({ type }) => type === 'error')).toHaveLength(1);
+    expect(failureOf(events).type).toBeTypeOf('string');
+  });
+
+  it('is a failure where it ends without saying so', () => {
+    const events = decode([created, added(0, empty(message(''))), say(0, 'x'), '[DONE]']);
+    expect(failureOf(events)).toMatchObject({ type: 'network_error', code: 'stream_truncated' });
+  });
+
+  it.each(['{', 'null', '3', '[]', '"x"'])('is a failure where it says %s', (data) => {
+    expect(failureOf(decode([created, data]))).toMatchObject({ code: 'invalid_upstream_answer' });
+  });
+
+  it('takes a whole answer', () => {
+    const events = decodeWhole({
+      id: 'r',
+      model: 'big',
+      status: 'completed',
+      output: [message('x'), call()],
+      usage,
+    });
+    expect(told(events)).toEqual([
+      ['text', 'x'],
+      ['tool call_1 f', '{"a":1}'],
+    ]);
+  });
+
+  it.each([
+    null,
+    'text',
+    {},
+    { output: 'x' },
+    { error: { message: 'no' } },
+    { output: [], status: 'in_progress' },
+  ])('refuses the whole answer %j', (body) => {
+    expect(failureOf(decodeWhole(body)).type).toBe('service_error');
+  });
+
+  it('survives events of any shape', () => {
+    const types = [
+      'response.created',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.added',
+      'response.content_part.done',
+      'response.output_text.annotation.added',
+      'response.reasoning_summary_text.delta',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.completed',
+      'response.failed',
+      'error',
+    ];
+    const kinds = fc.constantFrom('message', 'reasoning', 'function_call', 'x', null);
+    const item = fc.record({
+      type: kinds,
+      content: fc.jsonValue(),
+      summary: fc.jsonValue(),
+      arguments: fc.jsonValue(),
+      call_id: fc.jsonValue(),
+      name: fc.jsonValue(),
+    });
+    const event = fc.record(
+      {
+        type: fc.constantFrom(...types),
+        output_index: fc.oneof(fc.nat(3), fc.jsonValue()),
+        content_index: fc.oneof(fc.nat(3), fc.jsonValue()),
+        item: fc.oneof(item, fc.jsonValue()),
+        part: fc.oneof(
+          fc.record({
+            type: fc.constantFrom('output_text', 'refusal', 'x'),
+            text: fc.jsonValue(),
+            annotations: fc.jsonValue(),
+          }),
+          fc.jsonValue(),
+        ),
+        delta: fc.oneof(fc.string(), fc.jsonValue()),
+        text: fc.oneof(fc.string(), fc.jsonValue()),
+        annotation: fc.oneof(fc.constant({ type: 'url_citation', url: 'x' }), fc.jsonValue()),
+        arguments: fc.jsonValue(),
+        response: fc.oneof(
+          fc.record({ output: fc.array(item), usage: fc.jsonValue(), error: fc.jsonValue() }),
+          fc.jsonValue(),
+        ),
+      },
+      { requiredKeys: ['type'] },
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 20 }), (events) => {
+        const out = decode(events as Json[]);
+        told(out);
+        expect(out.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
+        expect(['finish', 'error']).toContain(out.at(-1)!.type);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

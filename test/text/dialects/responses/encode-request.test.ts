@@ -1,0 +1,466 @@
+import { describe, expect, it, test } from 'vitest';
+import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
+import type { Target } from '../../../../src/text/dialects/dialect.ts';
+import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { responses } from '../../../../src/text/dialects/responses/responses.ts';
+import { turn } from '../../request.ts';
+import { documents } from './documents.ts';
+
+const target: Target = {
+  dialect: 'responses',
+  provider: 'acme',
+  model: 'gpt-5',
+  rules: null,
+  reasons: true,
+  maxOutputTokens: null,
+};
+
+const text = (said: string): Part => ({ type: 'text', path: 'messages[0].content', text: said });
+const call: Part = {
+  type: 'tool-call',
+  path: 'p',
+  id: 'functions.x:0',
+  name: 'f',
+  arguments: '{}',
+};
+
+/** A request from a client of another format. */
+function foreign(more: Partial<TextRequest> = {}): TextRequest {
+  const request = responses.decodeRequest({ model: 'm', input: 'hi' });
+  return { ...request, dialect: 'chat', body: { model: 'm' }, ...more };
+}
+const encode = (more: Partial<TextRequest> = {}) => responses.encodeRequest(foreign(more), target);
+const items = (...turns: Turn[]) => encode({ turns })['input'];
+const refused = (more: Partial<TextRequest>, param: string) =>
+  expect(() => encode(more)).toThrow(
+    expect.objectContaining({ type: 'invalid_request', param, code: 'not_supported_by_model' }),
+  );
+
+describe('a request of another format for a responses upstream', () => {
+  it('keeps nothing upstream and asks for what brings reasoning back', () => {
+    expect(encode()).toEqual({
+      model: 'gpt-5',
+      input: [{ type: 'message', role: 'user', content: 'hi' }],
+      include: ['reasoning.encrypted_content'],
+      store: false,
+    });
+  });
+
+  it('does not ask a model for reasoning that has none, and would refuse', () => {
+    const { include } = responses.encodeRequest(foreign(), { ...target, reasons: false });
+    expect(include).toBeUndefined();
+  });
+
+  it('leaves system and developer messages where they are', () => {
+    expect(
+      items(
+        turn('system', [text('a')]),
+        turn('user', [text('b'), text('c')]),
+        turn('developer', [text('d')]),
+      ),
+    ).toEqual([
+      { type: 'message', role: 'system', content: 'a' },
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'b' },
+          { type: 'input_text', text: 'c' },
+        ],
+      },
+      { type: 'message', role: 'developer', content: 'd' },
+    ]);
+  });
+
+  it("writes the assistant's part of the conversation as its own output", () => {
+    const value = { id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
+    const thought = (provider: string | null): Part => ({
+      type: 'reasoning',
+      path: 'p',
+      text: 'hm',
+      proof: { dialect: 'responses', provider, value },
+    });
+    const named = (id: string): Part => ({
+      type: 'reasoning',
+      path: 'p',
+      text: 'hm',
+      proof: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
+    });
+    const other: Part = {
+      type: 'reasoning',
+      path: 'p',
+      text: 'hm',
+      proof: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
+    };
+    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', proof: null };
+    expect(
+      items(
+        turn('user', [text('go')]),
+        turn('assistant', [
+          thought('acme'),
+          thought('else'),
+          thought(null),
+          named('rs_2'),
+          other,
+          bare,
+          text('I call'),
+          text(''),
+          { type: 'refusal', path: 'p', text: 'no' },
+          call,
+        ]),
+      ),
+    ).toEqual([
+      { type: 'message', role: 'user', content: 'go' },
+      { type: 'reasoning', ...value },
+      { type: 'reasoning', ...value },
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'I call' },
+          { type: 'refusal', refusal: 'no' },
+        ],
+      },
+      { type: 'function_call', call_id: 'oriel_ZnVuY3Rpb25zLng6MA', name: 'f', arguments: '{}' },
+    ]);
+  });
+
+  it('gives results to the calls that they belong to, pictures in them too', () => {
+    const image: Part = {
+      type: 'media',
+      media: 'image',
+      path: 'p',
+      source: { kind: 'data', mediaType: 'image/png', data: 'QQ==' },
+      detail: null,
+      filename: null,
+    };
+    const result = (content: readonly Part[], isError = false): Part => ({
+      type: 'tool-result',
+      path: 'p',
+      callId: 'functions.x:0',
+      content: content as never,
+      isError,
+    });
+    const call_id = 'oriel_ZnVuY3Rpb25zLng6MA';
+    const type = 'function_call_output';
+    expect(
+      items(
+        turn('user', [
+          result([text('ok')]),
+          result([]),
+          result([text('done'), image]),
+          result([text('boom')], true),
+          result([text('Error: boom')], true),
+          result([image], true),
+          text('and?'),
+        ]),
+      ),
+    ).toEqual([
+      { type, call_id, output: 'ok' },
+      { type, call_id, output: '' },
+      {
+        type,
+        call_id,
+        output: [
+          { type: 'input_text', text: 'done' },
+          { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,QQ==' },
+        ],
+      },
+      { type, call_id, output: 'Error: boom' },
+      { type, call_id, output: 'Error: boom' },
+      {
+        type,
+        call_id,
+        output: [
+          { type: 'input_text', text: 'Error:' },
+          { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,QQ==' },
+        ],
+      },
+      { type: 'message', role: 'user', content: 'and?' },
+    ]);
+  });
+
+  it('writes pictures and documents by data, by URL and by their identifiers', () => {
+    const media = (kind: 'image' | 'document', source: object, more: object = {}): Part =>
+      ({
+        type: 'media',
+        media: kind,
+        path: 'p',
+        source,
+        detail: null,
+        filename: null,
+        ...more,
+      }) as Part;
+    const [message] = items(
+      turn('user', [
+        media('image', { kind: 'url', url: 'https://a.example' }, { detail: 'high' }),
+        media('image', { kind: 'file', id: 'file-1' }),
+        media('document', { kind: 'data', mediaType: 'application/pdf', data: 'QQ==' }),
+        media('document', { kind: 'url', url: 'https://a.example' }, { filename: 'a.pdf' }),
+        media('document', { kind: 'file', id: 'file-2' }),
+      ]),
+    ) as Json[];
+    expect(message!['content']).toEqual([
+      { type: 'input_image', detail: 'high', image_url: 'https://a.example' },
+      { type: 'input_image', detail: 'auto', file_id: 'file-1' },
+      {
+        type: 'input_file',
+        filename: 'document.pdf',
+        file_data: 'data:application/pdf;base64,QQ==',
+      },
+      { type: 'input_file', filename: 'a.pdf', file_url: 'https://a.example' },
+      { type: 'input_file', file_id: 'file-2' },
+    ]);
+  });
+
+  it('writes every knob that it has, and schemas as they were given', () => {
+    const schema = { type: 'object', properties: { a: { $ref: '#/x' } } };
+    expect(
+      encode({
+        maxOutputTokens: 5,
+        temperature: 0.5,
+        topP: 0.9,
+        parallelToolCalls: false,
+        logprobs: true,
+        topLogprobs: 2,
+        verbosity: 'low',
+        stream: true,
+        reasoning: { effort: 'high', budget: null, summary: 'auto' },
+        format: { type: 'json-schema', name: null, description: null, schema, strict: true },
+        toolChoice: { type: 'tool', name: 'f'.repeat(80) },
+        tools: [
+          {
+            type: 'tool',
+            path: 't',
+            name: 'f'.repeat(80),
+            description: null,
+            parameters: schema,
+            strict: null,
+          },
+          { type: 'tool', path: 't', name: 'g', description: 'G', parameters: null, strict: true },
+        ],
+        body: { model: 'm', user: 'u', prompt_cache_key: 'k', store: true },
+      }),
+    ).toEqual({
+      model: 'gpt-5',
+      input: [{ type: 'message', role: 'user', content: 'hi' }],
+      max_output_tokens: 5,
+      temperature: 0.5,
+      top_p: 0.9,
+      parallel_tool_calls: false,
+      top_logprobs: 2,
+      include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
+      text: {
+        verbosity: 'low',
+        format: { type: 'json_schema', name: 'answer', schema, strict: true },
+      },
+      reasoning: { effort: 'high', summary: 'auto' },
+      tool_choice: { type: 'function', name: expect.stringMatching(/^f{55}_[0-9a-f]{8}$/) },
+      tools: [
+        {
+          type: 'function',
+          name: expect.stringMatching(/^f{55}_[0-9a-f]{8}$/),
+          parameters: schema,
+          strict: false,
+        },
+        { type: 'function', name: 'g', description: 'G', parameters: null, strict: true },
+      ],
+      user: 'u',
+      prompt_cache_key: 'k',
+      store: false,
+      stream: true,
+    });
+  });
+
+  it.each<[Partial<TextRequest>, string]>([
+    [{ seed: 1, body: { seed: 1 } }, 'seed'],
+    [{ stop: ['x'], body: { stop: ['x'] } }, 'stop'],
+    [{ n: 2, body: { n: 2 } }, 'n'],
+    [{ frequencyPenalty: 1, body: { frequency_penalty: 1 } }, 'frequency_penalty'],
+    [{ presencePenalty: -1, body: { presence_penalty: -1 } }, 'presence_penalty'],
+    [{ logitBias: { 5: 1 }, body: { logit_bias: { 5: 1 } } }, 'logit_bias'],
+    [{ dialect: 'messages', topK: 3, body: { top_k: 3 } }, 'top_k'],
+    [
+      { native: [{ type: 'native', dialect: 'chat', path: 'modalities', value: ['audio'] }] },
+      'modalities',
+    ],
+    [{ tools: [{ type: 'native', dialect: 'messages', path: 'tools[0]', value: {} }] }, 'tools[0]'],
+    [
+      { toolChoice: { type: 'native', dialect: 'chat', path: 'tool_choice', value: {} } },
+      'tool_choice',
+    ],
+    [{ turns: [turn('user', [text('a')], { name: 'bob' })] }, 'messages[0].name'],
+    [{ turns: [turn('assistant', [text('a')], { partial: true })] }, 'messages[0].partial'],
+    [{ turns: [turn('system', [], { tools: [] })] }, 'messages[0].tools'],
+    [{ dialect: 'messages', turns: [turn('assistant', [text('a')])] }, 'messages[0]'],
+    [
+      {
+        turns: [
+          turn('user', [
+            {
+              type: 'media',
+              media: 'audio',
+              path: 'a',
+              source: { kind: 'file', id: 'x' },
+              detail: null,
+              filename: null,
+            },
+          ]),
+        ],
+      },
+      'a',
+    ],
+  ])('refuses what it has no word for: %j', (more, param) => refused(more, param));
+
+  it('says what is so without it by leaving it out', () => {
+    const written = encode({
+      n: 1,
+      stop: [],
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      logitBias: {},
+    });
+    expect(Object.keys(written)).toEqual(['model', 'input', 'include', 'store']);
+  });
+});
+
+test.skipIf(documents.length === 0)(
+  'a request follows the public documents (ORIEL_SHARED tells where)',
+  () => {
+    const request = encode({
+      turns: [
+        turn('system', [text('a')]),
+        turn('user', [text('b'), text('c')]),
+        turn('assistant', [text('d'), { type: 'refusal', path: 'p', text: 'no' }, call]),
+        turn('user', [
+          { type: 'tool-result', path: 'p', callId: 'c', content: [], isError: true },
+          {
+            type: 'media',
+            media: 'image',
+            path: 'p',
+            source: { kind: 'url', url: 'https://a.example' },
+            detail: null,
+            filename: null,
+          },
+        ]),
+      ],
+      tools: [
+        {
+          type: 'tool',
+          path: 't',
+          name: 'f',
+          description: null,
+          parameters: null,
+          strict: null,
+        },
+      ],
+      toolChoice: { type: 'required' },
+      reasoning: { effort: 'high', budget: null, summary: 'auto' },
+      format: { type: 'text' },
+      maxOutputTokens: 100,
+      topLogprobs: 1,
+      logprobs: true,
+      stream: true,
+    });
+    for (const document of documents) {
+      expect(document.checkRequest(request), document.name).toBeNull();
+    }
+  },
+);
+
+describe('a request of the same format', () => {
+  const replay = (body: Json, more: Partial<TextRequest> = {}) =>
+    responses.encodeRequest(
+      { ...responses.decodeRequest({ model: 'm', ...body }), ...more },
+      target,
+    );
+
+  it('is the body as it came, but for the name of the model', () => {
+    const body = {
+      model: 'm',
+      input: [
+        { type: 'item_reference', id: 'msg_1' },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'a' }], phase: 'commentary' },
+        { type: 'reasoning', id: 'rs_1', summary: [] },
+        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'gAAA' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+        {
+          type: 'function_call',
+          id: 'fc_1',
+          call_id: 'c',
+          name: 'f',
+          arguments: '{}',
+          status: 'completed',
+        },
+      ],
+      previous_response_id: 'resp_1',
+      tools: [{ type: 'web_search_preview' }, { type: 'function', name: 'f', defer_loading: true }],
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] },
+      reasoning: { effort: 'low', context: 'all_turns' },
+      text: { format: { type: 'text' } },
+      store: true,
+      temperature: 1,
+      something_new: { a: 1 },
+    };
+    expect(replay(body)).toEqual({ ...body, model: 'gpt-5' });
+  });
+
+  it('leaves out what another provider thought, and gives its own back unsealed', () => {
+    const value = { id: 'rs_9', summary: [], encrypted_content: 'gAAA' };
+    const sealed = (dialect: 'messages' | 'responses', provider: string) => ({
+      type: 'reasoning',
+      id: 'rs_oriel_1',
+      summary: [],
+      encrypted_content: seal({ dialect, provider, value }),
+    });
+    const input = [
+      sealed('messages', 'acme'),
+      sealed('responses', 'else'),
+      sealed('responses', 'acme'),
+      {
+        type: 'reasoning',
+        id: 'rs_oriel_2',
+        summary: [{ type: 'summary_text', text: 'made here' }],
+      },
+      { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: 'oriel:broken' },
+    ];
+    expect(replay({ input })['input']).toEqual([{ type: 'reasoning', ...value }]);
+  });
+
+  it('shortens the names of tools wherever they stand', () => {
+    const name = 'n'.repeat(100);
+    const short = expect.stringMatching(/^n{55}_[0-9a-f]{8}$/);
+    expect(
+      replay({
+        input: [{ type: 'function_call', call_id: 'c', name, arguments: '{}' }],
+        tools: [{ type: 'function', name }],
+        tool_choice: { type: 'function', name },
+      }),
+    ).toMatchObject({
+      input: [{ name: short }],
+      tools: [{ name: short }],
+      tool_choice: { type: 'function', name: short },
+    });
+  });
+
+  it("follows the gateway's rules where they changed a knob", () => {
+    const body = {
+      input: 'x',
+      temperature: 1,
+      top_p: 1,
+      reasoning: { effort: 'max', summary: 'auto' },
+    };
+    const changed = replay(body, {
+      temperature: null,
+      topP: null,
+      maxOutputTokens: 100,
+      reasoning: { effort: 'high', budget: null, summary: 'auto' },
+    });
+    expect(changed).toEqual({
+      model: 'gpt-5',
+      input: 'x',
+      max_output_tokens: 100,
+      reasoning: { effort: 'high', summary: 'auto' },
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
+import type { EncodeContext } from '../../../../src/text/dialects/dialect.ts';
+import { responses } from '../../../../src/text/dialects/responses/responses.ts';
+
+/** What a stream of an upstream becomes. @param events objects, or data as it came */
+export function decode(events: readonly (Json | string)[], provider = 'acme'): TextEvent[] {
+  const out: TextEvent[] = [];
+  const decoder = responses.decodeEvents({ provider, toolName: (wire) => wire }, (event) => {
+    out.push(event);
+  });
+  for (const event of events) {
+    decoder.push(typeof event === 'string' ? event : JSON.stringify(event));
+  }
+  decoder.end();
+  return out;
+}
+
+export function decodeWhole(body: unknown): TextEvent[] {
+  const out: TextEvent[] = [];
+  const decoder = responses.decodeEvents(
+    { provider: 'acme', toolName: (wire) => wire },
+    (event) => {
+      out.push(event);
+    },
+  );
+  decoder.whole(body);
+  decoder.end();
+  return out;
+}
+
+export function contextOf(body: Json = {}): EncodeContext {
+  const request = responses.decodeRequest({ model: 'm', input: 'hi', ...body });
+  return { request, created: 1_700_000_000 };
+}
+
+export function encode(events: readonly TextEvent[], context = contextOf()): string {
+  const encoder = responses.encodeEvents(context);
+  return events.map((event) => encoder.push(event)).join('');
+}
+
+/** The events in the frames of a stream, each proven to have the name of its type. */
+export function eventsIn(frames: string): Json[] {
+  return frames
+    .split('\n\n')
+    .filter(Boolean)
+    .map((frame) => {
+      const [name = '', data = ''] = frame.split('\n');
+      const event = JSON.parse(data.replace(/^data: /, '')) as Json;
+      if (name !== `event: ${event['type']}`) throw new Error(`${name} is not ${event['type']}`);
+      return event;
+    });
+}
+
+/** What was said, by block: its kind and its text. */
+export function told(events: readonly TextEvent[]): (readonly [string, string])[] {
+  const blocks: [string, string][] = [];
+  let open: number | null = null;
+  for (const event of events) {
+    if (event.type.endsWith('-start') && 'block' in event) {
+      if (open !== null) throw new Error(`block ${event.block} starts within block ${open}`);
+      if (event.block !== blocks.length) throw new Error(`block ${event.block} is out of order`);
+      open = event.block;
+      const name = event.type === 'tool-start' ? ` ${event.id} ${event.name}` : '';
+      blocks.push([event.type.replace('-start', '') + name, '']);
+    } else if (event.type === 'tool-delta') blocks[event.block]![1] += event.json;
+    else if ('text' in event) {
+      if (open !== event.block) throw new Error(`block ${event.block} is not open`);
+      blocks[event.block]![1] += event.text;
+    } else if (event.type.endsWith('-end')) open = null;
+    else if (event.type === 'native' && open === null) {
+      blocks.push(['native', String((event.value as Json)['type'])]);
+    }
+  }
+  if (open !== null && events.at(-1)?.type === 'finish') throw new Error(`block ${open} is open`);
+  return blocks;
+}
+
+export function finishOf(events: readonly TextEvent[]) {
+  const last = events.at(-1);
+  if (last?.type !== 'finish') throw new Error(`no finish, but ${JSON.stringify(last)}`);
+  return last;
+}
+
+export function failureOf(events: readonly TextEvent[]) {
+  const last = events.at(-1);
+  if (last?.type !== 'error') throw new Error(`no error, but ${JSON.stringify(last)}`);
+  return last.failure;
+}

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { LANGUAGES } from '../../../src/safety/languages.ts';
+import { plainTerm } from '../../safety/refusals.ts';
+import { gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
+import type { DialectName } from '../mock-upstream.ts';
+import { plainBody, send } from '../raw.ts';
+
+const EXPLICIT = plainTerm(LANGUAGES[0]!, 'nudity');
+const BOTH = `A child, ${EXPLICIT}`;
+const TOOL = { type: 'image_generation' };
+
+const gateway = gatewayDaemon((url) => ({
+  providers: { openai: { kind: 'openai', baseUrl: url, apiKey: 'key' } },
+  models: Object.fromEntries(
+    (['chat', 'responses'] as const).flatMap((dialect) =>
+      ['upstream', 'upstream-image-preview'].map((model) => [
+        model === 'upstream' ? modelTo(dialect) : `draws-${dialect}`,
+        {
+          type: 'text',
+          routes: [{ provider: 'openai', model, dialect }],
+          price: { input: 1000, output: 1000 },
+        },
+      ]),
+    ),
+  ),
+}));
+
+async function codeOf(dialect: DialectName, body: object, key?: string): Promise<string | null> {
+  const response = await send(gateway().daemon, dialect, body, key === undefined ? {} : { key });
+  const { error } = (await response.json()) as { error?: { code: string | null } };
+  return error?.code ?? null;
+}
+
+const responses = (more: object) => plainBody('responses', modelTo('responses'), more);
+const chat = (more: object) => plainBody('chat', modelTo('chat'), more);
+
+describe('a request whose answer may hold images', () => {
+  it.each<[string, DialectName, object]>([
+    ['the input', 'responses', { input: BOTH }],
+    ['instructions', 'responses', { instructions: BOTH }],
+    ['both of them together', 'responses', { instructions: EXPLICIT, input: 'A child' }],
+    [
+      'a part of a message',
+      'responses',
+      { input: [{ role: 'user', content: [{ type: 'input_text', text: BOTH }] }] },
+    ],
+    [
+      'a message of the assistant',
+      'responses',
+      {
+        input: [
+          { role: 'assistant', content: [{ type: 'output_text', text: BOTH, annotations: [] }] },
+          { role: 'user', content: 'Draw that.' },
+        ],
+      },
+    ],
+    [
+      'the output of a function',
+      'responses',
+      {
+        input: [
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'c', output: BOTH },
+        ],
+      },
+    ],
+    [
+      'the arguments of a function',
+      'responses',
+      {
+        input: [
+          {
+            type: 'function_call',
+            call_id: 'c',
+            name: 'f',
+            arguments: JSON.stringify({ style: { caption: BOTH } }),
+          },
+          { type: 'function_call_output', call_id: 'c', output: 'done' },
+        ],
+      },
+    ],
+    [
+      'the description of another tool',
+      'responses',
+      { tools: [TOOL, { type: 'function', name: 'f', description: BOTH, parameters: {} }] },
+    ],
+    [
+      'a word of the tool itself',
+      'responses',
+      { input: 'A child', tools: [{ ...TOOL, negative_prompt: 'clothes', style: EXPLICIT }] },
+    ],
+    ['escapes', 'responses', { input: 'A child, &#110;%75de' }],
+  ])('is refused by %s', async (_, dialect, more) => {
+    expect(await codeOf(dialect, responses({ tools: [TOOL], ...more }))).toBe('content_policy');
+  });
+
+  it.each<[string, DialectName, object]>([
+    ['modalities', 'chat', chat({ modalities: ['text', 'image'] })],
+    ['a choice of tool', 'responses', responses({ tools: [], tool_choice: TOOL })],
+    ['a model that draws, in chat', 'chat', plainBody('chat', 'draws-chat')],
+    ['a model that draws, in responses', 'responses', plainBody('responses', 'draws-responses')],
+  ])('is one by %s', async (_, dialect, body) => {
+    const said =
+      dialect === 'chat'
+        ? { messages: [{ role: 'user', content: [{ type: 'text', text: BOTH }] }] }
+        : { input: BOTH };
+    expect(await codeOf(dialect, { ...body, ...said })).toBe('content_policy');
+    const { upstream } = gateway();
+    const asked = upstream.requests.length;
+    expect(await codeOf(dialect, { ...body, ...said, stream: true })).toBe('content_policy');
+    expect(upstream.requests).toHaveLength(asked);
+  });
+
+  it('is judged whole, however long it is, and costs nothing where it is refused', async () => {
+    const { daemon } = gateway();
+    const key = await newKey(daemon, 'painter');
+    const long = `${'The light is soft and the wall is white. '.repeat(2000)}${BOTH}.`;
+    expect(await codeOf('responses', responses({ input: long, tools: [TOOL] }), key)).toBe(
+      'content_policy',
+    );
+    const endless = responses({ input: 'so '.repeat(400_000), tools: [TOOL] });
+    expect(await codeOf('responses', endless, key)).toBe('prompt_too_long');
+    const account = await fetch(`${daemon.url}/v1/account`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await account.json()).toMatchObject({ credits: { reserved: 0, spent: 0 } });
+  });
+
+  it('passes where its words are harmless', async () => {
+    const body = responses({ input: 'A child flies a kite', tools: [TOOL] });
+    expect(await codeOf('responses', body)).not.toBe('content_policy');
+  });
+});
+
+it('leaves requests alone whose answer is text', async () => {
+  const { upstream } = gateway();
+  for (const [dialect, body] of [
+    ['responses', responses({ input: BOTH })],
+    ['chat', chat({ messages: [{ role: 'user', content: BOTH }], modalities: ['text'] })],
+  ] as const) {
+    const asked = upstream.requests.length;
+    expect(await codeOf(dialect, body)).not.toBe('content_policy');
+    expect(upstream.requests).toHaveLength(asked + 1);
+  }
+});
