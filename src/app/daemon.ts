@@ -196,8 +196,8 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     firstKey,
     log,
     reconfigure(next, details) {
-      const subject = () => ({ object: 'configuration', details });
-      return audit.record({ act: 'config.reload', who, subject }, async () => {
+      const logContext = () => ({ object: 'configuration', details });
+      return audit.record({ act: 'config.reload', who, logContext }, async () => {
         state.config = next;
         services.media.runner.reconfigured();
       });
