@@ -22,7 +22,7 @@ import { startSharedPool } from './operations/shared-pool.ts';
 import { withoutSecret } from './routing/redaction.ts';
 import type { Tried } from './routing/routing.ts';
 import { needsOperator } from './routing/upstream-failure.ts';
-import { AssetFiles } from './store/assets.ts';
+import { AssetFiles } from './store/asset-files.ts';
 import { checkDataFolder } from './store/data-folder.ts';
 import { openStore } from './store/open.ts';
 import type { Recovery } from './store/options.ts';
@@ -121,7 +121,7 @@ export async function startDaemon(
     for (const recovery of recoveries) await recordRecovery(audit, who, recovery);
     const details = { acceptClock: acceptClock || undefined };
     await audit.append({ act: 'serve.start', who, result: 'done', object: version, details });
-    const span = await store.span();
+    const span = await store.timeRange();
     const { credits } = config.owner;
     // Known before the first request may come with it.
     if (bootstrapKey !== undefined) await firstRun(store, { audit, who, credits, bootstrapKey });
