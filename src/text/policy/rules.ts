@@ -1,6 +1,6 @@
 import { isPriced, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
 import { EFFORTS, type Effort } from '../../config/models.ts';
-import { received } from '../../schema.ts';
+import { quoteValue } from '../../schema/fields.ts';
 import type { Knob, Knobs, ReasoningRequest, TextRequest } from '../canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
 import { invalid } from '../dialects/request-errors.ts';
@@ -109,8 +109,8 @@ function isAlias({ dialect, body }: TextRequest): boolean {
 
 function unsupported(id: string, supported: readonly Effort[], effort: Effort): string {
   if (supported.length === 0)
-    return `the model ${id} does not reason, received ${received(effort)}`;
-  return `expected one of ${supported.join(', ')} for the model ${id}, received ${received(effort)}`;
+    return `the model ${id} does not reason, received ${quoteValue(effort)}`;
+  return `expected one of ${supported.join(', ')} for the model ${id}, received ${quoteValue(effort)}`;
 }
 
 /** The most of the efforts that a budget pays for; where it pays for none, the least. */

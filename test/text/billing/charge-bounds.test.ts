@@ -164,7 +164,7 @@ async function ask(
       bytes: null,
       headers: {},
       holder: HOLDER,
-      departure: new Cancellation(),
+      clientDisconnect: new Cancellation(),
       outlet: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {
