@@ -108,7 +108,7 @@ async function startServices(start: Start): Promise<Services> {
   const { store } = opened;
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
-  const span = await store.span();
+  const span = await store.timeRange();
   const { bootstrapKey } = options;
   if (bootstrapKey !== undefined) {
     // Before the listener starts: the first request may come with this key.
@@ -196,8 +196,8 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     firstKey,
     log,
     reconfigure(next, details) {
-      const logContext = () => ({ object: 'configuration', details });
-      return audit.record({ act: 'config.reload', who, logContext }, async () => {
+      const subject = () => ({ object: 'configuration', details });
+      return audit.record({ act: 'config.reload', who, subject }, async () => {
         state.config = next;
         services.media.runner.reconfigured();
       });

@@ -96,7 +96,7 @@ export class Remote {
   }
 
   /** What a provider told of something that failed, by whatever way it told it. */
-  redactKeyInBody(status: number | null, body: unknown, headers: Reply['headers'] = {}): Failure {
+  told(status: number | null, body: unknown, headers: Reply['headers'] = {}): Failure {
     return upstreamFailure(status, body, {
       retryAfter: headers['retry-after'],
       retryAfterMs: headers['retry-after-ms'],
