@@ -7,7 +7,7 @@ import { responsesRequest } from '../text/dialects/responses/request.ts';
 import { Cancellation } from '../upstream/cancellation.ts';
 import { onDeparture } from './departure.ts';
 import type { Gateway } from './gateway.ts';
-import { StreamOutlet } from './sse-response.ts';
+import { SseResponse } from './sse-response.ts';
 
 interface Endpoint {
   readonly path: string;
@@ -96,10 +96,10 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
         schema: { summary, tags: ['Text'], body, response: { 200: answer } },
         handler: async (request, reply) => {
           if (dialect === 'messages') reply.header('request-id', request.id);
-          const departure = new Cancellation();
-          onDeparture(reply, (failure) => departure.abort(failure));
-          const outlet = new StreamOutlet(reply);
-          if (asksForStream(request)) outlet.keepAlive();
+          const cancellation = new Cancellation();
+          onDeparture(reply, (failure) => cancellation.abort(failure));
+          const sse = new SseResponse(reply);
+          if (asksForStream(request)) sse.keepAlive();
           try {
             const whole = await text.answer({
               requestId: request.id,
@@ -108,13 +108,13 @@ export function textRoutes({ text }: Gateway): FastifyPluginAsync {
               bytes: lengthOf(request),
               headers: request.headers,
               holder: request.holder,
-              departure,
-              outlet,
+              cancellation,
+              response: sse,
             });
             if (whole === null) return reply;
             return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
           } finally {
-            outlet.end();
+            sse.end();
           }
         },
       });

@@ -162,7 +162,7 @@ class Answer {
     if (!begun) return;
     this.#block += 1;
     if (broken) return;
-    if (kind === 'reasoning') yield { type: 'reasoning-end', block, proof: null } as const;
+    if (kind === 'reasoning') yield { type: 'reasoning-end', block, signature: null } as const;
     else yield { type: `${kind}-end`, block } as const;
   }
 

@@ -164,8 +164,8 @@ async function ask(
       bytes: null,
       headers: {},
       holder: HOLDER,
-      departure: new Cancellation(),
-      outlet: { begun: false, announce() {}, write: () => true, drained: async () => {} },
+      cancellation: new Cancellation(),
+      response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -37,7 +37,7 @@ const REPLAYED = {
 } as const;
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('keep reasoning over a call, with its proof: %s', async (mode) => {
+  it.each(MODES)('keep reasoning over a call, with its signature: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(THINKING, DONE);
     const more = client === 'responses' ? { include: ['reasoning.encrypted_content'] } : {};

@@ -51,9 +51,9 @@ describe('the effort of reasoning', () => {
   it.each(EFFORTS)('%s is let through where the catalog has it, else refused by name', (effort) => {
     const supported = REASONER.reasoning!.supported_efforts;
     if (supported.includes(effort)) {
-      const { request, turned } = ruled(ask(effort), REASONER);
+      const { request, changedSettings } = ruled(ask(effort), REASONER);
       expect(request.reasoning?.effort).toBe(effort);
-      expect(turned).toEqual([]);
+      expect(changedSettings).toEqual([]);
     } else {
       const failure = refusal(ask(effort), REASONER);
       expect(failure).toMatchObject({ type: 'invalid_request', status: 400 });
@@ -77,9 +77,9 @@ describe('the effort of reasoning', () => {
   });
 
   it('of none is taken off for a model that does not reason, and others are refused', () => {
-    const { request, turned } = ruled(ask('none'), PLAIN);
+    const { request, changedSettings } = ruled(ask('none'), PLAIN);
     expect(request.reasoning).toBeNull();
-    expect(turned).toEqual(['reasoning']);
+    expect(changedSettings).toEqual(['reasoning']);
     expect(refusal(ask('low'), PLAIN).message).toContain('does not reason');
   });
 
@@ -93,17 +93,17 @@ describe('the effort of reasoning', () => {
     [10, 'low'],
   ] as const)('stands in for a budget of %i tokens as %s', (budget, effort) => {
     const asked = { dialect: 'messages', reasoning: reasoning({ budget }) } as const;
-    const { request, turned } = ruled(asked, REASONER);
+    const { request, changedSettings } = ruled(asked, REASONER);
     expect(request.reasoning).toMatchObject({ budget, effort });
     // The client's own words stay where the upstream speaks the same.
-    expect(turned).toEqual([]);
+    expect(changedSettings).toEqual([]);
   });
 
   it('is the usual one where the alias only says that reasoning is on', () => {
     const alias = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
-    const { request, turned } = ruled(alias, REASONER);
+    const { request, changedSettings } = ruled(alias, REASONER);
     expect(request.reasoning?.effort).toBe('medium');
-    expect(turned).toEqual(['reasoning']);
+    expect(changedSettings).toEqual(['reasoning']);
     expect(refusal(alias, PLAIN).param).toBe('thinking');
   });
 });
@@ -111,7 +111,7 @@ describe('the effort of reasoning', () => {
 describe('limits', () => {
   it('of a model are those of its answers', () => {
     const model = { ...PLAIN, maxOutputTokens: 100 };
-    expect(ruled({ maxOutputTokens: 100 }, model).turned).toEqual([]);
+    expect(ruled({ maxOutputTokens: 100 }, model).changedSettings).toEqual([]);
     const body = { max_tokens: 101 };
     const failure = refusal({ body, maxOutputTokens: 101 }, model);
     expect(failure.param).toBe('max_tokens');
@@ -126,7 +126,7 @@ describe('limits', () => {
 
 describe('a model with fixed reasoning', () => {
   const text = (value: string): Part => ({ type: 'text', text: value, path: 'p' });
-  const thought: Part = { type: 'reasoning', text: 'Hm.', proof: null, path: 'p' };
+  const thought: Part = { type: 'reasoning', text: 'Hm.', signature: null, path: 'p' };
 
   it.each(['low', 'high', 'max'] as const)('takes the effort %s (rule 1)', (effort) => {
     const { request } = ruled({ reasoning: reasoning({ effort }) }, FIXED);
@@ -140,16 +140,18 @@ describe('a model with fixed reasoning', () => {
   });
 
   it('calls the limit by its newer name, and has one of its own (rule 2)', () => {
-    const { turned } = ruled({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
-    expect(turned).toContain('maxOutputTokens');
-    expect(ruled({ maxOutputTokens: 1_048_576 }, FIXED).turned).toContain('maxOutputTokens');
+    const { changedSettings } = ruled({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
+    expect(changedSettings).toContain('maxOutputTokens');
+    expect(ruled({ maxOutputTokens: 1_048_576 }, FIXED).changedSettings).toContain(
+      'maxOutputTokens',
+    );
     expect(refusal({ maxOutputTokens: 1_048_577 }, FIXED).param).toBe('max_completion_tokens');
-    expect(ruled({}, FIXED).turned).toEqual([]);
+    expect(ruled({}, FIXED).changedSettings).toEqual([]);
   });
 
   it('has its sampling taken off, and answers once (rule 3)', () => {
     const sampling = { temperature: 0.3, topP: 0.5, frequencyPenalty: 1, presencePenalty: 0 };
-    const { request, turned } = ruled({ ...sampling, n: 1, seed: 4 }, FIXED);
+    const { request, changedSettings } = ruled({ ...sampling, n: 1, seed: 4 }, FIXED);
     expect(request).toMatchObject({
       temperature: null,
       topP: null,
@@ -157,7 +159,7 @@ describe('a model with fixed reasoning', () => {
       presencePenalty: null,
       seed: 4,
     });
-    expect(turned).toHaveLength(4);
+    expect(changedSettings).toHaveLength(4);
     expect(refusal({ n: 2 }, FIXED)).toMatchObject({ status: 400, param: 'n' });
   });
 
@@ -165,7 +167,7 @@ describe('a model with fixed reasoning', () => {
     const question = turn('user', [text('a')]);
     const whole = turn('assistant', [thought, text('b')], { path: 'messages[1]' });
     const bare = turn('assistant', [text('b')], { path: 'messages[1]' });
-    expect(ruled({ turns: [question, whole, question] }, FIXED).turned).toEqual([]);
+    expect(ruled({ turns: [question, whole, question] }, FIXED).changedSettings).toEqual([]);
     expect(refusal({ turns: [question, bare, question] }, FIXED).param).toBe(
       'messages[1].reasoning_content',
     );
@@ -184,13 +186,15 @@ describe('a model with fixed reasoning', () => {
       turn('assistant', [thought, call]),
       turn('user', [result(callId)]),
     ];
-    expect(ruled({ turns: turns('c1') }, FIXED).turned).toEqual([]);
+    expect(ruled({ turns: turns('c1') }, FIXED).changedSettings).toEqual([]);
     expect(refusal({ turns: turns('c2') }, FIXED).param).toBe('messages[2]');
   });
 
   it('goes on from a partial message only at the end (rule 6)', () => {
     const partial = turn('assistant', [text('b')], { partial: true, path: 'messages[0]' });
-    expect(ruled({ turns: [turn('user', [text('a')]), partial] }, FIXED).turned).toEqual([]);
+    expect(ruled({ turns: [turn('user', [text('a')]), partial] }, FIXED).changedSettings).toEqual(
+      [],
+    );
     expect(refusal({ turns: [partial, turn('user', [text('a')])] }, FIXED).param).toBe(
       'messages[0].partial',
     );
@@ -207,7 +211,7 @@ describe('a model with fixed reasoning', () => {
     });
     const data = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
     const file = image({ kind: 'file', id: 'ms://file' });
-    expect(ruled({ turns: [turn('user', [data, file])] }, FIXED).turned).toEqual([]);
+    expect(ruled({ turns: [turn('user', [data, file])] }, FIXED).changedSettings).toEqual([]);
     const address = image({ kind: 'url', url: 'https://example.com/a.png' });
     expect(refusal({ turns: [turn('user', [address])] }, FIXED).param).toBe(
       'messages[0].content[0].image_url.url',

@@ -5,7 +5,7 @@ import type { Json, TextRequest } from '../../../../src/text/canonical.ts';
 import { callIdOnWire } from '../../../../src/text/dialects/call-ids.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { request } from './conversation.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
@@ -136,7 +136,7 @@ test('null stands for nothing, everywhere', () => {
   expect(body['unknown']).toBeNull();
 });
 
-describe('knobs', () => {
+describe('settings', () => {
   it.each<[Json, Partial<TextRequest>]>([
     [{ stop: 'x' }, { stop: ['x'] }],
     [{ stop: [] }, { stop: null }],
@@ -524,40 +524,46 @@ describe('messages', () => {
 });
 
 describe('reasoning that comes back', () => {
-  const proof = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+  const signature = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
 
-  it('as plain text has no proof', () => {
+  it('as plain text has no signature', () => {
     const { turns } = messages(HELLO, {
       role: 'assistant',
       reasoning_content: 'Hm.',
       content: 'Hi',
     });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'Hm.', proof: null },
+      { type: 'reasoning', text: 'Hm.', signature: null },
       { type: 'text', text: 'Hi' },
     ]);
   });
 
-  it('with a sealed proof is that of its provider, before the calls that it led to', () => {
+  it('with a wrapped signature is that of its provider, before the calls that it led to', () => {
     const call = (id: string) => ({ id, function: { name: 'f', arguments: '{}' } });
     const { turns } = messages(HELLO, {
       role: 'assistant',
       content: 'Hi',
       reasoning_content: 'the last bit',
       reasoning_details: [
-        { type: 'reasoning.text', text: 'One.', signature: seal(proof), index: 0 },
-        { type: 'reasoning.text', text: '', signature: seal(proof), index: 1, after_tool_calls: 1 },
+        { type: 'reasoning.text', text: 'One.', signature: wrapSignature(signature), index: 0 },
+        {
+          type: 'reasoning.text',
+          text: '',
+          signature: wrapSignature(signature),
+          index: 1,
+          after_tool_calls: 1,
+        },
         { type: 'reasoning.text', text: 'Three.', index: 2, after_tool_calls: 2 },
       ],
       tool_calls: [call('a'), call('b')],
     });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'One.', proof },
+      { type: 'reasoning', text: 'One.', signature },
       { type: 'text', text: 'Hi' },
       { type: 'tool-call', id: 'a' },
-      { type: 'reasoning', text: '', proof },
+      { type: 'reasoning', text: '', signature },
       { type: 'tool-call', id: 'b' },
-      { type: 'reasoning', text: 'Three.', proof: null },
+      { type: 'reasoning', text: 'Three.', signature: null },
     ]);
   });
 
@@ -574,17 +580,17 @@ describe('reasoning that comes back', () => {
     expect(turns[1]!.parts[0]).toMatchObject({
       type: 'reasoning',
       text: 'Short.',
-      proof: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
+      signature: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
     });
   });
 
-  it('with a seal that is broken has no proof at all', () => {
+  it('with a wrapped signature that is broken has no signature at all', () => {
     const { turns } = messages(HELLO, {
       role: 'assistant',
       content: 'Hi',
       reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'oriel:broken' }],
     });
-    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', proof: null });
+    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', signature: null });
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';
 import { turn } from '../../request.ts';
 import { foreign, request, TARGET } from './conversation.ts';
@@ -216,10 +216,13 @@ describe('the conversation of a client of another format', () => {
 });
 
 describe('reasoning', () => {
-  const thought = (text: string, proof: Extract<Part, { type: 'reasoning' }>['proof']): Part => ({
+  const thought = (
+    text: string,
+    signature: Extract<Part, { type: 'reasoning' }>['signature'],
+  ): Part => ({
     type: 'reasoning',
     text,
-    proof,
+    signature,
     path: 'p',
   });
   const details = [{ type: 'reasoning.encrypted', data: 'xyz' }];
@@ -230,9 +233,9 @@ describe('reasoning', () => {
     messagesOf([turn('assistant', [part, words('x')]), turn('user', [words('y')])], target)[0];
 
   it.each<[string, Part, Json]>([
-    ['without a proof is replayed', thought('Hm', null), { reasoning_content: 'Hm' }],
+    ['without a signature is replayed', thought('Hm', null), { reasoning_content: 'Hm' }],
     [
-      'of this provider is replayed with its proof',
+      'of this provider is replayed with its signature',
       thought('Hm', own('upstream')),
       { reasoning_content: 'Hm', reasoning_details: details },
     ],
@@ -254,7 +257,7 @@ describe('reasoning', () => {
   });
 });
 
-test('knobs go by their names', () => {
+test('settings go by their names', () => {
   const tool = {
     type: 'tool',
     path: 't',
@@ -356,8 +359,12 @@ describe('a client of this format', () => {
         content: 'x',
         reasoning_content: 'Hm',
         reasoning_details: [
-          { type: 'reasoning.text', text: 'Hm', signature: seal(own) },
-          { type: 'reasoning.text', text: 'No', signature: seal({ ...own, provider: 'other' }) },
+          { type: 'reasoning.text', text: 'Hm', signature: wrapSignature(own) },
+          {
+            type: 'reasoning.text',
+            text: 'No',
+            signature: wrapSignature({ ...own, provider: 'other' }),
+          },
         ],
         tool_calls: [{ id: 'a', type: 'function', function: { name: LONG, arguments: '{}' } }],
       },
@@ -409,7 +416,7 @@ describe('a client of this format', () => {
     });
   });
 
-  it('has the newer name for its limit where the model always reasons, and knobs as the rules turned them', () => {
+  it('has the newer name for its limit where the model always reasons, and settings as the rules changed them', () => {
     const ruled = { ...request({ max_tokens: 5, temperature: 1 }), temperature: null };
     const sent = chat.encodeRequest(ruled, { ...TARGET, rules: 'fixed-reasoning' });
     expect(sent).toMatchObject({ max_completion_tokens: 5 });

@@ -85,7 +85,7 @@ describe('a stream of a responses upstream', () => {
     ]);
   });
 
-  it('joins the parts of a summary by blank lines, and keeps the proof', () => {
+  it('joins the parts of a summary by blank lines, and keeps the signature', () => {
     const item = {
       type: 'reasoning',
       id: 'rs_1',
@@ -121,7 +121,7 @@ describe('a stream of a responses upstream', () => {
     expect(events.at(-2)).toEqual({
       type: 'reasoning-end',
       block: 0,
-      proof: { dialect: 'responses', provider: 'acme', value },
+      signature: { dialect: 'responses', provider: 'acme', value },
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 
 const decode = (body: Record<string, unknown>) =>
@@ -127,7 +127,7 @@ describe('what a client of the responses format may send', () => {
     expect(turns[0]!.parts[4]).toMatchObject({ media: 'document', filename: 'a.pdf' });
   });
 
-  it('gives reasoning its proof as it came, and unseals what another provider wrote', () => {
+  it('gives reasoning its signature as it came, and unseals what another provider wrote', () => {
     const own = {
       id: 'rs_1',
       summary: [
@@ -140,7 +140,7 @@ describe('what a client of the responses format may send', () => {
     const { turns } = decode({
       input: [
         { type: 'reasoning', ...own, status: 'completed' },
-        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: seal(foreign) },
+        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: wrapSignature(foreign) },
         { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: 'oriel:broken' },
         {
           type: 'reasoning',
@@ -151,14 +151,14 @@ describe('what a client of the responses format may send', () => {
       ],
     });
     expect(turns[0]!.parts).toMatchObject([
-      { text: 'one\n\ntwo', proof: { dialect: 'responses', provider: null, value: own } },
-      { text: '', proof: foreign },
-      { proof: null },
-      { text: 'c', proof: null },
+      { text: 'one\n\ntwo', signature: { dialect: 'responses', provider: null, value: own } },
+      { text: '', signature: foreign },
+      { signature: null },
+      { text: 'c', signature: null },
     ]);
   });
 
-  it('understands every knob that the format has', () => {
+  it('understands every setting that the format has', () => {
     const request = decode({
       max_output_tokens: 1,
       temperature: 2,

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { turn } from '../../request.ts';
 import { documents } from './documents.ts';
@@ -78,21 +78,21 @@ describe('a request of another format for a responses upstream', () => {
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'responses', provider, value },
+      signature: { dialect: 'responses', provider, value },
     });
     const named = (id: string): Part => ({
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
+      signature: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
     });
     const other: Part = {
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
+      signature: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
     };
-    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', proof: null };
+    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', signature: null };
     expect(
       items(
         turn('user', [text('go')]),
@@ -213,7 +213,7 @@ describe('a request of another format for a responses upstream', () => {
     ]);
   });
 
-  it('writes every knob that it has, and schemas as they were given', () => {
+  it('writes every setting that it has, and schemas as they were given', () => {
     const schema = { type: 'object', properties: { a: { $ref: '#/x' } } };
     expect(
       encode({
@@ -405,18 +405,18 @@ describe('a request of the same format', () => {
     expect(replay(body)).toEqual({ ...body, model: 'gpt-5' });
   });
 
-  it('leaves out what another provider thought, and gives its own back unsealed', () => {
+  it('leaves out what another provider thought, and gives its own back unwrapped', () => {
     const value = { id: 'rs_9', summary: [], encrypted_content: 'gAAA' };
-    const sealed = (dialect: 'messages' | 'responses', provider: string) => ({
+    const wrapped = (dialect: 'messages' | 'responses', provider: string) => ({
       type: 'reasoning',
       id: 'rs_oriel_1',
       summary: [],
-      encrypted_content: seal({ dialect, provider, value }),
+      encrypted_content: wrapSignature({ dialect, provider, value }),
     });
     const input = [
-      sealed('messages', 'acme'),
-      sealed('responses', 'else'),
-      sealed('responses', 'acme'),
+      wrapped('messages', 'acme'),
+      wrapped('responses', 'else'),
+      wrapped('responses', 'acme'),
       {
         type: 'reasoning',
         id: 'rs_oriel_2',
@@ -443,7 +443,7 @@ describe('a request of the same format', () => {
     });
   });
 
-  it("follows the gateway's rules where they changed a knob", () => {
+  it("follows the gateway's rules where they changed a setting", () => {
     const body = {
       input: 'x',
       temperature: 1,
