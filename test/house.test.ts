@@ -30,7 +30,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   undici: ['src/upstream.ts', 'src/upstream/'],
-  'ipaddr.js': ['src/upstream/', 'src/http/addresses.ts'],
+  'ipaddr.js': ['src/upstream/', 'src/http/transport/addresses.ts'],
   standardwebhooks: ['src/media/callbacks/'],
   sixel: ['src/cli/client/'],
   pino: ['src/http/log.ts'],
@@ -44,6 +44,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'strip-json-comments': [],
   // Threads have one door and one who opens it.
   '#workers/': ['src/operations/pool.ts'],
+};
+
+/** Folders that one file imports from, beside their own files. */
+const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
+  'src/store/lowdb/': 'src/store/open.ts',
 };
 
 /** Libraries whose types are spoken everywhere although their code is loaded in one place. */
@@ -137,6 +142,10 @@ function fault(file: string, { specifier, typeOnly }: Import): string | null {
   }
   if (!specifier.startsWith('.') || specifier.endsWith('/package.json')) return null;
   const target = join(dirname(file), specifier);
+  for (const [folder, importer] of Object.entries(PRIVATE_FOLDERS)) {
+    if (!target.startsWith(folder) || file.startsWith(folder) || file === importer) continue;
+    return `only ${importer} imports from ${folder}`;
+  }
   if (room(target) === room(file)) return null;
   if (room(target) === 'workers') return `${specifier} is reached as #workers/`;
   if (floor(target) === -1) return `${specifier} is in no room`;
@@ -164,13 +173,17 @@ describe('the walls', () => {
 
   it.each([
     ['an import of an upper floor', 'src/operations/x.ts', "import { a } from '../cli/a.ts';"],
-    ['a type of an upper floor', 'src/schema.ts', "import type { A } from './config.ts';"],
-    ['a type named in passing', 'src/schema.ts', "type A = import('./config.ts').A;"],
+    ['a type of an upper floor', 'src/schema/x.ts', "import type { A } from '../config/a.ts';"],
+    ['a type named in passing', 'src/schema/x.ts', "type A = import('../config/a.ts').A;"],
     ['a room beside it', 'src/text/x.ts', "import { a } from '../media/a.ts';"],
     ['a re-export', 'src/store/x.ts', "export { a } from '../operations/a.ts';"],
     ['a re-export of all', 'src/store/x.ts', "export * from '../operations/a.ts';"],
     ['a lazy import', 'src/http/x.ts', "const a = await import('../cli/a.ts');"],
-    ['a lazy import from a deep folder', 'src/media/providers/x.ts', "import('../../app.ts');"],
+    [
+      'a lazy import from a deep folder',
+      'src/media/providers/x.ts',
+      "import('../../app/daemon.ts');",
+    ],
     ['a require', 'src/http/x.cts', "const a = require('../cli/a.js');"],
     ['an import equals', 'src/http/x.cts', "import a = require('../cli/a.js');"],
     ['a computed import', 'src/cli/x.ts', 'await import(name);'],
@@ -184,8 +197,10 @@ describe('the walls', () => {
     ['sharp by require', 'src/cli/x.ts', "const sharp = createRequire(import.meta.url)('sharp');"],
     ['sharp by a require renamed', 'src/cli/x.ts', "load('sharp');"],
     ['a part of a library', 'src/store/x.ts', "import { JSONFile } from 'lowdb/node';"],
-    ['a part of a scope', 'src/app.ts', "import multipart from '@fastify/multipart';"],
-    ['a type of an owned library', 'src/app.ts', "import type { Command } from 'commander';"],
+    ['a part of a scope', 'src/app/x.ts', "import multipart from '@fastify/multipart';"],
+    ['a store driver outside store/open.ts', 'src/store/x.ts', "import { a } from './lowdb/a.ts';"],
+    ['a store driver in the daemon', 'src/app/x.ts', "import { a } from '../store/lowdb/a.ts';"],
+    ['a type of an owned library', 'src/app/x.ts', "import type { Command } from 'commander';"],
   ])('do not let through %s', (_, file, source) => {
     expect(faults(file, `\n${source}`)).toEqual([expect.stringMatching(/^src\/[^:]+(:2)?: /)]);
   });
@@ -193,7 +208,7 @@ describe('the walls', () => {
   it.each([
     ['bin/x.cts', "import('../src/cli/main.js'); require('../../package.json');"],
     ['src/cli/x.ts', "import { Command } from 'commander'; import '../failure.ts';"],
-    ['src/cli/x.ts', "import { a } from './a.ts'; import { b } from '../app.ts';"],
+    ['src/cli/x.ts', "import { a } from './a.ts'; import { b } from '../app/daemon.ts';"],
     [
       'src/operations/x.ts',
       "import type { Sharp } from 'sharp'; import { join } from 'node:path';",
@@ -204,6 +219,7 @@ describe('the walls', () => {
     ],
     ['src/media/providers/x.ts', "import { a } from '../sizes.ts'; import '../../upstream.ts';"],
     ['src/operations/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
+    ['src/store/open.ts', "import { a } from './lowdb/a.ts';"],
     ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
   ])('let through what %s may import: %s', (file, source) => {
     expect(faults(file, source)).toEqual([]);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import { PLANS } from '../store/account.ts';
 import { toCredits } from '../store/credits.ts';
 import { accountReference, credits, newName, note } from './fields.ts';

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Actor } from '../store/audit/entry.ts';
 import { AuditLog, type AuditLogOptions } from '../store/audit/log.ts';
-import type { Recovery } from '../store/lowdb/journal.ts';
+import type { Recovery } from '../store/options.ts';
 
 /** The folder of the audit log in a data folder. */
 export function auditFolder(dataDir: string): string {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
 import { FEATURES } from '../store/features.ts';
 import { parseExpiry } from './expiry.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { toCredits } from '../store/credits.ts';
 import {
   accountReference,

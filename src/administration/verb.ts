@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { ObjectSchema } from '../schema.ts';
+import type { ObjectSchema } from '../schema/fields.ts';
 import type { Subject } from '../store/audit/entry.ts';
 import type { Store } from '../store/store.ts';
 

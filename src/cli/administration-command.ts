@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { VERBS } from '../administration/registry.ts';
 import { GROUPS, type Verb } from '../administration/verb.ts';
-import { fieldsOf, fromText } from '../schema.ts';
+import { fieldsOf, fromText } from '../schema/fields.ts';
 import { administrationFlags } from './administration-flags.ts';
 import { addFlags, attachField, describeField } from './flags.ts';
 

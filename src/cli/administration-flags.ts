@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import { storeFlags } from './store-flags.ts';
 
 /** Which store it is about, and how the result is printed. */

@@ -2,7 +2,7 @@ import type { Verb } from '../administration/verb.ts';
 import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
-import { fieldsOf, parseFields } from '../schema.ts';
+import { fieldsOf, parseFields } from '../schema/fields.ts';
 import { administrationFlags } from './administration-flags.ts';
 import { flagOf, readFlags } from './flags.ts';
 import { jsonText } from './json.ts';

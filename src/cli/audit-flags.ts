@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { administrationFlags } from './administration-flags.ts';
 
 const text = (description: string, expects: string) =>

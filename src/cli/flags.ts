@@ -1,5 +1,11 @@
 import { type Argument, type Command, Option } from 'commander';
-import { type Field, fieldsOf, fromText, type ObjectSchema, parseFields } from '../schema.ts';
+import {
+  type Field,
+  fieldsOf,
+  fromText,
+  type ObjectSchema,
+  parseFields,
+} from '../schema/fields.ts';
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
 export function flagOf(name: string): string {

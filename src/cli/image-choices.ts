@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { checkSides, type Limits } from '../images/limits.ts';
 import type { Operation } from '../operations/operation.ts';
-import { fieldsOf } from '../schema.ts';
+import { fieldsOf } from '../schema/fields.ts';
 import { flagOf, readFlags } from './flags.ts';
 import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';
 import { formatOfPath } from './naming.ts';

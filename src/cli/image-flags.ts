@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
-import { field, integer, number } from '../schema.ts';
+import { field, integer, number } from '../schema/fields.ts';
 
 const flag = (description: string, short?: string) =>
   v.optional(field(v.boolean(), description, short ? { short } : {}), false);

@@ -9,7 +9,7 @@ import {
 } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
-import { fieldsOf } from '../schema.ts';
+import { fieldsOf } from '../schema/fields.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { storeFlags } from './store-flags.ts';
 
 /** Flags that stand above what the configuration says. */

@@ -8,9 +8,8 @@ import type { Verb } from '../administration/verb.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
-import type { Recovery } from '../store/lowdb/journal.ts';
-import { openStore } from '../store/lowdb/open.ts';
-import { patience } from '../store/lowdb/patience.ts';
+import { openStore, retryWhileLocked } from '../store/open.ts';
+import type { Recovery } from '../store/options.ts';
 import { say } from './terminal.ts';
 
 interface Request {
@@ -28,8 +27,8 @@ interface Done {
   readonly warnings: readonly string[];
 }
 
-/** Milliseconds for a process that has the store to let go of it, or to open its door. */
-const PATIENCE = 10_000;
+/** Milliseconds for another process to release the store, or to start to answer requests. */
+const LOCK_TIMEOUT_MS = 10_000;
 /** Milliseconds for one answer of the daemon. */
 const ANSWER = 30_000;
 
@@ -49,16 +48,15 @@ export async function administer(verb: Verb, request: Request): Promise<Done> {
     });
   }
   await checkDataFolder(request.dataDir);
-  const wait = patience(PATIENCE);
-  for (;;) {
+  return retryWhileLocked(LOCK_TIMEOUT_MS, async () => {
     const locked = await attempt(verb, request, directory);
     if (!(locked instanceof Failure)) return locked;
     // A daemon that starts or ends is between lock and door; a command lets go at once.
     const door = readDoor(request.dataDir);
     const asked = door && (await ask(door, verb, request));
     if (asked) return asked;
-    await wait(locked);
-  }
+    throw locked;
+  });
 }
 
 function isMissing(path: string): boolean {

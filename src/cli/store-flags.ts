@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 
 const path = (description: string, expects: string) =>
   v.optional(field(v.pipe(v.string(), v.nonEmpty()), description, { expects, path: true }));

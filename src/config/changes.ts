@@ -1,6 +1,6 @@
 import { formatPath } from '../schema/faults.ts';
-import type { Path } from '../schema/places.ts';
 import { isObject } from '../schema/untrusted.ts';
+import type { Path } from '../schema/walk.ts';
 
 /** Names of the settings in which two configurations differ, without their values. */
 export function changedSettings(before: unknown, after: unknown, path: Path = []): string[] {

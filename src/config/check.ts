@@ -1,5 +1,5 @@
-import type { Fault, Show } from '../schema/faults.ts';
-import { type Path, valueAt } from '../schema/places.ts';
+import type { Fault, FormatValue } from '../schema/faults.ts';
+import { type Path, valueAt } from '../schema/walk.ts';
 import { isPriced, maxOutputTokensOf } from './catalog.ts';
 import { DIALECTS, EFFORTS } from './models.ts';
 import type { Config, Model, Provider } from './schema.ts';
@@ -40,7 +40,7 @@ function listOf(value: unknown): readonly unknown[] {
  * What is wrong between parts of a configuration, as its file gives them: some of them may be
  * malformed, which is told elsewhere.
  */
-export function crossFaults(value: unknown, show: Show): readonly Fault[] {
+export function crossFaults(value: unknown, show: FormatValue): readonly Fault[] {
   const faults: Fault[] = [];
   const providers = new Map(entriesOf(valueAt(value, ['providers'])));
   const used = new Set<unknown>();

@@ -13,7 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Fault } from '../schema/faults.ts';
-import type { Path } from '../schema/places.ts';
+import type { Path } from '../schema/walk.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 
 /** A fault with the line that it stands on. */

@@ -1,6 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
-import { fieldFor, notesOf } from '../schema.ts';
+import { describeField, metadataOf } from '../schema/fields.ts';
 import { configSchema } from './schema.ts';
 
 interface JsonSchema {
@@ -20,8 +20,8 @@ const VARIABLE: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
 /** One setting as editors show it: described, in one piece, and open to variables. */
 function setting(converted: JsonSchema, schema: v.GenericSchema): JsonSchema {
-  const { description: summary } = fieldFor('', schema);
-  const { expects } = notesOf(schema);
+  const { description: summary } = describeField('', schema);
+  const { expects } = metadataOf(schema);
   const description = [summary, ...(expects ? [`Expects ${expects}.`] : [])].join(' ');
   const [only, nothing] = converted.anyOf ?? [];
   if (only?.type === 'object' && nothing?.type === 'null') {

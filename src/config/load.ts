@@ -1,10 +1,16 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { checkAll, type Fault, formatPath, type Show, showValue } from '../schema/faults.ts';
-import { declared, type Path, places, schemaAt, valueAt } from '../schema/places.ts';
-import { hideUrlSecrets } from '../schema/url-secrets.ts';
-import { fieldFor, fromText, notesOf } from '../schema.ts';
+import {
+  checkAll,
+  type Fault,
+  type FormatValue,
+  formatPath,
+  formatValue,
+} from '../schema/faults.ts';
+import { describeField, fromText, metadataOf } from '../schema/fields.ts';
+import { redactUrl } from '../schema/redact-url.ts';
+import { declaredProperties, type Path, schemaAt, valueAt, walk } from '../schema/walk.ts';
 import { crossFaults, warningsOf } from './check.ts';
 import { type Document, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';
@@ -113,24 +119,24 @@ function sandbox(): Readonly<Record<string, unknown>> {
 
 /** Texts of the environment become what their settings want: a number, or true and false. */
 function coerce(value: unknown, document: Document): void {
-  for (const { path, value: text, schema } of places(configSchema, value)) {
+  for (const { path, value: text, schema } of walk(configSchema, value)) {
     const given = document.variables(path).length > 0;
     if (!given || schema === undefined || typeof text !== 'string') continue;
     const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown>;
-    parent[path.at(-1)!] = fromText(fieldFor('', schema), text);
+    parent[path.at(-1)!] = fromText(describeField('', schema), text);
   }
 }
 
 /** Shows values in faults, and of those that may be secret only where they come from. */
-function quoting({ value, document }: Settings): Show {
+function quoting({ value, document }: Settings): FormatValue {
   return (came, path) => {
     const variables = document.variables(path).map((name) => `\${${name}}`);
     if (variables.length > 0) return `what ${variables.join(', ')} gives`;
     const place = schemaAt(configSchema, value, path);
-    const secret = place && notesOf(place.schema).secret;
+    const secret = place && metadataOf(place.schema).secret;
     if (secret === 'always' && came) return 'something else';
-    if (secret && typeof came === 'string') return showValue(hideUrlSecrets(came), path);
-    return came === null ? 'nothing' : showValue(came, path);
+    if (secret && typeof came === 'string') return formatValue(redactUrl(came), path);
+    return came === null ? 'nothing' : formatValue(came, path);
   };
 }
 
@@ -199,7 +205,7 @@ export interface StoreSettings {
 export function loadStoreSettings(options: ConfigOptions): StoreSettings {
   const { settings, inFolder } = readChecked(options, ([first]) => first === 'dataDir');
   const { dataDir, models } = settings.value;
-  const { default: usual } = fieldFor('', configSchema.entries.dataDir);
+  const { default: usual } = describeField('', configSchema.entries.dataDir);
   return { dataDir: inFolder(String(dataDir ?? usual)), models: Object.keys(models ?? {}) };
 }
 
@@ -222,8 +228,8 @@ function freeze<Value>(value: Value): Value {
 }
 
 /** The settings that a server reads once, as they are marked where they are declared. */
-const RESTART: readonly Path[] = declared(configSchema)
-  .filter(({ schema }) => notesOf(schema).restart)
+const RESTART: readonly Path[] = declaredProperties(configSchema)
+  .filter(({ schema }) => metadataOf(schema).restart)
   .map(({ path }) => path);
 
 /**

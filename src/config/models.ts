@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { day, field, integer, number } from '../schema.ts';
+import { day, field, integer, number } from '../schema/fields.ts';
 import { FEATURES } from '../store/features.ts';
 import { identifier, text } from './text.ts';
 import { credits } from './units.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 
 /** Whether a text is an IP address or a CIDR range. */
 export function isRange(value: string): boolean {

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { stringify } from 'yaml';
-import { insideOf, type Path } from '../schema/places.ts';
-import { fieldFor, notesOf } from '../schema.ts';
+import { describeField, metadataOf } from '../schema/fields.ts';
+import { childrenOf, type Path } from '../schema/walk.ts';
 import type { Document } from './document.ts';
 import { type ConfigOptions, loadSettings } from './load.ts';
 import { configSchema } from './schema.ts';
@@ -15,11 +15,11 @@ function effective(
   path: Path,
   document: Document,
 ): unknown {
-  const value = given ?? fieldFor('', schema).default;
+  const value = given ?? describeField('', schema).default;
   if (value === undefined) return undefined;
-  const inside = insideOf(schema, value);
+  const inside = childrenOf(schema, value);
   if (inside === null) {
-    const { secret } = notesOf(schema);
+    const { secret } = metadataOf(schema);
     const hidden = secret === 'always' || (secret && document.variables(path).length > 0);
     return hidden ? HIDDEN : value;
   }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
 import { httpUrl, identifier, text } from './text.ts';

@@ -5,14 +5,14 @@ import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
 import { perform } from '../administration/perform.ts';
 import { VERBS } from '../administration/registry.ts';
 import { Failure } from '../failure.ts';
-import { parseFields } from '../schema.ts';
+import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import { bearsToken } from './auth.ts';
 import { answerFailure } from './errors.ts';
 import { quietly } from './log.ts';
-import { newRequestId } from './request-id.ts';
-import { answerUnknownRoutes } from './unknown-routes.ts';
+import { answerUnknownRoutes } from './routes/unknown.ts';
+import { newRequestId } from './transport/request-id.ts';
 
 export interface AdminOptions {
   readonly store: Store;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 
 /** The sixteen colour names of HTML 4 and `transparent`; everything else is written as hex. */
 const NAMED: Readonly<Record<string, string>> = {

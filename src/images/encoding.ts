@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
 import { estimateEncoding } from './estimate.ts';
 import { tiffWithExif } from './exif/copy.ts';

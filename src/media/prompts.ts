@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
-import type { Judgements } from '../operations/judge.ts';
+import type { Classifications } from '../operations/classify.ts';
 import type { ImagePool, Turn } from '../operations/pool.ts';
-import type { Judgement } from '../safety/judge.ts';
+import type { Classification } from '../safety/classify.ts';
 
 /** Characters, which take 3 ms at worst; while a thread judges more, others are served. */
 const LONG = 2000;
@@ -43,8 +43,8 @@ export async function admitPrompt(
     checkPrompt(prompt, param);
     return;
   }
-  const [judgement] = await judgeInThread(pool, [prompt], turn);
-  if (judgement!.categories['sexual/minors']) throw promptRefusal(param);
+  const [classification] = await classifyInThread(pool, [prompt], turn);
+  if (classification!.categories['sexual/minors']) throw promptRefusal(param);
 }
 
 /**
@@ -52,22 +52,22 @@ export async function admitPrompt(
  *
  * @throws Failure service_error where long ones could not be judged
  */
-export async function judgeTexts(
+export async function classifyTexts(
   pool: ImagePool,
   texts: readonly string[],
   turn?: Turn,
-): Promise<readonly Judgement[]> {
+): Promise<readonly Classification[]> {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length > LONG) return judgeInThread(pool, texts, turn);
-  const { judge } = await import('../safety/judge.ts');
-  return texts.map(judge);
+  if (length > LONG) return classifyInThread(pool, texts, turn);
+  const { classify } = await import('../safety/classify.ts');
+  return texts.map(classify);
 }
 
-async function judgeInThread(
+async function classifyInThread(
   pool: ImagePool,
   texts: readonly string[],
   turn?: Turn,
-): Promise<readonly Judgement[]> {
+): Promise<readonly Classification[]> {
   const result = await pool.run(
     {
       operation: 'judge',
@@ -77,7 +77,7 @@ async function judgeInThread(
     },
     turn,
   );
-  if (result.ok) return (result.data as Judgements).judgements;
+  if (result.ok) return (result.data as Classifications).classifications;
   throw new Failure('service_error', `The text could not be judged: ${result.error.message}`, {
     code: 'text_not_judged',
     status: 503,

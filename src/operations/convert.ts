@@ -3,7 +3,7 @@ import { checkOutputSize, encode, encodingFields, formatField } from '../images/
 import { FORMATS } from '../images/formats.ts';
 import { readHeader } from '../images/header.ts';
 import { openPicture } from '../images/picture.ts';
-import { rule } from '../schema.ts';
+import { rule } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 export const convert = defineOperation({

@@ -3,7 +3,7 @@ import { checkOutputSize, encode, encodingFields, sameFormat } from '../images/e
 import { fileFailure } from '../images/file-error.ts';
 import { readHeader } from '../images/header.ts';
 import { openPicture } from '../images/picture.ts';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 const CROP_FORMATS = ['webp', 'png', 'jpeg'] as const;

@@ -10,7 +10,7 @@ import {
   perceptualHash,
 } from '../images/perceptual.ts';
 import { openInEightBits } from '../images/true-colours.ts';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 const PERCEPTUAL = {

@@ -1,4 +1,4 @@
-import { judgeTexts } from './judge.ts';
+import { classifyTexts } from './classify.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
 import { render } from './render.ts';
@@ -9,5 +9,5 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   verify,
   render,
   preview,
-  judgeTexts,
+  classifyTexts,
 ];

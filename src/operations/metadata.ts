@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { basicExif, gpsPosition, readExif } from '../images/exif/exif.ts';
 import { readHeader } from '../images/header.ts';
 import { isMadeProfile } from '../images/icc.ts';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 export const metadata = defineOperation({

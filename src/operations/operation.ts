@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import type { ImageInput } from '../images/input.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
-import type { ObjectSchema } from '../schema.ts';
+import type { ObjectSchema } from '../schema/fields.ts';
 
 export interface OperationResult {
   readonly image?: OutputImage;

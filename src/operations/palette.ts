@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { readHeader } from '../images/header.ts';
 import { quantise } from '../images/palette/quantise.ts';
 import { openInEightBits } from '../images/true-colours.ts';
-import { field, integer } from '../schema.ts';
+import { field, integer } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 /** Longest side that colours are counted on: more pixels change neither colours nor shares. */

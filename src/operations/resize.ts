@@ -13,7 +13,7 @@ import { type Header, readHeader } from '../images/header.ts';
 import type { Sharp } from '../images/input.ts';
 import { openPicture } from '../images/picture.ts';
 import { addAlpha, mapFrames } from '../images/pixels.ts';
-import { field, integer, number, rule } from '../schema.ts';
+import { field, integer, number, rule } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 const sideField = (description: string) => v.optional(field(integer(1), description));

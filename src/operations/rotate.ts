@@ -12,7 +12,7 @@ import { readHeader } from '../images/header.ts';
 import type { Sharp } from '../images/input.ts';
 import { openPicture } from '../images/picture.ts';
 import { addAlpha, mapFrames } from '../images/pixels.ts';
-import { field, number, rule } from '../schema.ts';
+import { field, number, rule } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 const options = v.pipe(

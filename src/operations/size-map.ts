@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { readHeader } from '../images/header.ts';
 import { outputSize, parseTarget, RESOLUTIONS, type Size } from '../images/sizes.ts';
-import { field } from '../schema.ts';
+import { field } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 const text = ({ width, height }: Size) => `${width}x${height}`;

@@ -7,7 +7,7 @@ import {
   pairOf,
   type Term,
 } from './lexicon.ts';
-import { isOffensive, type TermClass } from './terms.ts';
+import { canViolate, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
 /** A term found in a prompt. */
@@ -85,11 +85,11 @@ export function findHits(words: readonly Word[]): Hits {
 }
 
 /**
- * Whether a prompt may hold a term that may be an offence: whether it is meant, other terms tell. Nearly
+ * Whether a prompt may hold a term that may be a violation: whether it is meant, other terms tell. Nearly
  * no prompt does, and to look for these alone takes a third of the time.
  */
-export function mayOffend(words: readonly Word[]): boolean {
-  return new Search(words).mayOffend();
+export function mayViolate(words: readonly Word[]): boolean {
+  return new Search(words).mayViolate();
 }
 
 class Search {
@@ -100,7 +100,7 @@ class Search {
   #languages = 0;
   #hasDoubtful = false;
   #hasNeutral = false;
-  /** Whether only offences are looked for. */
+  /** Whether only violations are looked for. */
   #isHasty = false;
 
   constructor(words: readonly Word[]) {
@@ -119,7 +119,7 @@ class Search {
     return new Hits(this.#words, this.#hasNeutral ? withoutNeutral(found) : found);
   }
 
-  mayOffend(): boolean {
+  mayViolate(): boolean {
     this.#isHasty = true;
     for (let at = 0; at < this.#words.length; at++) {
       this.#findAt(at);
@@ -138,7 +138,7 @@ class Search {
   #add(term: Term, start: number, end: number): void {
     const { termClass, grammar } = term;
     if (this.#isHasty) {
-      if (!isOffensive(termClass)) return;
+      if (!canViolate(termClass)) return;
     } else if (term.needsEvidence) {
       this.#hasDoubtful = true;
     } else {
@@ -171,7 +171,7 @@ class Search {
   }
 
   #arrive(node: Node, start: number, end: number): void {
-    if (this.#isHasty && !node.leadsToOffence) return;
+    if (this.#isHasty && !node.leadsToViolation) return;
     if (node.terms.length > 0 && !this.#isInsideKatakana(start)) {
       for (const term of node.terms) {
         // What is written in disguise is not meant harmlessly.

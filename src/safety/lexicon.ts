@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { LANGUAGES } from './languages.ts';
 import { normalise } from './normalise.ts';
 import { SQUEEZED, squeeze } from './spellings.ts';
-import { isOffensive, type Language, TERM_CLASSES, type TermClass } from './terms.ts';
+import { canViolate, type Language, TERM_CLASSES, type TermClass } from './terms.ts';
 import { textsOf } from './words.ts';
 
 /** How a language puts words together, as far as the rules ask. */
@@ -22,8 +22,8 @@ export interface Term {
 export interface Node {
   /** What ends here. */
   terms: readonly Term[];
-  /** Whether anything that ends here or further on may be an offence. */
-  leadsToOffence: boolean;
+  /** Whether anything that ends here or further on may be a violation. */
+  leadsToViolation: boolean;
   words: Map<string, Node> | null;
   /** By beginnings of words. */
   beginnings: Map<string, Node> | null;
@@ -138,7 +138,7 @@ export function nodesBehind(node: Node, reading: string): readonly Node[] {
 function newNode(): Node {
   return {
     terms: NO_TERMS,
-    leadsToOffence: false,
+    leadsToViolation: false,
     words: null,
     beginnings: null,
     lengths: null,
@@ -158,14 +158,14 @@ function insertAll(root: Node, { code, terms }: Language, termClass: TermClass, 
   // Most nodes have one term, and share it.
   const sure = [{ termClass, grammar, languages: bit, needsEvidence: false }];
   const doubtful = [{ termClass, grammar, languages: bit, needsEvidence: true }];
-  const offends = isOffensive(termClass);
-  if (offends) root.leadsToOffence = true;
+  const canViolateRules = canViolate(termClass);
+  if (canViolateRules) root.leadsToViolation = true;
   // All at once, which takes a tenth of the time that one by one does.
   for (const spelled of normalise(written).split(',')) {
     const term = spelled.trim();
     if (term === '') continue;
     const needsEvidence = term.startsWith('~');
-    const node = nodeOf(root, needsEvidence ? term.slice(1) : term, offends);
+    const node = nodeOf(root, needsEvidence ? term.slice(1) : term, canViolateRules);
     const added = needsEvidence ? doubtful : sure;
     node.terms = node.terms.length === 0 ? added : together(node.terms, added[0]!);
   }
@@ -184,7 +184,7 @@ function together(terms: readonly Term[], added: Term): readonly Term[] {
 }
 
 /** Where a term ends. */
-function nodeOf(root: Node, term: string, offends: boolean): Node {
+function nodeOf(root: Node, term: string, canViolateRules: boolean): Node {
   let node = root;
   for (const part of term.split(' ')) {
     const isOpen = part.endsWith('*');
@@ -192,7 +192,7 @@ function nodeOf(root: Node, term: string, offends: boolean): Node {
     const words = PLAIN.test(bare) ? [bare] : textsOf(bare);
     for (let index = 0; index < words.length; index++) {
       node = child(node, words[index]!, isOpen && index === words.length - 1);
-      if (offends) node.leadsToOffence = true;
+      if (canViolateRules) node.leadsToViolation = true;
     }
   }
   return node;

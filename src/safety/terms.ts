@@ -47,8 +47,8 @@ export const EXPLICIT: ReadonlySet<TermClass> = new Set<TermClass>([
   ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
 ]);
 
-/** Whether terms of a class may be an offence, by themselves or with others. */
-export function isOffensive(termClass: TermClass): boolean {
+/** Whether terms of a class may be a violation, by themselves or with others. */
+export function canViolate(termClass: TermClass): boolean {
   return EXPLICIT.has(termClass) || termClass === 'area' || termClass === 'soft';
 }
 

@@ -1,9 +1,9 @@
-import { findHits, type Hits, mayOffend } from './hits.ts';
+import { findHits, type Hits, mayViolate } from './hits.ts';
 import { nearby } from './nearby.ts';
-import { type Offence, offencesOf } from './offences.ts';
 import { type Person, peopleOf } from './people.ts';
 import { readingsOfText } from './readings.ts';
-import { isOffensive, type TermClass } from './terms.ts';
+import { canViolate, type TermClass } from './terms.ts';
+import { type Violation, violationsOf } from './violations.ts';
 import { type Word, wordsOf } from './words.ts';
 
 /** What the rules find in a text. */
@@ -32,12 +32,12 @@ export function isRefused(text: string): boolean {
 function isReadingRefused(reading: string): boolean {
   const words = wordsOf(reading);
   // Nearly every prompt ends here.
-  if (!mayOffend(words)) return false;
+  if (!mayViolate(words)) return false;
   const hits = findHits(words);
-  if (!isOffending(hits)) return false;
+  if (!hasViolatingTerm(hits)) return false;
   const people = peopleOf(words, hits);
   if (!people.some(({ isMinor }) => isMinor)) return false;
-  return combines(words, hits, people, offencesOf(words, hits, people));
+  return combines(words, hits, people, violationsOf(words, hits, people));
 }
 
 /** All that the rules find in a text. */
@@ -54,18 +54,18 @@ function readingVerdict(reading: string): Verdict {
   const words = wordsOf(reading);
   const hits = findHits(words);
   const classes = new Set(hits.classes);
-  if (!isOffending(hits)) return { isOfMinor: false, isSexual: false, classes };
+  if (!hasViolatingTerm(hits)) return { isOfMinor: false, isSexual: false, classes };
   const people = peopleOf(words, hits);
-  const offences = offencesOf(words, hits, people);
+  const violations = violationsOf(words, hits, people);
   return {
-    isOfMinor: combines(words, hits, people, offences),
-    isSexual: offences.some(({ isOfBody }) => !isOfBody),
+    isOfMinor: combines(words, hits, people, violations),
+    isSexual: violations.some(({ isOfBody }) => !isOfBody),
     classes,
   };
 }
 
-function isOffending(hits: Hits): boolean {
-  for (const termClass of hits.classes) if (isOffensive(termClass)) return true;
+function hasViolatingTerm(hits: Hits): boolean {
+  for (const termClass of hits.classes) if (canViolate(termClass)) return true;
   return false;
 }
 
@@ -73,19 +73,21 @@ function combines(
   words: readonly Word[],
   hits: Hits,
   people: readonly Person[],
-  offences: readonly Offence[],
+  violations: readonly Violation[],
 ): boolean {
-  if (offences.length === 0 || !people.some(({ isMinor }) => isMinor)) return false;
+  if (violations.length === 0 || !people.some(({ isMinor }) => isMinor)) return false;
   const scenes = new Scenes(words, hits, people);
-  return offences.some((offence) =>
-    offence.isOfBody ? isOfMinorBody(words, offence, people, scenes) : scenes.hasMinor(offence),
+  return violations.some((violation) =>
+    violation.isOfBody
+      ? isOfMinorBody(words, violation, people, scenes)
+      : scenes.hasMinor(violation),
   );
 }
 
 /** Whose body it is: whoever is named before it in the sentence, or just after. */
 function isOfMinorBody(
   words: readonly Word[],
-  { start, end }: Offence,
+  { start, end }: Violation,
   people: readonly Person[],
   scenes: Scenes,
 ): boolean {
@@ -125,7 +127,7 @@ class Scenes {
   }
 
   /** Whether a minor is in the sentence, in one beside it, or in one that it still tells of. */
-  hasMinor({ start, isOfBody }: Offence): boolean {
+  hasMinor({ start, isOfBody }: Violation): boolean {
     const { sentence } = this.#words[start]!;
     if (this.#minorSentences.has(sentence)) return true;
     if (!isOfBody && this.#isMinorNext(sentence)) return true;

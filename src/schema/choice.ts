@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { isObject } from './untrusted.ts';
 
-/** Picks the schema that a value means to follow; null where it follows none of them. */
-export type Pick = (value: unknown) => v.GenericSchema | null;
+/** Selects the one schema to validate a value with; null if none applies. */
+export type SelectSchema = (value: unknown) => v.GenericSchema | null;
 
-export interface Choosing {
-  readonly choose: Pick;
+export interface Choice {
+  readonly select: SelectSchema;
   readonly expects: string;
 }
 
@@ -13,49 +13,49 @@ type Options = readonly v.GenericSchema[];
 type Known = Readonly<Record<string, v.GenericSchema>>;
 
 /**
- * A union whose value tells which of its options it means, by its kind or by its `type`. One option
- * is checked instead of all, and what is wrong is told of that one.
+ * A union that validates a value with one selected option instead of all, and reports that option's
+ * issues.
  *
- * @param expects what to say where it follows none of them
+ * @param expects what the message says was expected if no option applies
  */
 export function choice<const Choices extends Options>(
   expects: string,
   options: Choices,
-  choose: Pick,
+  select: SelectSchema,
 ): v.UnionSchema<Choices, undefined> {
   const union = v.union(options);
-  const chosen: v.UnionSchema<Choices, undefined> & Choosing = {
+  const chosen: v.UnionSchema<Choices, undefined> & Choice = {
     ...union,
-    choose,
+    select,
     expects,
     '~run'(dataset, config) {
-      const schema = choose(dataset.value) ?? union;
+      const schema = select(dataset.value) ?? union;
       return schema['~run'](dataset, config) as ReturnType<(typeof union)['~run']>;
     },
   };
   return chosen;
 }
 
-/** Picks by what one property says. @param resort for what says another word, or none */
-export function pickBy(property: string, known: Known, resort: v.GenericSchema): Pick {
+/** Selects by the text of one property. @param fallback the schema for any other value of it */
+export function selectBy(property: string, known: Known, fallback: v.GenericSchema): SelectSchema {
   const schemas = new Map(Object.entries(known));
   return (value) => {
     const word = isObject(value) ? value[property] : undefined;
-    return (typeof word === 'string' ? schemas.get(word) : undefined) ?? resort;
+    return (typeof word === 'string' ? schemas.get(word) : undefined) ?? fallback;
   };
 }
 
-/** Objects that are told apart by what one property says. */
+/** A union of objects, discriminated by the text of one property. */
 export function choiceBy<const Schemas extends Known>(
   property: string,
   known: Schemas,
 ): v.UnionSchema<Schemas[keyof Schemas][], undefined> {
-  const stranger = openObject({ [property]: v.picklist(Object.keys(known)) });
+  const unknownVariant = openObject({ [property]: v.picklist(Object.keys(known)) });
   const options = [...new Set(Object.values(known))] as Schemas[keyof Schemas][];
-  return choice('an object', options, pickBy(property, known, stranger));
+  return choice('an object', options, selectBy(property, known, unknownVariant));
 }
 
-/** Objects that are told apart by what one property says, and others that say something else. */
+/** The same, with one more schema for objects whose property has any other text. */
 export function openChoiceBy<const Schemas extends Known, const Other extends v.GenericSchema>(
   property: string,
   known: Schemas,
@@ -65,11 +65,11 @@ export function openChoiceBy<const Schemas extends Known, const Other extends v.
   return choice(
     'an object',
     options as (Schemas[keyof Schemas] | Other)[],
-    pickBy(property, known, other),
+    selectBy(property, known, other),
   );
 }
 
-/** A text, or a list instead of it. */
+/** A text or a list. */
 export function textOrList<const List extends v.GenericSchema>(expects: string, list: List) {
   const text = v.string();
   return choice(expects, [text, list], (value) => {
@@ -78,7 +78,7 @@ export function textOrList<const List extends v.GenericSchema>(expects: string, 
   });
 }
 
-/** One of some words, or an object instead of them. */
+/** One of some words, or an object. */
 export function wordOrObject<
   const Words extends readonly string[],
   const Schema extends v.GenericSchema,
@@ -92,8 +92,8 @@ export function wordOrObject<
 }
 
 /**
- * An object with properties beyond those that are named. Valibot alone takes lists for objects, too,
- * and copies what it has checked: here what is right is looked at only, and stays what it is.
+ * An object that may have undeclared properties. Valibot's own `looseObject` accepts lists and copies
+ * what it validates: this one rejects lists and returns a valid value itself.
  */
 export function openObject<const Entries extends v.ObjectEntries>(entries: Entries) {
   const base = v.looseObject(entries);
@@ -108,14 +108,14 @@ export function openObject<const Entries extends v.ObjectEntries>(entries: Entri
       const { value } = dataset;
       if (Array.isArray(value)) {
         const refused = base['~run']({ value: null }, config);
-        // The issue is told of the list that came.
+        // The issue was made for null; the dataset keeps the list that was received.
         return { ...refused, value } as typeof refused;
       }
       if (!isObject(value)) return base['~run'](dataset, config);
       for (const { name, schema, optional } of named) {
         const part = value[name];
         if (part === undefined && optional) continue;
-        // What is wrong with it, and where, Valibot says better.
+        // Validates again, because Valibot's own run adds the path to the issues.
         if (schema['~run']({ value: part }, config).issues) return base['~run'](dataset, config);
       }
       return { typed: true, value } as ReturnType<(typeof base)['~run']>;

@@ -1,26 +1,26 @@
 import * as v from 'valibot';
-import { fieldFor, received } from '../schema.ts';
-import { isListInstead, type Path, places, schemaAt, valueAt } from './places.ts';
-import { withoutUrlSecrets } from './url-secrets.ts';
+import { describeField, quoteValue } from './fields.ts';
+import { redactIfUrl } from './redact-url.ts';
+import { isListInstead, type Path, schemaAt, valueAt, walk } from './walk.ts';
 
-/** One thing that is wrong with a value, and where. */
+/** A validation error of one part of a value. */
 export interface Fault {
   readonly path: Path;
   readonly message: string;
 }
 
-/** Says what came at a place; for values that must not be shown, something about them instead. */
-export type Show = (value: unknown, path: Path) => string;
+/** Formats a received value for a message; describes it where it may be secret. */
+export type FormatValue = (value: unknown, path: Path) => string;
 
-/** What came, quoted where it is one value; what is in lists and objects may be long or secret. */
-export const showValue: Show = (value) => {
+/** Quotes a single value; names only the type of lists and objects, whose contents may be long or secret. */
+export const formatValue: FormatValue = (value) => {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
   // An address may hold credentials, a query with a key among them.
-  return received(typeof value === 'string' ? withoutUrlSecrets(value) : value);
+  return quoteValue(typeof value === 'string' ? redactIfUrl(value) : value);
 };
 
-/** A path as people write it: `models.some-model.routes[0].provider`, `models["gpt 4"]`. */
+/** Formats a path: `models.some-model.routes[0].provider`, `models["gpt 4"]`. */
 export function formatPath(path: Path): string {
   return path
     .map((key, index) => {
@@ -34,13 +34,13 @@ export function formatPath(path: Path): string {
 const keyOf = (path: Path) => JSON.stringify(path);
 
 /**
- * Checks a value of any depth and finds everything that is wrong with it, unknown properties
- * included; of one place, the first fault only.
+ * Validates a value of any depth and collects its faults, unknown properties included. Reports one
+ * fault for each path.
  */
 export function checkAll<Output>(
   schema: v.GenericSchema<unknown, Output>,
   value: unknown,
-  show: Show = showValue,
+  format: FormatValue = formatValue,
 ): { readonly output: Output } | { readonly faults: readonly Fault[] } {
   const faults = new Map<string, Fault>();
   const add = (path: Path, message: string) => {
@@ -48,11 +48,13 @@ export function checkAll<Output>(
     if (!faults.has(key)) faults.set(key, { path, message });
   };
   const lists = new Set<string>();
-  for (const { path, known, schema: own, value: part } of [
-    { path: [], known: null, schema, value },
-    ...places(schema, value),
+  for (const { path, alternatives, schema: own, value: part } of [
+    { path: [], alternatives: null, schema, value },
+    ...walk(schema, value),
   ]) {
-    if (known !== null) add(path, unknown(String(path.at(-1)), known));
+    if (alternatives !== null) {
+      add(path, unknownName(String(path.at(-1)), Object.keys(alternatives)));
+    }
     if (!own || !isListInstead(own, part)) continue;
     lists.add(keyOf(path));
     add(path, 'expected an object, received a list');
@@ -63,47 +65,52 @@ export function checkAll<Output>(
     const path = (issue.path ?? []).map(({ key }) => key as string | number);
     if ([...path, ''].some((_, length) => lists.has(keyOf(path.slice(0, length))))) continue;
     const last = issue.path?.at(-1);
-    const place = schemaAt(schema, value, path);
+    const found = schemaAt(schema, value, path);
     if (issue.type === 'raw_check') add(path, issue.message);
-    else if (place === undefined) add(path, `expected ${issue.expected}`);
-    else if (last?.origin === 'key' && place.key) {
-      add(path, `expected ${fieldFor('', place.key).expects} as its name`);
+    else if (found === undefined) add(path, `expected ${issue.expected}`);
+    else if (last?.origin === 'key' && found.key) {
+      add(path, `expected ${describeField('', found.key).expects} as its name`);
     } else {
-      const { expects } = fieldFor('', place.schema);
-      add(path, mismatch(expects, valueAt(value, path), path, show));
+      const { expects } = describeField('', found.schema);
+      add(path, mismatch(expects, valueAt(value, path), path, format));
     }
   }
   return { faults: [...faults.values()] };
 }
 
-/** That a value is not what was expected, the same words for every place. */
-export function mismatch(expects: string, came: unknown, path: Path, show: Show): string {
+/** The message for a value of the wrong type or range. */
+export function mismatch(
+  expects: string,
+  received: unknown,
+  path: Path,
+  format: FormatValue,
+): string {
   const structured = expects === 'an object' || expects === 'a list';
-  const what = structured && typeof came === 'string' ? 'a text' : show(came, path);
+  const what = structured && typeof received === 'string' ? 'a text' : format(received, path);
   return `expected ${expects}, received ${what}`;
 }
 
-/** That a name is none of those that are known. */
-export function unknown(name: string, known: readonly string[]): string {
+/** The message for an undeclared name, with the most similar declared one if there is one. */
+export function unknownName(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   if (near !== undefined) return `unknown; did you mean ${near}?`;
   return `unknown; expected one of ${known.join(', ')}`;
 }
 
-/** The name that somebody may have meant, if one is close enough to be likely. */
+/** The declared name within the allowed edit distance that is nearest; undefined if there is none. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const reach = name.length < 3 ? 0 : name.length < 6 ? 1 : 2;
+  const maxDistance = name.length < 3 ? 0 : name.length < 6 ? 1 : 2;
   const [best] = known
     .map((candidate) => ({ candidate, steps: distance(plain(name), plain(candidate)) }))
-    .filter(({ steps }) => steps <= reach)
+    .filter(({ steps }) => steps <= maxDistance)
     .sort((a, b) => a.steps - b.steps);
   return best?.candidate;
 }
 
-/** Letters to insert, remove, replace or swap on the way from one word to another. */
+/** Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours. */
 function distance(from: string, to: string): number {
-  // Names that people mistype are short; a long one is not a slip.
+  // The matrix grows with the length, and no declared name is this long.
   if (from.length > 64) return Number.POSITIVE_INFINITY;
   const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
   for (let row = 1; row <= from.length; row += 1) {

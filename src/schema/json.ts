@@ -1,20 +1,20 @@
 /**
- * Levels of lists and objects in one another. `JSON.parse` takes any number of them, but whatever
- * walks through a value by recursion, `JSON.stringify` first, would run out of stack.
+ * Levels of nesting. `JSON.parse` accepts any number of them, but recursive code, `JSON.stringify`
+ * first, would overflow the stack.
  */
 const MAX_DEPTH = 1000;
 
 /**
- * Lists, objects and their members in one document. A long document is usually long by its texts and
- * parsed in no time; ten megabytes of empty lists take seconds and hundreds of megabytes.
+ * Lists, objects and members in one document. Ten megabytes of long texts parse at once; ten megabytes
+ * of empty lists take seconds and hundreds of megabytes.
  */
 const MAX_VALUES = 200_000;
 
-/** A limit that a document exceeds. */
+/** A limit of the structure that a document exceeds. */
 export interface StructureFault {
   readonly code: 'nested_too_deep' | 'too_many_values';
   readonly message: string;
-  /** The member of the top-level object in which it is exceeded; null where there is none. */
+  /** Name of the top-level member that exceeds the limit; null if it has no name. */
   readonly member: string | null;
 }
 
@@ -27,15 +27,15 @@ const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
 /**
- * Checks the structure of JSON before it is parsed, in one pass over the text. Text that is not
- * valid JSON may pass: parsing will find out.
+ * Checks the structure of JSON before it is parsed, in one pass over the text. Invalid JSON may pass,
+ * because parsing reports it.
  */
 export function structureFault(text: string): StructureFault | null {
-  // Each level and each value takes a character at least.
+  // Each level and each value takes at least one character.
   if (text.length <= MAX_DEPTH) return null;
   let depth = 0;
   let values = 0;
-  /** Where the last string on the first level begins: at a fault, the name of a member. */
+  /** Index of the last string on the first level, which is the name of the current member. */
   let name = -1;
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
@@ -70,7 +70,7 @@ export function structureFault(text: string): StructureFault | null {
   return null;
 }
 
-/** Where the quote is that ends a string; -1 where none does. */
+/** Index of the quote that ends a string; -1 if none does. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
@@ -91,9 +91,9 @@ function memberAt(text: string, start: number): string | null {
 }
 
 /**
- * Parses JSON from outside.
+ * Parses untrusted JSON.
  *
- * @throws SyntaxError where it is not valid, or exceeds a limit of its structure
+ * @throws SyntaxError if it is invalid or exceeds a limit of its structure
  */
 export function parseJson(text: string): unknown {
   const fault = structureFault(text);
@@ -101,8 +101,8 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** The same, with undefined instead of an error. */
-export function parse(text: string): unknown {
+/** Parses untrusted JSON; undefined if it is invalid or exceeds a limit of its structure. */
+export function tryParseJson(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

@@ -14,8 +14,8 @@ export interface TextCall {
   readonly bytes: number | null;
   readonly headers: Headers;
   readonly holder: KeyHolder;
-  /** Aborted when the client leaves, or when nobody can wait any longer; its reason is a Failure. */
-  readonly cancellation: Cancellation;
+  /** Aborts when the client disconnects or the grace of a shutdown ends; the reason is a Failure. */
+  readonly clientDisconnect: Cancellation;
   /** Where a stream goes; also takes headers of an answer that is none. */
   readonly response: ResponseStream;
 }

@@ -121,8 +121,8 @@ export class TextGateway {
       trustUpstream,
     });
     const tracker = new UsageTracker();
-    this.#open.add(call.cancellation);
-    const signal: Cancelled = call.cancellation;
+    this.#open.add(call.clientDisconnect);
+    const signal: Cancelled = call.clientDisconnect;
     const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
     const attempt = new Attempt(
       { call, inspection, allowance, dropped, given, ruled, model, config, tracker, signal },
@@ -155,7 +155,7 @@ export class TextGateway {
       call.response.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
-      this.#open.delete(call.cancellation);
+      this.#open.delete(call.clientDisconnect);
       if (this.#open.size === 0) this.#onLast();
     }
   }

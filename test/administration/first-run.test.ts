@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { readFirstKey, writeFirstKey } from '../../src/administration/first-key.ts';
 import { firstRun } from '../../src/administration/first-run.ts';
 import { hashOf } from '../../src/store/key.ts';
-import { openStore } from '../../src/store/lowdb/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { UNAUDITED } from './unaudited.ts';

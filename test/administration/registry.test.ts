@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VERBS } from '../../src/administration/registry.ts';
 import { administrationFlags } from '../../src/cli/administration-flags.ts';
-import { fieldsOf } from '../../src/schema.ts';
+import { fieldsOf } from '../../src/schema/fields.ts';
 
 describe.each(VERBS.map((verb) => [`${verb.group} ${verb.name}`, verb] as const))(
   '%s',

@@ -7,7 +7,7 @@ import type { AccountRecord, KeyRecord } from '../../src/administration/records.
 import { VERBS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { hashOf } from '../../src/store/key.ts';
-import { openStore } from '../../src/store/lowdb/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { UNAUDITED } from '../administration/unaudited.ts';
 import { oriel, type Run, shell, temporaryFolder } from '../oriel.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { flagOf } from '../../src/cli/flags.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from '../../src/cli/image-flags.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
-import { fieldsOf } from '../../src/schema.ts';
+import { fieldsOf } from '../../src/schema/fields.ts';
 import { oriel, ROOT, type Run, shell, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { contentBelow, filesBelow } from './folder.ts';

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { declared, insideOf } from '../../src/schema/places.ts';
-import { fieldFor } from '../../src/schema.ts';
+import { describeField } from '../../src/schema/fields.ts';
+import { childrenOf, declaredProperties } from '../../src/schema/walk.ts';
 import { oriel, ROOT } from '../oriel.ts';
 import { load } from './configuration.ts';
 
@@ -37,9 +37,9 @@ describe('default.yaml', () => {
 
   it('holds every setting, with its default where there is one', () => {
     const lines = uncommented.split('\n');
-    for (const { path, schema } of declared(configSchema)) {
+    for (const { path, schema } of declaredProperties(configSchema)) {
       const indent = '  '.repeat(path.length - 1);
-      const preset = fieldFor('', schema).default;
+      const preset = describeField('', schema).default;
       const value = typeof preset === 'object' || preset === undefined ? '' : ` ${preset}`;
       const found = lines.filter((line) => line.startsWith(`${indent}${path.at(-1)}:${value}`));
       expect(found, path.join('.')).not.toEqual([]);
@@ -63,10 +63,13 @@ describe('default.yaml', () => {
     expect(pool.threads).toBe(4);
     expect(metrics.token).toBe('d');
     const shown = JSON.stringify(models);
-    const records = insideOf(configSchema, {}) as { entries: Record<string, never> };
+    const records = childrenOf(configSchema, {}) as { entries: Record<string, never> };
     for (const type of ['text', 'image', 'video', 'audio', 'moderation']) {
-      const { each } = insideOf(records.entries['models']!, {}) as { each: never };
-      for (const { path } of declared({ ...(each as object), ...variant(each, type) } as never)) {
+      const { each } = childrenOf(records.entries['models']!, {}) as { each: never };
+      for (const { path } of declaredProperties({
+        ...(each as object),
+        ...variant(each, type),
+      } as never)) {
         expect(shown, `${type}.${path.join('.')}`).toContain(`"${path.at(-1)}":`);
       }
     }
@@ -74,7 +77,7 @@ describe('default.yaml', () => {
 
   /** The option of a variant that a type names. */
   function variant(schema: never, type: string): object {
-    return insideOf(schema, { type }) as object;
+    return childrenOf(schema, { type }) as object;
   }
 
   it('explains every setting', () => {
@@ -102,7 +105,7 @@ describe('default.yaml', () => {
       }
       comment = '';
     }
-    const restart = declared(configSchema)
+    const restart = declaredProperties(configSchema)
       .filter(({ schema }) => JSON.stringify(schema, replacePipes).includes('"restart":true'))
       .map(({ path }) => path.join('.'));
     expect([...marked].sort()).toEqual(restart.sort());

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Door, readDoor, writeDoor } from '../../src/administration/door.ts';
 import { VERBS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
-import { openStore } from '../../src/store/lowdb/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { UNAUDITED } from '../administration/unaudited.ts';
 import { filesBelow } from '../cli/folder.ts';

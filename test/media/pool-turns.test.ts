@@ -9,7 +9,7 @@ import type { MediaKind } from '../../src/media/requests/call.ts';
 import { type ImagePool, inlinePool, type Turn } from '../../src/operations/pool.ts';
 import { AssetFiles } from '../../src/store/assets.ts';
 import { hashOf } from '../../src/store/key.ts';
-import { openStore } from '../../src/store/lowdb/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import { Upstream } from '../../src/upstream.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';

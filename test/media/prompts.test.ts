@@ -1,9 +1,9 @@
 import { expect, it, test } from 'vitest';
-import { admitPrompt, judgeTexts, preparePromptRules } from '../../src/media/prompts.ts';
+import { admitPrompt, classifyTexts, preparePromptRules } from '../../src/media/prompts.ts';
 import type { Job } from '../../src/operations/job.ts';
 import { type ImagePool, inlinePool } from '../../src/operations/pool.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
-import { judge } from '../../src/safety/judge.ts';
+import { classify } from '../../src/safety/classify.ts';
 import { LANGUAGES } from '../../src/safety/languages.ts';
 import { plainTerm } from '../safety/refusals.ts';
 
@@ -54,17 +54,17 @@ it.each([
   ['long together', [BENIGN, long(REFUSED), ''], 1],
 ])('judges texts that are %s', async (_, texts, jobs) => {
   const pool = new CountingPool();
-  expect(await judgeTexts(pool, texts)).toEqual(texts.map(judge));
+  expect(await classifyTexts(pool, texts)).toEqual(texts.map(classify));
   expect(pool.jobs).toBe(jobs);
 });
 
 test('a long prompt does not pass unjudged', async () => {
   const failure = { type: 'service_error', code: 'text_not_judged', status: 503 };
   await expect(admitPrompt(dead, long(BENIGN), 'prompt')).rejects.toMatchObject(failure);
-  await expect(judgeTexts(dead, [long(BENIGN)])).rejects.toMatchObject(failure);
+  await expect(classifyTexts(dead, [long(BENIGN)])).rejects.toMatchObject(failure);
 });
 
 test('the rules can be loaded before they are needed', async () => {
   await preparePromptRules();
-  expect(await judgeTexts(dead, [BENIGN])).toMatchObject([{ flagged: false }]);
+  expect(await classifyTexts(dead, [BENIGN])).toMatchObject([{ flagged: false }]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { convert } from '../../src/operations/convert.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import { inlinePool, startPool } from '../../src/operations/pool.ts';
-import { parseFields } from '../../src/schema.ts';
+import { parseFields } from '../../src/schema/fields.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { decode, quarters } from '../pixels.ts';
 

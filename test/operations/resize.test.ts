@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { resize, resizedSize } from '../../src/operations/resize.ts';
-import { parseFields } from '../../src/schema.ts';
+import { parseFields } from '../../src/schema/fields.ts';
 import { runBatch, runOne } from '../batch.ts';
 import {
   animatedGif,

@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
 import { convert } from '../../src/operations/convert.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import { type SharedPoolOptions, startSharedPool } from '../../src/operations/shared-pool.ts';
-import { parseFields } from '../../src/schema.ts';
+import { parseFields } from '../../src/schema/fields.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { ROOT, startProgram, temporaryFolder } from '../oriel.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
-import { judge } from '../../src/safety/judge.ts';
+import { classify } from '../../src/safety/classify.ts';
 import { LANGUAGES } from '../../src/safety/languages.ts';
 import { normalise } from '../../src/safety/normalise.ts';
 import { wordsOf } from '../../src/safety/words.ts';
@@ -62,7 +62,7 @@ test('a text that was normalised is normalised', () => {
 test('the gate and the moderation model agree', () => {
   fc.assert(
     fc.property(text, (prompt) => {
-      const { categories, flagged, scores } = judge(prompt);
+      const { categories, flagged, scores } = classify(prompt);
       let isRefused = false;
       try {
         checkPrompt(prompt, 'prompt');
@@ -126,7 +126,7 @@ describe('long prompts are read', () => {
   )('%s', (_, part) => {
     const prompt = fill(part);
     expect(wordsOf(prompt).length).toBeLessThanOrEqual(LENGTH * 18);
-    expect(judge(prompt).categories).toHaveProperty(['sexual/minors']);
+    expect(classify(prompt).categories).toHaveProperty(['sexual/minors']);
   });
 });
 
@@ -143,7 +143,7 @@ test('time grows with the length, whatever is repeated', () => {
   fc.assert(
     fc.property(unit, unit, unit, (start, middle, end) => {
       // A search that tries each way to divide a repetition would not end in a lifetime.
-      judge(start + middle.repeat(20_000) + end);
+      classify(start + middle.repeat(20_000) + end);
     }),
     {
       numRuns: 60,
@@ -157,11 +157,11 @@ test('time grows with the length, whatever is repeated', () => {
 });
 
 test('the moderation model tells adults from minors and knows its categories', () => {
-  const adult = judge('A woman, nude');
+  const adult = classify('A woman, nude');
   expect(adult.flagged).toBe(true);
   expect(adult.categories).toMatchObject({ sexual: true, 'sexual/minors': false });
-  expect(judge(BENIGN['family']![0]!)).toMatchObject({ flagged: false });
-  expect(judge('a massacre').categories).toMatchObject({ violence: true, sexual: false });
+  expect(classify(BENIGN['family']![0]!)).toMatchObject({ flagged: false });
+  expect(classify('a massacre').categories).toMatchObject({ violence: true, sexual: false });
   expect(Object.keys(adult.categories)).toEqual(Object.keys(adult.scores));
   expect(Object.keys(adult.categories)).toHaveLength(13);
 });

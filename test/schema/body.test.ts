@@ -9,7 +9,7 @@ import {
   textOrList,
   wordOrObject,
 } from '../../src/schema/choice.ts';
-import { integer } from '../../src/schema.ts';
+import { integer } from '../../src/schema/fields.ts';
 
 const text = openObject({ type: v.literal('text'), text: v.string() });
 const other = openObject({ type: v.string() });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { checkAll, formatPath } from '../../src/schema/faults.ts';
-import { field, integer } from '../../src/schema.ts';
+import { field, integer } from '../../src/schema/fields.ts';
 
 const schema = v.strictObject({
   count: field(integer(1, 9), 'How many.'),

@@ -21,7 +21,7 @@ import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { code } from './fresh.ts';
-import { type Hook, hookedFiles, systemError } from './lowdb/hooked-files.ts';
+import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer.mjs', import.meta.url));
 const KILLS = 6;

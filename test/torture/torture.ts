@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { openStore } from '../../src/store/lowdb/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
 import { audit } from '../store/audit.ts';
 import type { Arms } from './attacks/attack.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { field, fieldFor, integer, number } from '../../schema.ts';
+import { describeField, field, integer, number } from '../../schema/fields.ts';
 
 /** Where a daemon runs that nobody has told otherwise. */
 export const DEFAULT_URL = 'http://127.0.0.1:8787';
@@ -32,7 +32,7 @@ export const listFlags = v.strictObject({
 });
 
 /** What is said, given by place. */
-export const promptField = fieldFor(
+export const promptField = describeField(
   'prompt',
   field(v.string(), 'what to say; - for standard input, which also follows a prompt', {
     expects: 'a text',

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import type { Field, ObjectSchema } from '../../schema.ts';
+import type { Field, ObjectSchema } from '../../schema/fields.ts';
 import { addFlags, attachField } from '../flags.ts';
 import { clientFlags } from './client-flags.ts';
 import {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { QUALITIES } from '../../media/work.ts';
-import { field, fieldFor, integer } from '../../schema.ts';
+import { describeField, field, integer } from '../../schema/fields.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
 
 const flag = (description: string, short?: string) =>
@@ -101,7 +101,7 @@ export const tasksFlags = v.strictObject({
 });
 
 const place = (name: string, description: string, expects: string, path = false) =>
-  fieldFor(name, field(v.string(), description, { expects, ...(path && { path: true }) }));
+  describeField(name, field(v.string(), description, { expects, ...(path && { path: true }) }));
 
 export const PLACES = {
   prompt: place('prompt', 'what is to be made; - for standard input', 'a text'),

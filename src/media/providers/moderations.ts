@@ -1,5 +1,5 @@
 import { complaintWithout } from '../../routing/redaction.ts';
-import { isObject, listOf, objectOf, wordOf } from '../../schema/untrusted.ts';
+import { isObject, listOf, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
 import type { ModerationAnswer, ModerationInput, Workshop } from './provider.ts';
 import { type Json, jsonOf, withRemote } from './remote.ts';
 import { unusable } from './unusable.ts';
@@ -28,8 +28,8 @@ function expected(input: ModerationInput): number {
 }
 
 function readAnswer(body: Json, count: number): ModerationAnswer {
-  const id = wordOf(body['id']);
-  const model = wordOf(body['model']);
+  const id = nonEmptyTextOf(body['id']);
+  const model = nonEmptyTextOf(body['model']);
   const results = listOf(body['results']).map(readResult);
   if (id === null || model === null || results.length !== count) {
     throw unusable('no moderation that can be used');

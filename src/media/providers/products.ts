@@ -1,5 +1,5 @@
 import { withoutSecret } from '../../routing/redaction.ts';
-import { objectsOf, textOf, wordOf } from '../../schema/untrusted.ts';
+import { nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import { bytesOfBase64 } from './base64.ts';
 import type { Product, Production } from './provider.ts';
 import type { Json } from './remote.ts';
@@ -32,7 +32,7 @@ export function imagesOf(result: Json, { most, secret }: Expected): Production {
     if (products.length === most) break;
     const place = placeOf(item);
     if (place === null) continue;
-    const revised = wordOf(item['revised_prompt']);
+    const revised = nonEmptyTextOf(item['revised_prompt']);
     const revisedPrompt = revised && withoutSecret(revised.slice(0, LONGEST_PROMPT), secret);
     products.push({ ...place, ...(revisedPrompt !== null && { revisedPrompt }) });
   }

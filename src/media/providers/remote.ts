@@ -1,7 +1,7 @@
 import type { Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { upstreamFailure, withoutKey } from '../../routing/upstream-failure.ts';
-import { parse } from '../../schema/json.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
 import type { Sent } from './multipart.ts';
@@ -87,7 +87,7 @@ export class Remote {
   async sendForJson(asked: Asked): Promise<Reply & { readonly body: Json }> {
     const reply = await this.send(asked);
     const { bytes } = reply;
-    const body = parse(bytes.toString());
+    const body = tryParseJson(bytes.toString());
     if (isObject(body)) return { ...reply, body };
     const failure = without('JSON', bytes.toString('utf8', 0, MOST_OF_FAILURE));
     throw asked.charges ? charged(failure) : failure;
@@ -124,7 +124,7 @@ export class Remote {
 
   async #refusal(exchange: Exchange): Promise<Failure> {
     const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
-    return this.told(exchange.status, parse(text) ?? text, exchange.headers);
+    return this.told(exchange.status, tryParseJson(text) ?? text, exchange.headers);
   }
 
   #failed(error: unknown, { charges }: { readonly charges?: boolean | undefined }): unknown {

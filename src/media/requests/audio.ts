@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
-import { field, integer } from '../../schema.ts';
+import { field, integer } from '../../schema/fields.ts';
 import {
   callbackUrl,
   checkFields,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
-import { unknown } from '../../schema/faults.ts';
-import { field, integer } from '../../schema.ts';
+import { unknownName } from '../../schema/faults.ts';
+import { field, integer } from '../../schema/fields.ts';
 
 /** The fields of a request as its body or its form gives them. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -125,7 +125,7 @@ export function checkFields<const Schema extends RequestSchema>(
   if (stranger !== undefined) {
     const shown =
       stranger.length > LONGEST_NAME ? `${stranger.slice(0, LONGEST_NAME - 3)}...` : stranger;
-    throw invalid(wellFormed(shown), unknown(stranger, known));
+    throw invalid(wellFormed(shown), unknownName(stranger, known));
   }
   return checkedBody(schema, given);
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
-import { field, integer } from '../../schema.ts';
+import { field, integer } from '../../schema/fields.ts';
 import { type ImageWork, QUALITIES } from '../work.ts';
 import {
   callbackUrl,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { choice, choiceBy, openObject } from '../../schema/choice.ts';
+import { field } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { field } from '../../schema.ts';
 import type { ModerationInput } from '../providers/provider.ts';
 import { checkFields, type Fields, LONGEST_PROMPT, model, textUpTo, wellFormed } from './fields.ts';
 import { expectType } from './model.ts';

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import type { Commit } from '../options.ts';
 import { nameOf, type ShardKey, shardOf } from './checkpoint.ts';
 import { unavailable } from './faults.ts';
 import type { Journal } from './journal.ts';
@@ -9,13 +10,6 @@ const RETRY_INTERVAL = 1000;
 
 /** Transactions that are worth a write of their own while more are coming. */
 const LEAST = 8;
-
-/** What one write to the journal took. */
-export interface Commit {
-  readonly milliseconds: number;
-  readonly transactions: number;
-  readonly bytes: number;
-}
 
 /** What a batch does to one row. */
 interface RowChange {

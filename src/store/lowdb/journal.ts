@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Files, isMissing, syncFolder, writeDurably } from '../files.ts';
+import type { Recovery } from '../options.ts';
 import { corrupt } from './faults.ts';
 import { encodeLine, lineAt, wasSynced } from './journal-line.ts';
 import type { Change } from './state.ts';
@@ -20,16 +21,6 @@ const NAME = /^(\d{8})\.journal$/;
  */
 const WRITES_ARE_DURABLE = process.platform === 'linux';
 const { O_WRONLY, O_CREAT, O_TRUNC, O_DSYNC } = constants;
-
-/** The bytes at the end of a journal that a crash left behind: they were never acknowledged. */
-export interface Recovery {
-  readonly file: string;
-  readonly offset: number;
-  /** How many bytes were cut off. */
-  readonly dropped: number;
-  /** The file that they were moved to. */
-  readonly keptIn: string;
-}
 
 /** A journal that is closed, and to be replayed at the next start until a checkpoint has its changes. */
 export interface ClosedJournal {

@@ -194,7 +194,7 @@ export class Journals {
     return journal;
   }
 
-  /** Notes in the manifest what the journal in use holds, so that damage there is told from a torn write. */
+  /** FieldMetadata in the manifest what the journal in use holds, so that damage there is told from a torn write. */
   async mark(): Promise<void> {
     const { length, checksum, isFinal } = this.#current!.extent;
     const { journal } = this.#manifest;

@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../files.ts';
+import type { StoreOptions } from '../options.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task.ts';
 import { Archive } from './archive/archive.ts';
 import { Checkpoint } from './checkpoint.ts';
-import { type Commit, Commits } from './commits.ts';
+import { Commits } from './commits.ts';
 import { Driver } from './driver.ts';
 import { Ended } from './ended.ts';
 import { corrupt } from './faults.ts';
-import { checksumOf, cutTail, type Extent, type Journal, type Recovery } from './journal.ts';
+import { checksumOf, cutTail, type Extent, type Journal } from './journal.ts';
 import { type History, Journals, readHistory } from './journals.ts';
 import { lockFolder } from './lock.ts';
 import { type Clock, type Manifest, readManifest, writeManifest } from './manifest.ts';
@@ -19,37 +20,12 @@ import { Records } from './records.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
 import { Upkeep } from './upkeep.ts';
 
-/** A clock that cannot be believed, in milliseconds since the epoch. */
-export interface ClockAhead {
-  readonly now: number;
-  /** Time of the newest record. */
-  readonly newest: number;
-}
-
-export interface StoreOptions {
-  /** Where everything is kept; made where it does not exist. */
-  readonly directory: string;
-  /** Milliseconds since 1970. */
-  readonly now?: () => number;
-  /** Bytes after which a journal goes into shards; 16 MiB. */
+export interface LowdbOptions extends StoreOptions {
+  /** Journal size at which its changes are moved to shards, in bytes; 16 MiB by default. */
   readonly journalLimit?: number;
-  /** Bytes of journals that may wait for a checkpoint that fails before new work is refused; 256 MiB. */
+  /** Size of all journals above which new work is refused while checkpoints fail, in bytes; 256 MiB by default. */
   readonly backlogLimit?: number;
   readonly files?: Files;
-  /** Believes the clock, although it may be far ahead of the newest record. */
-  readonly acceptClock?: boolean;
-  /** Called with a clock that is more than a day ahead of the newest record, before the store is open. */
-  readonly onClockAhead?: (clock: ClockAhead) => void;
-  /** Called where no kernel lock can be had, so that only processes of this host are kept out. */
-  readonly onLockFallback?: () => void;
-  /** Called with what a crash left half written, before the store is open. */
-  readonly onRecovery?: (recovery: Recovery) => void;
-  /** Called with every write to the journal. */
-  readonly onCommit?: (commit: Commit) => void;
-  /** Called with what went wrong in the background; the store goes on and tries again later. */
-  readonly onFault?: (error: unknown) => void;
-  /** Called when writes begin to fail, and with null when they succeed again. */
-  readonly onFailure?: (failure: Failure | null) => void;
 }
 
 /**
@@ -57,7 +33,7 @@ export interface StoreOptions {
  *
  * @throws Failure service_error: `store_locked`, `store_corrupt`, `store_unavailable`
  */
-export async function openStore(options: StoreOptions): Promise<Store> {
+export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
   const { directory, files = diskFiles, onLockFallback = () => {} } = options;
   let held: Lock | undefined;
   try {
@@ -80,7 +56,7 @@ function cannotOpen(directory: string, cause: unknown): Failure {
   });
 }
 
-async function openLocked(options: StoreOptions, files: Files, held: Lock): Promise<Store> {
+async function openLocked(options: LowdbOptions, files: Files, held: Lock): Promise<Store> {
   const { directory, journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
   const { onFault = () => {}, now = Date.now } = options;
   const { journals: folder, shards: shardFolder, archive: archiveFolder } = foldersIn(directory);
@@ -233,7 +209,7 @@ async function openJournal(
   journals: Journals,
   last: History['last'],
   manifest: Manifest,
-  { files = diskFiles, onRecovery = () => {} }: StoreOptions,
+  { files = diskFiles, onRecovery = () => {} }: LowdbOptions,
 ): Promise<Journal> {
   if (last === null) return journals.next(null);
   const { journal, length } = last;
@@ -250,7 +226,7 @@ const DAY = 86_400_000;
 
 /** Compares the clock with the newest time that the store knows. @param newest of all records; 0 for none */
 function judgeClock(
-  { now = Date.now, acceptClock = false, onClockAhead = () => {} }: StoreOptions,
+  { now = Date.now, acceptClock = false, onClockAhead = () => {} }: LowdbOptions,
   known: Clock | undefined,
   newest: number,
 ): Clock {

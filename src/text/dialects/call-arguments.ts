@@ -1,6 +1,6 @@
-import { parse } from '../../schema/json.ts';
+import { quoteValue } from '../../schema/fields.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { received } from '../../schema.ts';
 import { invalid } from './request-errors.ts';
 
 /**
@@ -10,6 +10,6 @@ import { invalid } from './request-errors.ts';
  */
 export function argumentsOf(text: string | null | undefined, path: string): string {
   if (text === null || text === undefined || text.trim() === '') return '{}';
-  if (isObject(parse(text))) return text;
-  throw invalid(path, `expected the text of a JSON object, received ${received(text)}`);
+  if (isObject(tryParseJson(text))) return text;
+  throw invalid(path, `expected the text of a JSON object, received ${quoteValue(text)}`);
 }

@@ -1,4 +1,4 @@
-import { received } from '../../schema.ts';
+import { quoteValue } from '../../schema/fields.ts';
 import type { MediaSource } from '../canonical.ts';
 import { invalid } from './request-errors.ts';
 
@@ -17,7 +17,7 @@ export function sourceOf(url: string, path: string): MediaSource {
   if (!scheme.startsWith('data:')) {
     throw invalid(
       path,
-      `expected a URL of http:, https: or data:, or ms://…, received ${received(url)}`,
+      `expected a URL of http:, https: or data:, or ms://…, received ${quoteValue(url)}`,
     );
   }
   // Not by an expression: the data may have many megabytes.
@@ -27,7 +27,7 @@ export function sourceOf(url: string, path: string): MediaSource {
   if (mediaType === '' || !/;\s*base64\s*$/i.test(head)) {
     throw invalid(
       path,
-      `expected data:<media type>;base64,<data>, received ${received(url.slice(0, 60))}`,
+      `expected data:<media type>;base64,<data>, received ${quoteValue(url.slice(0, 60))}`,
     );
   }
   return { kind: 'data', mediaType, data: url.slice(comma + 1) };

@@ -8,7 +8,7 @@ import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { type Origin, told } from '../../routing/redaction.ts';
 import { forClient, upstreamFailure } from '../../routing/upstream-failure.ts';
-import { parse } from '../../schema/json.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject, objectsOf } from '../../schema/untrusted.ts';
 import { type Cancelled, follow } from '../../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
@@ -143,7 +143,7 @@ export class Attempt {
     });
     if (exchange.status >= 200 && exchange.status < 300) return exchange;
     const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
-    throw upstreamFailure(exchange.status, parse(text) ?? text, {
+    throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
       retryAfter: exchange.headers['retry-after'],
       retryAfterMs: exchange.headers['retry-after-ms'],
       secret: provider.apiKey,

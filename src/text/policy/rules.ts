@@ -1,6 +1,6 @@
 import { isPriced, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
 import { EFFORTS, type Effort } from '../../config/models.ts';
-import { received } from '../../schema.ts';
+import { quoteValue } from '../../schema/fields.ts';
 import type {
   ReasoningRequest,
   RequestSetting,
@@ -107,15 +107,15 @@ function ruledReasoning(
   return { ...asked, effort: usual ?? (efforts.includes('medium') ? 'medium' : efforts[0]!) };
 }
 
-/** Whether the client turned reasoning on by the alias that only chat has, which upstreams need not know. */
+/** Whether the client changedSettings reasoning on by the alias that only chat has, which upstreams need not know. */
 function isAlias({ dialect, body }: TextRequest): boolean {
   return dialect === 'chat' && typeof body['thinking'] === 'object' && body['thinking'] !== null;
 }
 
 function unsupported(id: string, supported: readonly Effort[], effort: Effort): string {
   if (supported.length === 0)
-    return `the model ${id} does not reason, received ${received(effort)}`;
-  return `expected one of ${supported.join(', ')} for the model ${id}, received ${received(effort)}`;
+    return `the model ${id} does not reason, received ${quoteValue(effort)}`;
+  return `expected one of ${supported.join(', ')} for the model ${id}, received ${quoteValue(effort)}`;
 }
 
 /** The most of the efforts that a budget pays for; where it pays for none, the least. */

@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { parse } from '../../schema/json.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
@@ -170,7 +170,7 @@ export class Relay {
       this.#ended = true;
       return whole;
     }
-    const event = data === '' ? undefined : parse(data);
+    const event = data === '' ? undefined : tryParseJson(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
     const renamed = this.#model !== null && renameModel(event as Json, this.#model);

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
-import { parse } from '../../schema/json.ts';
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import type { Json } from '../canonical.ts';
@@ -28,7 +28,7 @@ export function isEventStream({ headers }: Exchange): boolean {
 /** @throws Failure where the answer is no JSON, or says by itself that it is none */
 export async function readJson(exchange: Exchange): Promise<Json> {
   const text = (await exchange.bytes(MOST_BYTES)).toString();
-  const body = parse(text);
+  const body = tryParseJson(text);
   if (!isObject(body)) throw upstreamFailure(502, text);
   const { error, type } = body;
   // Some say 200 and then that it went wrong. A response has a status, and tells by that.

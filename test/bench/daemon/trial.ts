@@ -51,7 +51,7 @@ export async function seed(
   const data = join(bench.folder, name);
   mkdirSync(data, { recursive: true });
   const store = join(data, 'store');
-  const driver = built('store/lowdb/open.js');
+  const driver = built('store/open.js');
   return { data, task: await script(bench, 'seed', [driver, store, `${tasks}`, ...KEYS]) };
 }
 

@@ -12,7 +12,7 @@ import { AssetFiles } from '../../../src/store/assets.ts';
 import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { type Hook, hookedFiles, systemError } from '../../store/lowdb/hooked-files.ts';
+import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
 

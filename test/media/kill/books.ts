@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openStore } from '../../../src/store/open.ts';
 import { audit } from '../../store/audit.ts';
 import { type Received, WebhookReceiver } from '../webhook-receiver.ts';
 import { ACCOUNTS, deliveredOf, mostOf, type Order, PRICES } from './orders.ts';

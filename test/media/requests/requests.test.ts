@@ -9,8 +9,8 @@ import { readImageRequest } from '../../../src/media/requests/image.ts';
 import { namedModel, usualModerator } from '../../../src/media/requests/model.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
 import { readVideoRequest } from '../../../src/media/requests/video.ts';
-import { received } from '../../../src/schema.ts';
-import { MODELS } from '../../http/media/hand-media.ts';
+import { quoteValue } from '../../../src/schema/fields.ts';
+import { MODELS } from '../../http/routes/manual-media.ts';
 
 const config = v.parse(configSchema, MODELS);
 const modelOf = (id: string): Model => findModel(config, id, null);
@@ -198,12 +198,11 @@ describe('an image request', () => {
     ['video', {}, 'model', /^model: video is a model of type video, not of image$/],
     ['text', {}, 'model', /type text, not of image$/],
   ];
-  test.each(wrong.map(([model, more, ...rest]) => [model, received(more), more, ...rest] as const))(
-    'of %s is refused with %s',
-    (model, _, more, param, message) => {
-      expect(refused(model, more, 'image')).toEqual([param, expect.stringMatching(message)]);
-    },
-  );
+  test.each(
+    wrong.map(([model, more, ...rest]) => [model, quoteValue(more), more, ...rest] as const),
+  )('of %s is refused with %s', (model, _, more, param, message) => {
+    expect(refused(model, more, 'image')).toEqual([param, expect.stringMatching(message)]);
+  });
 
   it('tells the model of another type by a code of its own', () => {
     expect(failing(() => read('audio', {}, 'image')).code).toBe('wrong_model_type');
@@ -322,7 +321,7 @@ describe('a request for a moderation', () => {
     [[{ type: 'image_url', image_url: 'data:' }], 'input[0].image_url'],
     [[{ type: 'image_url', image_url: { url: '' } }], 'input[0].image_url.url'],
   ];
-  test.each(wrong.map(([input, param]) => [received(input), input, param] as const))(
+  test.each(wrong.map(([input, param]) => [quoteValue(input), input, param] as const))(
     'is refused with %s',
     (_, input, param) => {
       expect(failing(() => judge(input)).param).toBe(param);

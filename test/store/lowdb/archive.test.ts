@@ -3,14 +3,14 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
 import { code } from '../fresh.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const journalLimit = 3000;
 
@@ -85,7 +85,7 @@ describe('tasks that have ended', () => {
 
   it('that a former version kept in shards and journals move as well', async () => {
     const directory = temporaryFolder();
-    const store = await openStore({ directory, journalLimit });
+    const store = await openLowdbStore({ directory, journalLimit });
     await owner(store, 0);
     await store.close();
     // Many checkpoints were made without segments.
@@ -94,7 +94,7 @@ describe('tasks that have ended', () => {
       if (operation === 'open' && path.includes('.segment')) throw systemError('ENOSPC');
     };
     const files = hookedFiles((...args) => disk.hook(...args));
-    const full = await openStore({ directory, journalLimit, files });
+    const full = await openLowdbStore({ directory, journalLimit, files });
     const [key] = await full.listKeys();
     const ids: string[] = [];
     for (let n = 0; n < 30; n += 1) {
@@ -103,7 +103,7 @@ describe('tasks that have ended', () => {
       ids.push(task.id);
     }
     await full.close();
-    const again = await openStore({ directory, journalLimit });
+    const again = await openLowdbStore({ directory, journalLimit });
     expect((await everyTask(again)).map(({ id }) => id)).toEqual(ids.toReversed());
     ids.push(...(await archived(again, directory)));
     expect((await everyTask(again)).map(({ id }) => id)).toEqual(ids.toReversed());
@@ -114,7 +114,7 @@ describe('tasks that have ended', () => {
   it('are forgotten once, whatever is merged meanwhile', async () => {
     const directory = temporaryFolder();
     let now = 1_000_000_000_000;
-    const open = () => openStore({ directory, journalLimit, now: () => now });
+    const open = () => openLowdbStore({ directory, journalLimit, now: () => now });
     let store = await open();
     const { key } = await owner(store, 0);
     const kept: string[] = [];
@@ -146,7 +146,7 @@ describe('tasks that have ended', () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory,
       journalLimit,
       files: hookedFiles((...args) => disk.hook(...args)),
@@ -170,7 +170,7 @@ describe('tasks that have ended', () => {
     expect(faults).toHaveLength(1);
     const unavailable = code('store_unavailable', 503);
     await expect(store.deleteTasks(Infinity)).rejects.toEqual(unavailable);
-    const crashed = await openStore({ directory: copyOfCrashed(directory), journalLimit });
+    const crashed = await openLowdbStore({ directory: copyOfCrashed(directory), journalLimit });
     expect((await everyTask(crashed)).map(({ id }) => id)).toEqual(ids.toReversed());
     await crashed.close();
     disk.hook = () => {};
@@ -190,7 +190,7 @@ describe('tasks that have ended', () => {
 describe('a damaged record of the archive', () => {
   it('is told to the operator and to whoever asks for it, and costs no other', async () => {
     const directory = temporaryFolder();
-    const store = await openStore({ directory, journalLimit });
+    const store = await openLowdbStore({ directory, journalLimit });
     const { account, key } = await owner(store, 0);
     const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
     const foreign = await store.createKey(keyFor(other));
@@ -209,7 +209,7 @@ describe('a damaged record of the archive', () => {
     });
     expect(damaged).toHaveLength(1);
     const faults: string[] = [];
-    const again = await openStore({
+    const again = await openLowdbStore({
       directory,
       journalLimit,
       onFault: (error) => faults.push((error as Error).message),
@@ -228,7 +228,7 @@ describe('a damaged record of the archive', () => {
     expect(await everyTask(again, other.id)).toEqual([]);
     await archived(again, directory, segmentsIn(directory).length + 1);
     await again.close();
-    const third = await openStore({ directory, journalLimit });
+    const third = await openLowdbStore({ directory, journalLimit });
     await expect(third.findTask(account.id, task.id)).rejects.toEqual(unreadable);
     await third.close();
   });

@@ -1,12 +1,12 @@
 // Ends tasks in a store, and tells what they cost: memory, and what a start has to read.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStore } from '../../../dist/src/store/lowdb/open.js';
+import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
 
 const [directory, count, characters, journalLimit] = process.argv
   .slice(2)
   .map((text, at) => (at === 0 ? text : Number(text)));
-const store = await openStore({ directory, journalLimit });
+const store = await openLowdbStore({ directory, journalLimit });
 const [account] = await store.listAccounts();
 const owner = account ?? (await store.createAccount({ name: 'a', plan: 'free', credits: 0 }));
 const key =

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { owner } from '../records.ts';
 
@@ -8,7 +8,7 @@ const metered = { model: 'm', counts: { inputTokens: 3 }, charge: 2 };
 it('takes charges into the records together', async () => {
   const directory = temporaryFolder();
   let transactions = 0;
-  const store = await openStore({
+  const store = await openLowdbStore({
     directory,
     onCommit: (commit) => {
       transactions += commit.transactions;
@@ -31,7 +31,7 @@ it('takes charges into the records together', async () => {
 
 it('gives each charge to its day, its key and its model', async () => {
   let now = Date.UTC(2026, 10, 21, 23, 59, 59, 999);
-  const store = await openStore({ directory: temporaryFolder(), now: () => now });
+  const store = await openLowdbStore({ directory: temporaryFolder(), now: () => now });
   const { account, key } = await owner(store, 1000);
   const payer = { accountId: account.id, keyId: key.id };
   await store.settle(payer, metered);
@@ -55,7 +55,7 @@ it('gives each charge to its day, its key and its model', async () => {
 });
 
 it('takes what is on its way along into a change of the same records', async () => {
-  const store = await openStore({ directory: temporaryFolder() });
+  const store = await openLowdbStore({ directory: temporaryFolder() });
   const { account, key } = await owner(store, 10);
   await store.settle({ accountId: account.id, keyId: key.id }, metered);
   expect(await store.grant(account.id, 5)).toMatchObject({ granted: 15, reserved: 0, spent: 2 });

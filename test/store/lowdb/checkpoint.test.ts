@@ -10,14 +10,14 @@ import {
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -82,7 +82,7 @@ function nothing(): Known {
 async function checkpointed() {
   const directory = temporaryFolder();
   const known = nothing();
-  const store = await openStore({ directory, journalLimit });
+  const store = await openLowdbStore({ directory, journalLimit });
   await use(store, known);
   await store.close();
   expect(filesBelow(directory)).toContain('checkpoint.json');
@@ -107,7 +107,7 @@ describe('a checkpoint', () => {
     expect(readdirSync(join(directory, 'shards')).sort()).toEqual(
       shards.map(({ file }) => file).sort(),
     );
-    const store = await openStore({ directory, journalLimit });
+    const store = await openLowdbStore({ directory, journalLimit });
     await expectKnown(store, known);
     await store.close();
   });
@@ -125,7 +125,7 @@ describe('a checkpoint', () => {
         after: `${operation} ${path.slice(directory.length + 1)}`,
       });
     }, true);
-    const store = await openStore({ directory, journalLimit, files });
+    const store = await openLowdbStore({ directory, journalLimit, files });
     const isLike = (pattern: RegExp) => copies.some(({ after }) => pattern.test(after));
     await use(store, known, 1);
     watched = /./;
@@ -181,13 +181,13 @@ describe('a checkpoint', () => {
       ].sort(),
     );
     for (const [at, { copy, known: then }] of copies.entries()) {
-      const crashed = await openStore({ directory: copy, journalLimit });
+      const crashed = await openLowdbStore({ directory: copy, journalLimit });
       await expectKnown(crashed, then);
       // And it goes on from there, through further checkpoints.
       if (at % 4 === 0) await use(crashed, then, 4);
       await crashed.close();
       if (at % 4 === 0) {
-        const again = await openStore({ directory: copy, journalLimit });
+        const again = await openLowdbStore({ directory: copy, journalLimit });
         await expectKnown(again, then);
         await again.close();
       }
@@ -220,7 +220,7 @@ describe('a checkpoint', () => {
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
     const known = nothing();
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory,
       journalLimit,
       files: hookedFiles((...args) => disk.hook(...args)),
@@ -239,7 +239,7 @@ describe('a checkpoint', () => {
     await useUntil(store, known, () => faults.length > 0);
     await use(store, known, 8);
     await expectKnown(store, known);
-    const crashed = await openStore({ directory: copyOfCrashed(directory) });
+    const crashed = await openLowdbStore({ directory: copyOfCrashed(directory) });
     await expectKnown(crashed, known);
     await crashed.close();
 
@@ -247,7 +247,7 @@ describe('a checkpoint', () => {
     await use(store, known, 14);
     await store.close();
     expect(readdirSync(join(directory, 'journal')).length).toBeLessThanOrEqual(2);
-    const again = await openStore({ directory, journalLimit });
+    const again = await openLowdbStore({ directory, journalLimit });
     await expectKnown(again, known);
     await again.close();
   });
@@ -256,7 +256,7 @@ describe('a checkpoint', () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const known = nothing();
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory,
       journalLimit,
       files: hookedFiles((...args) => disk.hook(...args)),
@@ -286,7 +286,7 @@ describe('a checkpoint', () => {
     await store.close();
     expect(copies).toHaveLength(8);
     for (const { copy, known: then } of copies) {
-      const crashed = await openStore({ directory: copy });
+      const crashed = await openLowdbStore({ directory: copy });
       expect(await crashed.findAccount('owner')).toMatchObject({ granted: then });
       await expectKnown(crashed, known);
       await crashed.close();
@@ -295,19 +295,19 @@ describe('a checkpoint', () => {
 
   it('writes again only the shards in which something has changed', async () => {
     const { directory } = await checkpointed();
-    const store = await openStore({ directory, journalLimit: 1e9 });
+    const store = await openLowdbStore({ directory, journalLimit: 1e9 });
     const [key] = await store.listKeys();
     await Promise.all(
       Array.from({ length: 1500 }, () => store.createTask(taskFor(key!, { reservation: 0 }))),
     );
     await store.close();
     const shards = () => readdirSync(join(directory, 'shards')).sort();
-    const again = await openStore({ directory, journalLimit });
+    const again = await openLowdbStore({ directory, journalLimit });
     await again.createTask(taskFor(key!, { reservation: 0 }));
     await again.close();
     const before = shards();
     expect(before.filter((name) => name.startsWith('tasks'))).toHaveLength(3);
-    const third = await openStore({ directory, journalLimit });
+    const third = await openLowdbStore({ directory, journalLimit });
     for (let n = 0; n < 12; n += 1) await third.grant(key!.accountId, 1, 'x'.repeat(300));
     await third.close();
     const changed = shards().filter((name) => !before.includes(name));
@@ -321,7 +321,7 @@ describe('a checkpoint', () => {
     const directory = join(temporaryFolder(), 'a', 'b');
     const mask = process.umask(0);
     try {
-      const store = await openStore({ directory, journalLimit });
+      const store = await openLowdbStore({ directory, journalLimit });
       await use(store, nothing());
       const modes = (names: string[]) =>
         new Set(names.map((name) => (statSync(join(directory, name)).mode & 0o777).toString(8)));
@@ -341,7 +341,7 @@ describe('a checkpoint', () => {
     }
     writeFileSync(join(directory, 'journal', '00000009.journal.new'), 'half');
     writeFileSync(join(directory, 'shards', 'tasks-000000.99.json.new'), 'half');
-    const store = await openStore({ directory, journalLimit });
+    const store = await openLowdbStore({ directory, journalLimit });
     await use(store, known);
     await store.close();
     const left = filesBelow(directory);
@@ -394,7 +394,7 @@ describe('a damaged store', () => {
     const damaged = filesLike(directory, which);
     for (const path of damaged) damage(join(directory, path));
     const before = contentBelow(directory);
-    await expect(openStore({ directory })).rejects.toMatchObject({
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       name: 'Failure',
       code: 'store_corrupt',
       message: expect.stringContaining(directory),
@@ -407,13 +407,13 @@ describe('a damaged store', () => {
     const files = hookedFiles((operation, path) => {
       if (operation === 'rename' && path.includes('shards')) throw systemError('ENOSPC');
     });
-    const store = await openStore({ directory, journalLimit, files });
+    const store = await openLowdbStore({ directory, journalLimit, files });
     await use(store, nothing(), 30);
     await store.close();
     const journals = filesLike(directory, /^journal/);
     expect(journals.length).toBeGreaterThan(2);
     rmSync(join(directory, journals[1]!));
-    await expect(openStore({ directory })).rejects.toMatchObject({
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       code: 'store_corrupt',
       message: expect.stringContaining(journals[1]!),
     });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type ClockAhead, openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { ClockAhead } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
 
 const DAY = 86_400_000;
@@ -12,7 +13,7 @@ async function start(
   { acceptClock = false, works = false } = {},
 ): Promise<ClockAhead | null> {
   let ahead: ClockAhead | null = null;
-  const store = await openStore({
+  const store = await openLowdbStore({
     directory,
     now: () => at,
     acceptClock,

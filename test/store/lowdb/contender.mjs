@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { diskFiles } from '../../../dist/src/store/files.js';
-import { openStore } from '../../../dist/src/store/lowdb/open.js';
+import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
 import { lockByPid } from '../../../dist/src/store/lowdb/pid-lock.js';
 
 const [directory, mode] = process.argv.slice(2);
 
 async function open() {
-  if (mode !== 'pid') return openStore({ directory });
+  if (mode !== 'pid') return openLowdbStore({ directory });
   const lock = await lockByPid(diskFiles, join(directory, 'lock'));
   return { close: () => lock.release() };
 }

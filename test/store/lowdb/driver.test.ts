@@ -1,12 +1,12 @@
 import { describe } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { conforms } from '../conformance.ts';
 import { copyOfCrashed } from './crash.ts';
 
 describe('the lowdb driver', () => {
   conforms({
     // Journals of a few kilobytes, so that checkpoints happen all the time.
-    open: (directory, options) => openStore({ directory, journalLimit: 4000, ...options }),
+    open: (directory, options) => openLowdbStore({ directory, journalLimit: 4000, ...options }),
     copyOfCrashed,
   });
 });

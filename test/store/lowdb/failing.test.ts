@@ -2,13 +2,13 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const unavailable = expect.objectContaining({
   name: 'Failure',
@@ -22,7 +22,7 @@ async function onDisk() {
   const directory = temporaryFolder();
   const disk: { hook: Hook } = { hook: () => {} };
   const files = hookedFiles((...args) => disk.hook(...args));
-  const store = await openStore({ directory, files });
+  const store = await openLowdbStore({ directory, files });
   onTestFinished(() => store.close());
   return { directory, disk, store, ...(await owner(store, 100)) };
 }
@@ -59,7 +59,7 @@ describe('a disk that fails', () => {
       expect(await store.claimTask(kept.id)).toMatchObject({ attempts: 1 });
       expect(await store.createAccount({ name: 'late', plan: 'free', credits: 1 })).toBeDefined();
       expect(await audit(store)).toEqual([]);
-      const copy = await openStore({ directory: copyOfCrashed(directory) });
+      const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 107, reserved: 10 });
       expect(await audit(copy)).toEqual([]);
       await copy.close();
@@ -142,7 +142,7 @@ describe('a disk that fails', () => {
     disk.hook = () => {};
     await store.grant(account.id, 6);
     const recoveries: unknown[] = [];
-    const copy = await openStore({
+    const copy = await openLowdbStore({
       directory: copyOfCrashed(directory),
       onRecovery: (recovery) => recoveries.push(recovery),
     });
@@ -169,7 +169,7 @@ describe('a disk that fails', () => {
       created: true,
     });
     expect(store.health()).toMatchObject({ fault: null, journals: 2 });
-    const copy = await openStore({ directory: copyOfCrashed(directory) });
+    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
     expect(await audit(copy)).toEqual([]);
     await copy.close();
@@ -180,7 +180,7 @@ describe('a disk that fails', () => {
     const disk: { hook: Hook } = { hook: () => {} };
     const told: (string | null)[] = [];
     const recovered = gate();
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory,
       files: hookedFiles((...args) => disk.hook(...args)),
       onFailure: (failure) => {
@@ -219,7 +219,7 @@ describe('a disk that fails', () => {
       await store.grant(account.id, 1);
       for (const place of [copyOfCrashed(directory), directory]) {
         if (place === directory) await store.close();
-        const again = await openStore({ directory: place });
+        const again = await openLowdbStore({ directory: place });
         expect(await everyTask(again)).toEqual([]);
         expect(await again.findAccount(account.id)).toMatchObject({
           granted: 101,
@@ -260,7 +260,7 @@ describe('a disk that fails', () => {
         code: 'insufficient_credits',
       });
       await store.hold(account.id, key.id, 41);
-      const copy = await openStore({ directory: copyOfCrashed(directory) });
+      const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 101, spent: 60 });
       expect(await audit(copy)).toEqual([]);
       await copy.close();
@@ -272,7 +272,7 @@ describe('a disk that fails', () => {
   it('tells which charges it loses at the end', async () => {
     const faults: unknown[] = [];
     const disk: { hook: Hook } = { hook: () => {} };
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory: temporaryFolder(),
       files: hookedFiles((...args) => disk.hook(...args)),
       onFault: (error) => faults.push(error),
@@ -291,7 +291,7 @@ describe('a disk that fails', () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory,
       journalLimit: 3000,
       backlogLimit: 60_000,
@@ -334,7 +334,7 @@ describe('a disk that fails', () => {
 
   it('that refuses at the start is named', async () => {
     const directory = temporaryFolder();
-    const opened = openStore({ directory, files: hookedFiles(failing('open', 'EACCES')) });
+    const opened = openLowdbStore({ directory, files: hookedFiles(failing('open', 'EACCES')) });
     await expect(opened).rejects.toEqual(unavailable);
   });
 });
@@ -482,7 +482,7 @@ describe('a disk that is slow', () => {
     expect(await isPending(settled)).toBe(true);
     go.open();
     expect(await settled).toBe(3);
-    const copy = await openStore({ directory: copyOfCrashed(directory) });
+    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 105, spent: 3 });
     await copy.close();
     await granted;
@@ -498,7 +498,7 @@ describe('a disk that is slow', () => {
     const metered = { model: 'm', counts: {}, charge: 3 };
     await Promise.all([store.settle(holder, metered), store.settle(holder, metered)]);
     expect(operations).toEqual(['writeSync']);
-    const copy = await openStore({ directory: copyOfCrashed(directory) });
+    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ spent: 6 });
     await copy.close();
     // A reader is told of it once it is on disk.

@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
-import type { Recovery } from '../../../src/store/lowdb/journal.ts';
 import { encodeLine } from '../../../src/store/lowdb/journal-line.ts';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Recovery } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit } from '../audit.ts';
 import { completionOf, newAsset } from '../records.ts';
@@ -97,7 +97,7 @@ function former(): string {
 
 it('opens what the version before wrote, and goes on with it', async () => {
   const directory = former();
-  const store = await openStore({ directory, journalLimit: 500 });
+  const store = await openLowdbStore({ directory, journalLimit: 500 });
   const open = await store.openTasks();
   const gaps = { callbackUrl: null, progress: null };
   expect(open).toEqual(
@@ -112,14 +112,14 @@ it('opens what the version before wrote, and goes on with it', async () => {
   expect(await store.openDeliveries()).toEqual([]);
   expect(await audit(store)).toEqual([]);
   await store.close();
-  const again = await openStore({ directory });
+  const again = await openLowdbStore({ directory });
   expect(await again.findAsset(asset.id)).toMatchObject({ taskId: 'task_shard' });
   expect((await again.deleteTasks(Infinity)).tasks).toHaveLength(2);
   expect(await audit(again)).toEqual([]);
   await again.close();
   // From now on it is known to exist.
   rmSync(join(directory, 'store.json'));
-  await expect(openStore({ directory })).rejects.toMatchObject({
+  await expect(openLowdbStore({ directory })).rejects.toMatchObject({
     code: 'store_corrupt',
     message: expect.stringContaining('store.json'),
   });
@@ -132,12 +132,12 @@ it('opens what the version before left when a journal was begun and its folder n
   writeFileSync(path(3), encodeLine(JSON.stringify(header)));
   appendFileSync(path(2), 'torn');
   const recoveries: Recovery[] = [];
-  const store = await openStore({ directory, onRecovery: (one) => recoveries.push(one) });
+  const store = await openLowdbStore({ directory, onRecovery: (one) => recoveries.push(one) });
   expect(await store.openTasks()).toHaveLength(2);
   await store.close();
   expect(recoveries).toMatchObject([{ file: path(2), dropped: 4 }]);
   expect(readFileSync(recoveries[0]!.keptIn, 'utf8')).toBe('torn');
-  const again = await openStore({ directory });
+  const again = await openLowdbStore({ directory });
   expect(await again.openTasks()).toHaveLength(2);
   await again.close();
 });

@@ -8,15 +8,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Recovery } from '../../../src/store/lowdb/journal.ts';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { hastyFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { hastyFiles } from './hooked-files.ts';
 
 const FIRST = join('journal', '00000001.journal');
 
@@ -32,7 +32,7 @@ async function told(store: Store): Promise<unknown> {
 /** A journal of several batches: where each ends, and what the store told by then. */
 async function journalled() {
   const directory = temporaryFolder();
-  const store = await openStore({ directory });
+  const store = await openLowdbStore({ directory });
   const path = join(directory, FIRST);
   const ends: { length: number; state: unknown }[] = [];
   const note = async () =>
@@ -53,7 +53,7 @@ async function journalled() {
 
 async function open(directory: string) {
   const recoveries: Recovery[] = [];
-  const store = await openStore({
+  const store = await openLowdbStore({
     directory,
     files: hastyFiles,
     onRecovery: (recovery) => recoveries.push(recovery),
@@ -130,7 +130,7 @@ describe('a journal', () => {
       damaged[at]! ^= 0x04;
       writeFileSync(path, damaged);
       const offset = starts.findLast((start) => start <= at);
-      await expect(openStore({ directory, files: hastyFiles })).rejects.toMatchObject({
+      await expect(openLowdbStore({ directory, files: hastyFiles })).rejects.toMatchObject({
         name: 'Failure',
         code: 'store_corrupt',
         message: expect.stringContaining(`${path}, byte ${offset}: `),
@@ -153,7 +153,7 @@ describe('a journal', () => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
     for (let length = 0; length < bytes.length - 1; length += 7) {
       truncateSync(path, length);
-      await expect(openStore({ directory })).rejects.toMatchObject({
+      await expect(openLowdbStore({ directory })).rejects.toMatchObject({
         code: 'store_corrupt',
         message: expect.stringContaining(path),
       });
@@ -163,7 +163,7 @@ describe('a journal', () => {
 
   it('that lost any of the lines since the last sync is cut back there', async () => {
     const directory = temporaryFolder();
-    const store = await openStore({ directory });
+    const store = await openLowdbStore({ directory });
     const path = join(directory, FIRST);
     const { account, key } = await owner(store, 100);
     const holder = { accountId: account.id, keyId: key.id };
@@ -188,7 +188,7 @@ describe('a journal', () => {
         bytes.fill(0, start, at === 2 ? length : end);
         writeFileSync(join(place, FIRST), bytes);
         if (copy === synced) {
-          await expect(openStore({ directory: place })).rejects.toMatchObject({
+          await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
             code: 'store_corrupt',
           });
           continue;
@@ -214,20 +214,20 @@ describe('a journal', () => {
     const { directory } = await journalled();
     const { encodeLine } = await import('../../../src/store/lowdb/journal-line.ts');
     writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
-    await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
   });
 
   it('emptied is refused, and not begun anew', async () => {
     const { directory } = await journalled();
     truncateSync(join(directory, FIRST), 0);
-    await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
     expect(readFileSync(join(directory, FIRST))).toHaveLength(0);
   });
 
   it('takes many transactions in few writes', async () => {
     const directory = temporaryFolder();
     const commits: number[] = [];
-    const store = await openStore({
+    const store = await openLowdbStore({
       directory,
       onCommit: ({ transactions, bytes, milliseconds }) => {
         expect(bytes).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
 
@@ -40,7 +40,7 @@ describe('kill -9', () => {
         const [verb, what] = line.split(' ') as [string, string];
         known.set(verb, [...(known.get(verb) ?? []), what]);
       }
-      const store = await openStore({ directory });
+      const store = await openLowdbStore({ directory });
       const tasks = await everyTask(store);
       const states = new Map(tasks.map(({ id, status }) => [id, status]));
       const lost = (known.get('made') ?? []).filter((id) => !states.has(id));

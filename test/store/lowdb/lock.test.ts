@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { contender, expectOneWinner } from './contender.ts';
 
@@ -29,7 +29,7 @@ function deadProcess(): number {
 async function closedStore() {
   const directory = temporaryFolder();
   const path = join(directory, 'lock');
-  const store = await openStore({ directory });
+  const store = await openLowdbStore({ directory });
   const { kernel, ...owner } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   expect(kernel).toBe(true);
   await store.close();
@@ -39,13 +39,13 @@ async function closedStore() {
 describe('the lock', () => {
   it('keeps a second process out, and names the first', async () => {
     const directory = temporaryFolder();
-    const store = await openStore({ directory });
+    const store = await openLowdbStore({ directory });
     const other = await contender(directory);
     other.tell();
     const said = await other.says();
     expect(said).toContain('store_locked');
     expect(said).toContain(`process ${process.pid} is using this store`);
-    await expect(openStore({ directory })).rejects.toMatchObject({
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       name: 'Failure',
       code: 'store_locked',
       status: 503,
@@ -54,12 +54,12 @@ describe('the lock', () => {
     const third = await contender(directory);
     third.tell();
     expect(await third.says()).toBe('open');
-    await expect(openStore({ directory })).rejects.toMatchObject({
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       message: expect.stringContaining(`process ${third.child.pid} `),
     });
     third.tell();
     expect(await third.says()).toBe('closed');
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
   });
 
   it('keeps processes of other pid namespaces out', async (context) => {
@@ -68,7 +68,7 @@ describe('the lock', () => {
       context.skip('unshare --pid is not allowed here');
     }
     const directory = temporaryFolder();
-    const store = await openStore({ directory });
+    const store = await openLowdbStore({ directory });
     const inside = await contender(directory, { within });
     inside.tell();
     expect(await inside.says()).toContain('store_locked');
@@ -76,7 +76,7 @@ describe('the lock', () => {
     const holder = await contender(directory, { within });
     holder.tell();
     expect(await holder.says()).toBe('open');
-    await expect(openStore({ directory })).rejects.toMatchObject({
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       message: expect.stringContaining('process 1 '),
     });
     const neighbour = await contender(directory, { within });
@@ -84,7 +84,7 @@ describe('the lock', () => {
     expect(await neighbour.says()).toContain('store_locked');
     holder.tell();
     expect(await holder.says()).toBe('closed');
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
   });
 
   it('of a killed process is free at once', async () => {
@@ -94,7 +94,7 @@ describe('the lock', () => {
     expect(await first.says()).toBe('open');
     await first.kill();
     expect(readFileSync(join(directory, 'lock'), 'utf8')).toContain(`"pid":${first.child.pid}`);
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
     expect(readdirSync(directory).sort()).toEqual(EMPTY_STORE);
   });
 
@@ -108,12 +108,12 @@ describe('the lock', () => {
     });
     await first.kill();
     expect(process.kill(child, 0)).toBe(true);
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
   });
 
   it('holds where its file is removed', async () => {
     const directory = temporaryFolder();
-    const store = await openStore({ directory });
+    const store = await openLowdbStore({ directory });
     rmSync(join(directory, 'lock'));
     const other = await contender(directory);
     other.tell();
@@ -125,7 +125,7 @@ describe('the lock', () => {
     const { directory, path } = await closedStore();
     const { ino, size } = statSync(path);
     expect(size).toBe(0);
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
     expect(statSync(path).ino).toBe(ino);
   });
 
@@ -133,7 +133,7 @@ describe('the lock', () => {
     const directory = temporaryFolder();
     writeFileSync(join(directory, 'checkpoint.json'), '');
     for (let time = 0; time < 2; time += 1) {
-      await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+      await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
     }
     expect(readdirSync(directory)).toEqual(['checkpoint.json', 'lock']);
   });
@@ -143,7 +143,7 @@ describe('the lock', () => {
     async (text) => {
       const { directory, path } = await closedStore();
       writeFileSync(path, text);
-      await (await openStore({ directory })).close();
+      await (await openLowdbStore({ directory })).close();
     },
   );
 
@@ -154,14 +154,14 @@ describe('the lock', () => {
   ])('of the version before is taken over from %s', async (_, change) => {
     const { directory, path, owner } = await closedStore();
     writeFileSync(path, JSON.stringify({ ...owner, ...change() }));
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
   });
 
   it('of the version before is respected while its process lives', async () => {
     const { directory, path, owner } = await closedStore();
     const text = JSON.stringify(owner);
     writeFileSync(path, text);
-    await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
@@ -174,7 +174,7 @@ describe('the lock', () => {
     const directory = temporaryFolder();
     for (let round = 0; round < 20; round += 1) {
       const tries = await Promise.allSettled(
-        Array.from({ length: 8 }, () => openStore({ directory })),
+        Array.from({ length: 8 }, () => openLowdbStore({ directory })),
       );
       const open = tries.flatMap((tried) => (tried.status === 'fulfilled' ? [tried.value] : []));
       expect(open).toHaveLength(1);
@@ -191,15 +191,15 @@ describe('the lock', () => {
       fallbacks += 1;
     };
     for (let time = 0; time < 2; time += 1) {
-      const store = await openStore({ directory, onLockFallback });
-      await expect(openStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
+      const store = await openLowdbStore({ directory, onLockFallback });
+      await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_locked' });
       await store.close();
     }
     expect(fallbacks).toBe(2);
     // A process that has kernel locks leaves an empty file.
     hooks.unsupported = false;
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
     hooks.unsupported = true;
-    await (await openStore({ directory })).close();
+    await (await openLowdbStore({ directory })).close();
   });
 });

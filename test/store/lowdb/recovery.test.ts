@@ -3,13 +3,13 @@ import * as disk from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { diskFiles, type Files } from '../../../src/store/files.ts';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit } from '../audit.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
 
@@ -18,7 +18,7 @@ async function onDisk(journalLimit = 16 * 2 ** 20) {
   const directory = join(temporaryFolder(), 'store');
   const disk: { hook: Hook } = { hook: () => {} };
   const files = hookedFiles((...args) => disk.hook(...args));
-  const store = await openStore({ directory, files, journalLimit });
+  const store = await openLowdbStore({ directory, files, journalLimit });
   onTestFinished(() => store.close());
   return { directory, disk, store, ...(await owner(store, 100)) };
 }
@@ -45,7 +45,7 @@ describe('a journal whose folder could not be synced', () => {
     expect(readdirSync(join(copy, 'journal'))).toEqual(['00000001.journal', '00000002.journal']);
     cut(join(copy, 'journal', '00000002.journal'));
     for (let time = 0; time < 2; time += 1) {
-      const again = await openStore({ directory: copy, journalLimit: 1000 });
+      const again = await openLowdbStore({ directory: copy, journalLimit: 1000 });
       expect(await again.findAccount(account.id)).toMatchObject({ granted: granted + 2 + time });
       expect(await audit(again)).toEqual([]);
       await again.grant(account.id, 1);
@@ -78,13 +78,13 @@ describe('a write that failed and could not be cut off', () => {
         });
       },
     };
-    const store = await openStore({ directory, files });
+    const store = await openLowdbStore({ directory, files });
     const { account } = await owner(store, 100);
     isFailing = true;
     await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
     await store.close();
     for (const granted of [100, 107]) {
-      const again = await openStore({ directory });
+      const again = await openLowdbStore({ directory });
       expect(await again.findAccount(account.id)).toMatchObject({ granted });
       expect(await audit(again)).toEqual([]);
       await again.grant(account.id, 7);

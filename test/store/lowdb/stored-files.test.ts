@@ -1,14 +1,14 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { audit, everyTask } from '../audit.ts';
+import { hastyFiles, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
-import { hastyFiles, hookedFiles, systemError } from './hooked-files.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -61,7 +61,7 @@ async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoint
   });
   for (let start = 0; start < 3; start += 1) {
     isLate = start > 0;
-    const store = await openStore({ directory, journalLimit, files });
+    const store = await openLowdbStore({ directory, journalLimit, files });
     life.made.push(...(await use(store, 8)));
     if (start === 2 && !isClosed) life.snapshots.push(snapshotOf(copyOfCrashed(directory)));
     await store.close();
@@ -131,7 +131,7 @@ describe('a store of which one file', () => {
           const onFault = (error: unknown) => told.push((error as Error).message);
           let store: Store | undefined;
           try {
-            store = await openStore({ directory, journalLimit, files: hastyFiles, onFault });
+            store = await openLowdbStore({ directory, journalLimit, files: hastyFiles, onFault });
             const known = new Set((await everyTask(store)).map(({ id }) => id));
             const lost = life.made.filter((id) => !known.has(id)).length;
             const faults = await audit(store);
@@ -161,14 +161,14 @@ describe('a backup', () => {
     for (const backup of snapshots.slice(0, -1).filter((files) => files.has('store.json'))) {
       const alone = temporaryFolder();
       write(alone, backup);
-      const restored = await openStore({ directory: alone, files: hastyFiles });
+      const restored = await openLowdbStore({ directory: alone, files: hastyFiles });
       const tasks = await everyTask(restored);
       await restored.close();
       const mixed = temporaryFolder();
       write(mixed, newer);
       write(mixed, backup);
       try {
-        const store = await openStore({ directory: mixed, files: hastyFiles });
+        const store = await openLowdbStore({ directory: mixed, files: hastyFiles });
         expect(await everyTask(store)).toEqual(tasks);
         await store.close();
         outcomes.restored += 1;
@@ -184,7 +184,7 @@ describe('a backup', () => {
     const [one, other] = [temporaryFolder(), temporaryFolder()];
     let tasks: Awaited<ReturnType<typeof everyTask>> = [];
     for (const directory of [other, one]) {
-      const store = await openStore({ directory, journalLimit });
+      const store = await openLowdbStore({ directory, journalLimit });
       await use(store, 12);
       tasks = await everyTask(store);
       await store.close();
@@ -193,7 +193,7 @@ describe('a backup', () => {
       const directory = temporaryFolder();
       cpSync(one, directory, { recursive: true });
       cpSync(join(other, name), join(directory, name));
-      const opening = openStore({ directory });
+      const opening = openLowdbStore({ directory });
       if (filesBelow(one).includes(name)) {
         await expect(opening, name).rejects.toMatchObject({ code: 'store_corrupt' });
         continue;

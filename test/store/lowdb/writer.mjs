@@ -1,11 +1,11 @@
 // Uses a store until it is killed, and prints each thing once it is acknowledged.
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { openStore } from '../../../dist/src/store/lowdb/open.js';
+import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
 
 const [directory] = process.argv.slice(2);
 // Short journals, so that many of the kills come in the middle of a checkpoint.
-const store = await openStore({ directory, journalLimit: 30_000 });
+const store = await openLowdbStore({ directory, journalLimit: 30_000 });
 const say = (line) => writeSync(1, `${line}\n`);
 
 const account =

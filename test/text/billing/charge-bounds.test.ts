@@ -164,7 +164,7 @@ async function ask(
       bytes: null,
       headers: {},
       holder: HOLDER,
-      cancellation: new Cancellation(),
+      clientDisconnect: new Cancellation(),
       response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {

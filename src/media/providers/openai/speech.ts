@@ -1,5 +1,5 @@
 import { Failure } from '../../../failure.ts';
-import { parse } from '../../../schema/json.ts';
+import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { AudioWork } from '../../work.ts';
 import type { Order, Production, Workshop } from '../provider.ts';
@@ -30,7 +30,7 @@ export function makeSpeech({ work }: Order<AudioWork>, workshop: Workshop): Prom
     });
     if (/^\s*(text\/|application\/(\w+\+)?json)/i.test(headers['content-type'] ?? '')) {
       const text = bytes.toString('utf8', 0, 1_000_000);
-      const body = parse(text);
+      const body = tryParseJson(text);
       if (isObject(body) && isObject(body['error'])) throw remote.told(null, body);
       throw charged(without('audio', text));
     }

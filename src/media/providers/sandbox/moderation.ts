@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { judgeTexts } from '../../prompts.ts';
+import { classifyTexts } from '../../prompts.ts';
 import type { ModerationAnswer, ModerationInput, Workshop } from '../provider.ts';
 import { expectModel, obey } from './prompt.ts';
 
@@ -12,11 +12,11 @@ export async function moderate(
   const texts = textsOf(input);
   await obey(texts.join('\n'), 'input', workshop.signal);
   const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex');
-  const judgements = await judgeTexts(workshop.pool, texts, { signal: workshop.signal });
+  const classifications = await classifyTexts(workshop.pool, texts, { signal: workshop.signal });
   return {
     id: `modr-${digest.slice(0, 24)}`,
     model: workshop.model,
-    results: judgements.map(({ flagged, categories, scores }) => ({
+    results: classifications.map(({ flagged, categories, scores }) => ({
       flagged,
       categories,
       category_scores: scores,

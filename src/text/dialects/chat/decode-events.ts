@@ -1,7 +1,7 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { parse } from '../../../schema/json.ts';
-import { isObject, listOf, wordOf } from '../../../schema/untrusted.ts';
+import { tryParseJson } from '../../../schema/json.ts';
+import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
@@ -68,7 +68,7 @@ export class ChatDecoder implements EventDecoder {
       this.#finish();
       return;
     }
-    const chunk = parse(data);
+    const chunk = tryParseJson(data);
     if (!isObject(chunk)) {
       this.#fail(invalidAnswer('an event that is no JSON object'));
       return;
@@ -112,11 +112,11 @@ export class ChatDecoder implements EventDecoder {
 
   #start(chunk: Json, hasChoices: boolean): void {
     if (this.#started) return;
-    const id = wordOf(chunk['id']);
+    const id = nonEmptyTextOf(chunk['id']);
     // Some begin with a chunk about the prompt that is nobody's answer yet.
     if (id === null && !hasChoices) return;
     this.#started = true;
-    this.#emit({ type: 'start', id, model: wordOf(chunk['model']) });
+    this.#emit({ type: 'start', id, model: nonEmptyTextOf(chunk['model']) });
   }
 
   #choice(choice: Json, whole: boolean): void {

@@ -1,4 +1,4 @@
-import { received } from '../../../schema.ts';
+import { quoteValue } from '../../../schema/fields.ts';
 import type {
   Json,
   MediaPart,
@@ -235,7 +235,7 @@ function decodeSpoken(message: Json, path: string, findings: Findings): readonly
   if ((content === null || content === undefined) && !Array.isArray(tools)) {
     throw invalid(
       `${path}.content`,
-      `expected a text or a list of parts, received ${received(content)}`,
+      `expected a text or a list of parts, received ${quoteValue(content)}`,
     );
   }
   return decodeContent(content, `${path}.content`, findings);

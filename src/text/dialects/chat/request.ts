@@ -8,8 +8,8 @@ import {
   textOrList,
   wordOrObject,
 } from '../../../schema/choice.ts';
+import { field, integer, number } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import { field, integer, number } from '../../../schema.ts';
 
 const text = v.string();
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { parse } from '../../../schema/json.ts';
-import { isObject, wordOf } from '../../../schema/untrusted.ts';
+import { tryParseJson } from '../../../schema/json.ts';
+import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
@@ -50,7 +50,7 @@ export class MessagesDecoder implements EventDecoder {
 
   push(data: string): void {
     if (this.#ended || data === '[DONE]') return;
-    const event = parse(data);
+    const event = tryParseJson(data);
     if (isObject(event)) this.#guarded(() => this.#take(event));
     else this.#fail(invalidAnswer('an event that is no JSON object'));
   }
@@ -122,7 +122,7 @@ export class MessagesDecoder implements EventDecoder {
     if (this.#started) return;
     this.#started = true;
     this.#id = id;
-    this.#emit({ type: 'start', id: wordOf(id), model: wordOf(model) });
+    this.#emit({ type: 'start', id: nonEmptyTextOf(id), model: nonEmptyTextOf(model) });
   }
 
   #start(message: Json): void {

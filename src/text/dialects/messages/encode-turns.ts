@@ -1,4 +1,4 @@
-import { parse } from '../../../schema/json.ts';
+import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
@@ -139,7 +139,7 @@ function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
 }
 
 function inputOf(json: string, path: string): Json {
-  const input = json.trim() === '' ? {} : parse(json);
+  const input = json.trim() === '' ? {} : tryParseJson(json);
   if (isObject(input)) return input;
   throw untranslatable(path, 'messages', 'its arguments must be the text of a JSON object');
 }

@@ -1,4 +1,4 @@
-import { parse } from '../../../schema/json.ts';
+import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
@@ -106,7 +106,7 @@ export function foldEvents(
 
 /** The arguments of a call, which are an object here and not its text. */
 function inputOf(name: string, json: string, { reason }: Finish): Json {
-  const input = json === '' ? {} : parse(json);
+  const input = json === '' ? {} : tryParseJson(json);
   if (isObject(input)) return input;
   // Where the model had no room left, it could not end them; who called can see that by the reason.
   if (input === undefined && reason === 'length') return {};

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { choice, choiceBy, openObject, pickBy, textOrList } from '../../../schema/choice.ts';
+import { choice, choiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
+import { field, integer, number } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import { field, integer, number } from '../../../schema.ts';
 
 const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
 
@@ -29,7 +29,7 @@ function blocks<const Known extends Readonly<Record<string, v.GenericSchema>>>(k
     | Known[keyof Known]
     | typeof nativeBlock
   )[];
-  return choice('a block', options, pickBy('type', { ...elsewhere, ...known }, nativeBlock));
+  return choice('a block', options, selectBy('type', { ...elsewhere, ...known }, nativeBlock));
 }
 
 const textBlock = openObject({ type: v.literal('text'), text: v.string() });

@@ -1,7 +1,13 @@
 import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { parse } from '../../../schema/json.ts';
-import { isObject, objectOf, objectsOf, textOf, wordOf } from '../../../schema/untrusted.ts';
+import { tryParseJson } from '../../../schema/json.ts';
+import {
+  isObject,
+  nonEmptyTextOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
@@ -31,7 +37,7 @@ interface Item {
 
 /** The kind of item that an event belongs to whose item nobody announced. */
 function impliedType(type: string, event: Json): string | null {
-  if (type === DONE) return wordOf(objectOf(event['item'])['type']);
+  if (type === DONE) return nonEmptyTextOf(objectOf(event['item'])['type']);
   if (type.startsWith('response.function_call_arguments.')) return 'function_call';
   if (type.startsWith('response.reasoning')) return 'reasoning';
   if (type.startsWith('response.content_part.')) {
@@ -51,7 +57,7 @@ function saidOf(item: Json, block: number): TextEvent[] | null {
   if (type === 'program' || type === 'program_output') return [];
   if (type !== 'function_call' || (namespace ?? null) !== null) return null;
   return wholeCall(block, {
-    id: wordOf(id) ?? newId('call'),
+    id: nonEmptyTextOf(id) ?? newId('call'),
     name: textOf(name),
     json: argumentsOf(item['arguments']),
   });
@@ -90,7 +96,7 @@ export class ResponsesDecoder implements EventDecoder {
 
   push(data: string): void {
     if (this.#over || data === '[DONE]') return;
-    const event = parse(data);
+    const event = tryParseJson(data);
     if (!isObject(event)) {
       this.#fail(invalidAnswer('an event that is no JSON object'));
       return;
@@ -158,7 +164,11 @@ export class ResponsesDecoder implements EventDecoder {
   #start(response: Json): void {
     if (this.#started) return;
     this.#started = true;
-    this.#emit({ type: 'start', id: wordOf(response['id']), model: wordOf(response['model']) });
+    this.#emit({
+      type: 'start',
+      id: nonEmptyTextOf(response['id']),
+      model: nonEmptyTextOf(response['model']),
+    });
   }
 
   /** A new item. One that stood in its place is over, whether it said so or not. */
@@ -283,7 +293,7 @@ export class ResponsesDecoder implements EventDecoder {
   }
 
   #finish(status: 'completed' | 'incomplete', response: Json): void {
-    const why = wordOf(objectOf(response['incomplete_details'])['reason']);
+    const why = nonEmptyTextOf(objectOf(response['incomplete_details'])['reason']);
     let reason: FinishReason = this.#called ? 'tool-calls' : 'stop';
     if (status === 'incomplete') {
       reason = 'other';

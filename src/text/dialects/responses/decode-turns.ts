@@ -1,4 +1,4 @@
-import { isObject, wordOf } from '../../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type {
   Json,
   MediaPart,
@@ -21,8 +21,8 @@ import { reasoningText } from './reasoning.ts';
 type Role = Turn['role'];
 
 function decodeImage(part: Json, path: string): MediaPart {
-  const url = wordOf(part['image_url']);
-  const file = wordOf(part['file_id']);
+  const url = nonEmptyTextOf(part['image_url']);
+  const file = nonEmptyTextOf(part['file_id']);
   if (url === null && file === null) {
     throw invalid(`${path}.image_url`, 'expected a URL here or a file_id, received nothing');
   }
@@ -31,15 +31,15 @@ function decodeImage(part: Json, path: string): MediaPart {
     media: 'image',
     path,
     source: url === null ? { kind: 'file', id: file! } : sourceOf(url, `${path}.image_url`),
-    detail: wordOf(part['detail']),
+    detail: nonEmptyTextOf(part['detail']),
     filename: null,
   };
 }
 
 function decodeFile(part: Json, path: string): MediaPart {
-  const file = wordOf(part['file_id']);
-  const url = wordOf(part['file_url']);
-  const data = wordOf(part['file_data']);
+  const file = nonEmptyTextOf(part['file_id']);
+  const url = nonEmptyTextOf(part['file_url']);
+  const data = nonEmptyTextOf(part['file_data']);
   let source: MediaSource;
   if (file !== null) source = { kind: 'file', id: file };
   else if (url !== null) source = sourceOf(url, `${path}.file_url`);
@@ -56,8 +56,8 @@ function decodeFile(part: Json, path: string): MediaPart {
     media: 'document',
     path,
     source,
-    detail: wordOf(part['detail']),
-    filename: wordOf(part['filename']),
+    detail: nonEmptyTextOf(part['detail']),
+    filename: nonEmptyTextOf(part['filename']),
   };
 }
 
@@ -111,7 +111,7 @@ export function isOwnCall(item: Json): boolean {
 
 function decodeReasoning(item: Json, path: string): ReasoningPart {
   const text = reasoningText(item);
-  const encrypted = wordOf(item['encrypted_content']);
+  const encrypted = nonEmptyTextOf(item['encrypted_content']);
   if (encrypted === null) return { type: 'reasoning', path, text, signature: null };
   if (isWrapped(encrypted))
     return { type: 'reasoning', path, text, signature: unwrapSignature(encrypted) };

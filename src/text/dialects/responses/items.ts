@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, openChoiceBy, openObject, pickBy, textOrList } from '../../../schema/choice.ts';
+import { choice, openChoiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 
 const text = v.string();
@@ -63,7 +63,7 @@ const reasoning = openObject({
 });
 const reference = openObject({ type: v.nullish(v.literal('item_reference')), id: text });
 
-const typed = pickBy(
+const typed = selectBy(
   'type',
   {
     message,

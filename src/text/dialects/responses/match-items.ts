@@ -1,10 +1,10 @@
-import { wordOf } from '../../../schema/untrusted.ts';
+import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 
 /** Whether two descriptions may be of one item: what both tell of it is the same. */
 function agree(one: Json, other: Json, names: readonly string[]): boolean {
   return names.every((name) => {
-    const [a, b] = [wordOf(one[name]), wordOf(other[name])];
+    const [a, b] = [nonEmptyTextOf(one[name]), nonEmptyTextOf(other[name])];
     return a === null || b === null || a === b;
   });
 }
@@ -29,7 +29,7 @@ export function matchItems(heard: readonly Json[], output: readonly Json[]) {
       }
     });
   };
-  match((item, final) => wordOf(item['id']) !== null && item['id'] === final['id']);
+  match((item, final) => nonEmptyTextOf(item['id']) !== null && item['id'] === final['id']);
   match((item, final) => item['type'] === final['type'] && agree(item, final, ['call_id', 'name']));
   return { finals, unheard: [...left] };
 }

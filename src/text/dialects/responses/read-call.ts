@@ -1,4 +1,4 @@
-import { isObject, textOf, wordOf } from '../../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
@@ -18,8 +18,8 @@ export class CallReader implements ItemReader {
 
   constructor(blocks: Blocks, item: Json) {
     this.#blocks = blocks;
-    this.#id = wordOf(item['call_id']);
-    this.#name = wordOf(item['name']);
+    this.#id = nonEmptyTextOf(item['call_id']);
+    this.#name = nonEmptyTextOf(item['name']);
     blocks.called();
     this.#start();
   }
@@ -32,7 +32,7 @@ export class CallReader implements ItemReader {
   }
 
   finish(item: Json | null): void {
-    this.#id ??= wordOf(item?.['call_id']) ?? wordOf(item?.['id']) ?? newId('call');
+    this.#id ??= nonEmptyTextOf(item?.['call_id']) ?? nonEmptyTextOf(item?.['id']) ?? newId('call');
     this.#name ??= textOf(item?.['name']);
     this.#start();
     this.#say(missingOf(argumentsOf(item?.['arguments']), this.#sent));

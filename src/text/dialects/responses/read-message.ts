@@ -1,4 +1,4 @@
-import { countOf, isObject, objectsOf, textOf, wordOf } from '../../../schema/untrusted.ts';
+import { countOf, isObject, nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
 
@@ -135,7 +135,7 @@ export class MessageReader implements ItemReader {
     const { emit } = this.#blocks;
     const { block } = part;
     part.annotations += 1;
-    const url = wordOf(annotation['url']);
+    const url = nonEmptyTextOf(annotation['url']);
     if (annotation['type'] !== 'url_citation' || url === null) {
       // It belongs to the text, so that it bears the number of its block.
       emit({ type: 'native', block, dialect: 'responses', value: annotation });
@@ -143,7 +143,7 @@ export class MessageReader implements ItemReader {
     }
     const citation = {
       url,
-      title: wordOf(annotation['title']),
+      title: nonEmptyTextOf(annotation['title']),
       start: placeOf(annotation['start_index']),
       end: placeOf(annotation['end_index']),
       quote: null,

@@ -1,4 +1,4 @@
-import { objectsOf, textOf, wordOf } from '../../../schema/untrusted.ts';
+import { nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json, ReasoningSignature } from '../../canonical.ts';
 
 /** Begins the identifiers of reasoning that were made here, of which no provider knows. */
@@ -24,7 +24,8 @@ export function joined(parts: readonly Json[]): string {
 
 /** What of a reasoning item its provider wants to see again. */
 export function signatureOf(item: Json, provider: string): ReasoningSignature | null {
-  if (wordOf(item['id']) === null && wordOf(item['encrypted_content']) === null) return null;
+  if (nonEmptyTextOf(item['id']) === null && nonEmptyTextOf(item['encrypted_content']) === null)
+    return null;
   const { type: _, status: __, ...value } = item;
   return { dialect: 'responses', provider, value };
 }
@@ -34,5 +35,7 @@ export function signatureOf(item: Json, provider: string): ReasoningSignature | 
  * identifier alone then means nothing to it.
  */
 export function isWhole({ value }: ReasoningSignature): boolean {
-  return wordOf(value['encrypted_content']) !== null || objectsOf(value['content']).length > 0;
+  return (
+    nonEmptyTextOf(value['encrypted_content']) !== null || objectsOf(value['content']).length > 0
+  );
 }

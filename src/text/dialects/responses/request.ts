@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../../config/models.ts';
 import { openChoiceBy, openObject, textOrList, wordOrObject } from '../../../schema/choice.ts';
-import { field, integer, number } from '../../../schema.ts';
+import { field, integer, number } from '../../../schema/fields.ts';
 import { inputItem } from './items.ts';
 
 const text = v.string();

@@ -1,0 +1,221 @@
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+
+/** An object schema with its properties, from which flags, form fields and help derive. */
+export type ObjectSchema<Output = unknown> = v.GenericSchema<Record<string, unknown>, Output> & {
+  readonly entries: v.ObjectEntries;
+};
+
+/** One property of a schema, for a flag, a form field or a help line. */
+export interface Field {
+  readonly name: string;
+  readonly kind: 'integer' | 'number' | 'boolean' | 'string';
+  readonly choices: readonly string[];
+  readonly default: unknown;
+  readonly description: string;
+  /** One-letter flag of the command line; undefined if it has none. */
+  readonly short: string | undefined;
+  /** Whether the text is the path of a file or a folder, which shells complete. */
+  readonly path: boolean;
+  /** Whether it is a list of texts, so that its flag may be repeated. */
+  readonly repeatable: boolean;
+  /** Phrase for help and error messages: "an integer from 1 to 100". */
+  readonly expects: string;
+}
+
+interface FieldMetadata {
+  /** Phrase that replaces the one derived from the type. */
+  readonly expects?: string;
+  readonly short?: string;
+  readonly path?: boolean;
+  /** Redacted in output; with `interpolated` only if the value came from the environment. */
+  readonly secret?: 'always' | 'interpolated';
+  /** Whether the daemon reads it only at start, not on SIGHUP. */
+  readonly restart?: boolean;
+}
+
+/** A schema with its description and metadata. */
+export function field<const Schema extends v.GenericSchema>(
+  schema: Schema,
+  description: string,
+  metadata: FieldMetadata = {},
+) {
+  return v.pipe(schema, v.description(description), v.metadata({ ...metadata }));
+}
+
+/** A whole number, bounds included. */
+export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEGER) =>
+  v.pipe(v.number(), v.safeInteger(), v.minValue(minimum), v.maxValue(maximum));
+
+/** A finite number, bounds included. */
+export const number = (minimum: number, maximum: number = Number.MAX_VALUE) =>
+  v.pipe(v.number(), v.finite(), v.minValue(minimum), v.maxValue(maximum));
+
+/** A calendar day such as 2026-01-31. The check is needed because `Date` reads 2026-02-30 as a day of March. */
+export const day = () =>
+  v.pipe(
+    v.string(),
+    v.isoDate(),
+    v.check((text) => new Date(text).toJSON()?.startsWith(text) === true),
+    v.metadata({ expects: 'a date such as 2026-01-31' }),
+  );
+
+/**
+ * A validation over several properties of an object, for use in a pipe after it.
+ *
+ * @param check returns the invalid property and the message, or null
+ */
+export function rule<Value extends Record<string, unknown>>(
+  check: (value: Value) => readonly [name: string, message: string] | null,
+) {
+  return v.rawCheck<Value>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const fault = check(dataset.value);
+    if (!fault) return;
+    const [key, message] = fault;
+    const input = dataset.value;
+    const item = { type: 'object', origin: 'value', input, key, value: input[key] } as const;
+    addIssue({ message, path: [item] });
+  });
+}
+
+/** The parts of a schema's pipe, outermost last, without its optional wrapper. */
+function partsOf(schema: unknown): readonly Record<string, unknown>[] {
+  const { type, wrapped, pipe } = schema as { type: string; wrapped?: unknown; pipe?: unknown[] };
+  if (type === 'optional' || type === 'nullish') return partsOf(wrapped);
+  if (!pipe) return [schema as Record<string, unknown>];
+  return pipe.flatMap((part) =>
+    part === schema ? [] : isPiped(part) ? partsOf(part) : [part as never],
+  );
+}
+
+function isPiped(part: unknown): boolean {
+  return Array.isArray((part as { pipe?: unknown }).pipe);
+}
+
+/** Describes one property of any schema. */
+export function describeField(name: string, schema: v.GenericSchema): Field {
+  const parts = partsOf(schema);
+  const requirement = (type: string) =>
+    parts.find((part) => part['type'] === type)?.['requirement'];
+  const root = parts[0] as { readonly type: string; readonly options?: readonly string[] };
+  const choices = root.type === 'picklist' ? (root.options ?? []) : [];
+  const whole = parts.some((part) => part['type'] === 'safe_integer');
+  const kind =
+    root.type === 'number'
+      ? whole
+        ? 'integer'
+        : 'number'
+      : root.type === 'boolean'
+        ? 'boolean'
+        : 'string';
+  const metadata = metadataOf(schema);
+  const description = parts.find((part) => part['type'] === 'description')?.['description'];
+  const range = [requirement('min_value'), requirement('max_value')] as [number, number];
+  return {
+    name,
+    kind,
+    choices,
+    default: (schema as { default?: unknown }).default,
+    description: String(description ?? ''),
+    short: metadata.short,
+    path: metadata.path ?? false,
+    repeatable: root.type === 'array',
+    expects: metadata.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
+  };
+}
+
+/** Phrases for schemas of lists and objects, by their type. */
+const STRUCTURES: Readonly<Record<string, string>> = {
+  strict_object: 'an object',
+  object: 'an object',
+  loose_object: 'an object',
+  variant: 'an object',
+  record: 'an object',
+  array: 'a list',
+};
+
+/** The metadata of a schema. */
+export function metadataOf(schema: v.GenericSchema): FieldMetadata {
+  const parts = partsOf(schema).filter((part) => part['type'] === 'metadata');
+  return Object.assign({}, ...parts.map((part) => part['metadata'])) as FieldMetadata;
+}
+
+function expectation(
+  kind: Field['kind'],
+  choices: readonly string[],
+  [minimum, maximum]: [number, number],
+): string {
+  if (choices.length > 0) return `one of ${choices.join(', ')}`;
+  if (kind === 'boolean') return 'true or false';
+  if (kind === 'string') return 'a text';
+  const noun = kind === 'integer' ? 'an integer' : 'a number';
+  return maximum < Number.MAX_SAFE_INTEGER
+    ? `${noun} from ${minimum} to ${maximum}`
+    : `${noun} of at least ${minimum}`;
+}
+
+const fieldsBySchema = new WeakMap<object, readonly Field[]>();
+
+/** The properties of a flat object schema, in their declared order. */
+export function fieldsOf(schema: ObjectSchema): readonly Field[] {
+  let fields = fieldsBySchema.get(schema);
+  if (!fields) {
+    fields = Object.entries(schema.entries).map(([name, entry]) =>
+      describeField(name, entry as v.GenericSchema),
+    );
+    fieldsBySchema.set(schema, fields);
+  }
+  return fields;
+}
+
+/** Quotes a received value in at most 60 characters. */
+export function quoteValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  // JSON writes infinite numbers and NaN as null.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+/**
+ * Validates a value against a flat object schema and fills in its defaults.
+ *
+ * @param label a field's name in messages: `(name) => '--' + name` on the command line
+ * @throws Failure invalid_request, `param` is the first invalid field
+ */
+export function parseFields<Output>(
+  schema: ObjectSchema<Output>,
+  value: Readonly<Record<string, unknown>>,
+  label: (name: string) => string = (name) => name,
+): Output {
+  const parsed = v.safeParse(schema, value);
+  if (parsed.success) return parsed.output;
+  const issue = parsed.issues[0];
+  const name = String(issue.path?.[0]?.key ?? '');
+  const fields = fieldsOf(schema);
+  const known = fields.find((candidate) => candidate.name === name);
+  const fault = (message: string) =>
+    new Failure('invalid_request', `${label(name)}: ${message}`, { param: name });
+  if (!known) {
+    throw fault(`unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`);
+  }
+  if (issue.type === 'raw_check') throw fault(issue.message);
+  throw fault(`expected ${known.expects}, received ${quoteValue(value[name])}`);
+}
+
+/**
+ * Converts the text of a flag or a form field to the type of its schema. Returns text that is not of
+ * that type unchanged, so that the schema's own error names it.
+ */
+export function fromText({ kind }: Field, text: string): unknown {
+  const trimmed = text.trim();
+  if (kind === 'integer') return /^[+-]?\d{1,15}$/.test(trimmed) ? Number(trimmed) : text;
+  if (kind === 'number') {
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text;
+  }
+  if (kind === 'boolean') {
+    if (/^(true|1|yes|on)$/i.test(trimmed)) return true;
+    return /^(false|0|no|off)$/i.test(trimmed) ? false : text;
+  }
+  return text;
+}

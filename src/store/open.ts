@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Failure } from '../failure.ts';
+import { openLowdbStore } from './lowdb/open.ts';
+import type { StoreOptions } from './options.ts';
+import type { Store } from './store.ts';
+
+/** Average delay between two attempts to open a locked store, in milliseconds. */
+const RETRY_DELAY_MS = 30;
+
+interface OpenOptions extends StoreOptions {
+  /** Milliseconds for which one process may hold the lock before opening fails; 0 by default. */
+  readonly lockTimeoutMs?: number;
+}
+
+/**
+ * Opens the store of a folder, which no other process may use meanwhile. Chooses the driver: nothing
+ * else imports one.
+ *
+ * @throws Failure service_error: `store_locked` once one process has held the lock for
+ *   `lockTimeoutMs`, `store_corrupt`, `store_unavailable`
+ */
+export function openStore({ lockTimeoutMs = 0, ...options }: OpenOptions): Promise<Store> {
+  return retryWhileLocked(lockTimeoutMs, () => openLowdbStore(options));
+}
+
+/**
+ * Repeats an operation that needs the store while it fails with `store_locked`.
+ *
+ * @param timeoutMs milliseconds for which one process may hold the lock. They start again when another
+ *   process gets it: where several processes take turns, this one gets its turn too
+ * @throws the last failure at the timeout; every other failure at once
+ */
+export async function retryWhileLocked<Result>(
+  timeoutMs: number,
+  operation: () => Promise<Result>,
+): Promise<Result> {
+  let holder: string | undefined;
+  let end = 0;
+  for (;;) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'store_locked') throw error;
+      const now = Date.now();
+      // The message names the process that holds the lock.
+      if (error.message !== holder) {
+        holder = error.message;
+        end = now + timeoutMs;
+      }
+      if (now >= end) throw error;
+      // Random, so that waiting processes do not retry at the same time.
+      await delay(RETRY_DELAY_MS * (0.5 + Math.random()));
+    }
+  }
+}
