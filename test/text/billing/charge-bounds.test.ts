@@ -117,9 +117,9 @@ async function ask(
   let charged = 0;
   let sent: object | null = null;
   const store = {
-    hold: async (_: string, __: string, amount: number) => {
+    reserve: async (_: string, __: string, amount: number) => {
       held = amount;
-      return { id: 'hold_1', amount };
+      return { id: 'reservation_1', amount };
     },
     settle: async (_: unknown, { charge }: { charge: number }) => {
       charged = charge;
@@ -165,7 +165,7 @@ async function ask(
       headers: {},
       holder: HOLDER,
       clientDisconnect: new Cancellation(),
-      outlet: { begun: false, announce() {}, write: () => true, drained: async () => {} },
+      response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
