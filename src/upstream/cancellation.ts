@@ -1,5 +1,5 @@
 /** Tells those who work for somebody that nobody waits for it any more. */
-export interface Cancelled {
+export interface AbortSignalLike {
   readonly aborted: boolean;
   /** Why; a Failure wherever a client is to hear of it. */
   readonly reason: unknown;
@@ -11,7 +11,7 @@ export interface Cancelled {
  * What an AbortController is, as far as requests need it: every request has one, and the platform's
  * own takes 6 µs to make and to listen to.
  */
-export class Cancellation implements Cancelled {
+export class LightAbortSignal implements AbortSignalLike {
   aborted = false;
   reason: unknown;
   #listeners: (() => void)[] = [];
@@ -37,8 +37,8 @@ export class Cancellation implements Cancelled {
 }
 
 /** One that is cancelled with another, and can be by itself. `release` lets go of the other. */
-export function follow(leader: Cancelled): { cancellation: Cancellation; release(): void } {
-  const cancellation = new Cancellation();
+export function linkedSignal(leader: AbortSignalLike): { cancellation: LightAbortSignal; release(): void } {
+  const cancellation = new LightAbortSignal();
   const leave = () => cancellation.abort(leader.reason);
   if (leader.aborted) leave();
   else leader.addEventListener('abort', leave);
