@@ -108,7 +108,7 @@ async function startServices(start: Start): Promise<Services> {
   const { store } = opened;
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
-  const span = await store.span();
+  const span = await store.timeRange();
   const { bootstrapKey } = options;
   if (bootstrapKey !== undefined) {
     // Before the listener starts: the first request may come with this key.

@@ -7,8 +7,8 @@ import { MediaGateway } from '../media/gateway.ts';
 import { taskRecord } from '../media/record.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Tried } from '../routing/routing.ts';
-import { AssetFiles } from '../store/assets.ts';
-import type { Store } from '../store/store.ts';
+import { AssetFiles } from '../store/asset-files.ts';
+import type { Store, TimeRange } from '../store/store.ts';
 import type { Upstream } from '../upstream.ts';
 import type { Closers } from './closers.ts';
 import type { DaemonState } from './state.ts';
@@ -17,7 +17,7 @@ interface MediaParts {
   readonly state: DaemonState;
   readonly store: Store;
   /** The time that the records span; null where there are none. */
-  readonly span: Awaited<ReturnType<Store['span']>>;
+  readonly span: TimeRange | null;
   readonly upstream: Upstream;
   readonly pool: SharedPool;
   readonly tried: Tried;

@@ -8,7 +8,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** A proof as the gateway seals it; clients can write what they like into it. */
+/** A signature in the wrapping of the gateway, which clients can forge. */
 function sealed(dialect: string, provider: string | null, value: unknown): string {
   return `oriel:${Buffer.from(JSON.stringify([dialect, provider, value])).toString('base64url')}`;
 }
@@ -26,7 +26,7 @@ const THOUGHTS = [
   sealed('messages', null, { data: 'm' }),
 ] as const;
 
-/** Seals that the gateway never made. */
+/** Wrapped signatures that the gateway never makes. */
 export const FORGED: readonly string[] = [
   sealed('chat', 'openai', { reasoning_details: 5 }),
   sealed('chat', 'openai', { reasoning_details: [null, 5, 'x', [], {}] }),
@@ -41,7 +41,7 @@ export const FORGED: readonly string[] = [
   'oriel:%%%%',
 ];
 
-/** An assistant's reasoning that a client sends back, in its own format. */
+/** A request with an assistant's reasoning, in the format of a client. */
 export function thought(dialect: DialectName, seal: string): object {
   switch (dialect) {
     case 'chat':
@@ -85,7 +85,7 @@ export function thought(dialect: DialectName, seal: string): object {
 
 const CALL_ID = 'functions.weather:0';
 
-/** Requests that are good, and of which most go to an upstream of any format; the model is still to be named. */
+/** Valid requests without a model, most of which can be translated for any upstream. */
 export const BODIES: Readonly<Record<DialectName, readonly object[]>> = {
   chat: [
     {

@@ -12,13 +12,13 @@ import { USAGE } from '../script.ts';
 const KILLS = Number(process.env['ORIEL_KILLS'] ?? 4);
 const CLIENTS = 24;
 
-/** What one answer to `plainBody` costs, in credits. */
+/** Credits that one answer to `plainBody` costs. */
 const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
 
 /** Answers that the account on the full disk can pay. */
 const PAID = 40;
 
-/** What tells a client that a stream is whole. */
+/** The end marker of a complete stream. */
 const END: Readonly<Record<DialectName, string>> = {
   chat: 'data: [DONE]',
   responses: 'event: response.completed',
@@ -45,7 +45,7 @@ async function upstreamConfig(): Promise<object> {
   };
 }
 
-/** Whether an answer came whole. */
+/** Whether a response is complete. */
 async function isWhole(response: Response, dialect: DialectName, stream: boolean) {
   if (!response.ok) return false;
   if (!stream) return (await response.text()) !== '';
@@ -63,8 +63,8 @@ async function json(daemon: TestDaemon, path: string, key?: string) {
   return (await (await daemon.request(path, init)).json()) as any;
 }
 
-describe('kill -9 among text requests', () => {
-  it('loses no charge of an answer that came whole', { timeout: KILLS * 60_000 }, async () => {
+describe('kill -9 during text requests', () => {
+  it('loses no charge of a complete response', { timeout: KILLS * 60_000 }, async () => {
     const data = temporaryFolder();
     const config = await upstreamConfig();
     const cases = [
@@ -98,7 +98,7 @@ describe('kill -9 among text requests', () => {
     );
     const lost = [...answered].filter(([model, times]) => (counted.get(model) ?? 0) < times);
     expect(lost).toEqual([]);
-    // What has ended without being read may have been charged; nothing is charged twice.
+    // A response that ended unread may be charged; none is charged twice.
     const sum = (counts: Map<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
     expect(sum(counted)).toBeLessThanOrEqual(sum(answered) + KILLS * CLIENTS);
     const { credits } = await json(daemon, '/v1/account');
@@ -125,14 +125,16 @@ function smallDisk(): string | null {
 }
 
 describe('a full disk', () => {
-  it('answers no text for nothing, says so, and recovers', { timeout: 120_000 }, async (test) => {
+  it('refuses paid text with 503, answers free text, and recovers', {
+    timeout: 120_000,
+  }, async (test) => {
     const data = smallDisk();
     if (data === null) return test.skip();
     const daemon = await startDaemon({ data, config: await upstreamConfig() });
     // A request holds 0.7 credits: 11 tokens of output, and its bytes and 500 tokens of input.
     const key = await newKey(daemon, 'poor', { credits: (PAID * COST + 0.6).toFixed(6) });
     const ballast = join(data, 'ballast');
-    // To the last block: what is left of the journal's own takes a few charges all the same.
+    // Fills the disk to the last block: the rest of the journal's own block takes a few more charges.
     const { bavail, bsize } = statfsSync(data);
     writeFileSync(ballast, Buffer.alloc(bavail * bsize));
     const ask = (model: string, stream = false) => {
@@ -160,9 +162,9 @@ describe('a full disk', () => {
     expect(await ready.json()).toMatchObject({ error: { code: 'store_unavailable' } });
     expect(await daemon.metrics()).toContain('\noriel_store_writable 0\n');
     await daemon.logged('the store cannot be written; retrying every second');
-    // Nothing is at stake where nothing costs.
+    // A model without a price needs no store.
     expect((await ask('free')).status).toBe(200);
-    // What could not be written is held all the same.
+    // Charges that could not be written stay held.
     const { credits } = await json(daemon, '/v1/account', key);
     expect(credits.spent + credits.reserved).toBeCloseTo(good * COST, 6);
 

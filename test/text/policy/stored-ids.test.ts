@@ -4,7 +4,7 @@ import { GivenIds } from '../../../src/text/policy/stored-ids.ts';
 const idsOf = (account: number, count: number) =>
   Array.from({ length: count }, (_, n) => `resp_${account}_${n}`);
 
-it('keeps the last of each account, and none of another', () => {
+it('keeps the newest 10,000 ids of each account apart from other accounts', () => {
   const given = new GivenIds();
   given.add('a', idsOf(1, 10_001));
   given.add('b', ['resp_b', 'x'.repeat(129)]);
@@ -16,7 +16,7 @@ it('keeps the last of each account, and none of another', () => {
   expect(given.has('b', 'x'.repeat(129))).toBe(false);
 });
 
-it('forgets those of whoever has the most where there are too many', () => {
+it('drops ids of the largest accounts above 200,000 in all', () => {
   const given = new GivenIds();
   given.add('small', ['resp_small']);
   for (let account = 0; account < 40; account += 1)

@@ -6,7 +6,7 @@ export interface OpenOptions {
 }
 
 /** A way to keep records that the suite is run against. */
-export interface Subject {
+export interface DriverFactory {
   /** Opens the store in a folder, new or not. */
   open(folder: string, options?: OpenOptions): Promise<Store>;
   /** Copies what a store under way has on disk to another folder, as if its machine died now. */

@@ -1,10 +1,10 @@
 import type { Account, ApiKey } from '../account.ts';
-import type { Held } from '../funds.ts';
-import type { Hold, KeyHolder } from '../store.ts';
+import type { ActiveReservations } from '../funds.ts';
+import type { KeyHolder, Reservation } from '../store.ts';
 
 /** Credits held by requests under way, beside the records: they are given back when the process ends. */
-export class Holds {
-  readonly #holds = new Map<string, Hold>();
+export class Reservations {
+  readonly #reservations = new Map<string, Reservation>();
   /** Sums by the identifier of an account or a key. */
   readonly #sums = new Map<string, number>();
   #count = 0;
@@ -15,31 +15,31 @@ export class Holds {
     return this.#total;
   }
 
-  begin(accountId: string, keyId: string, amount: number): Hold {
+  begin(accountId: string, keyId: string, amount: number): Reservation {
     this.#count += 1;
-    const hold = { id: `hold_${this.#count}`, accountId, keyId, amount };
-    this.#holds.set(hold.id, hold);
-    this.add(hold, amount);
-    return hold;
+    const reservation = { id: `reservation_${this.#count}`, accountId, keyId, amount };
+    this.#reservations.set(reservation.id, reservation);
+    this.add(reservation, amount);
+    return reservation;
   }
 
-  /** Ends a hold. False where it has ended before. */
+  /** Ends a reservation. False where it has ended before. */
   end(id: string): boolean {
-    const hold = this.#holds.get(id);
-    if (!hold) return false;
-    this.#holds.delete(id);
-    this.add(hold, -hold.amount);
+    const reservation = this.#reservations.get(id);
+    if (!reservation) return false;
+    this.#reservations.delete(id);
+    this.add(reservation, -reservation.amount);
     return true;
   }
 
-  /** Holds more, or less, beside the holds that end by their identifiers. */
-  add({ accountId, keyId }: Pick<Hold, 'accountId' | 'keyId'>, amount: number): void {
+  /** Reservations more, or less, beside the reservations that end by their identifiers. */
+  add({ accountId, keyId }: Pick<Reservation, 'accountId' | 'keyId'>, amount: number): void {
     this.#total += amount;
     this.#change(accountId, amount);
     this.#change(keyId, amount);
   }
 
-  of(accountId: string, keyId: string): Held {
+  of(accountId: string, keyId: string): ActiveReservations {
     return { account: this.#sums.get(accountId) ?? 0, key: this.#sums.get(keyId) ?? 0 };
   }
 

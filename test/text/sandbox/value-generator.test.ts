@@ -1,13 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Hints } from '../../../src/text/sandbox/hints.ts';
-import { Unmakeable } from '../../../src/text/sandbox/schema/unmakeable.ts';
-import { makeValue } from '../../../src/text/sandbox/schema/value.ts';
+import { PromptValues } from '../../../src/text/sandbox/prompt-values.ts';
+import { UnsupportedSchema } from '../../../src/text/sandbox/schema/unsupported-schema.ts';
+import { generateValue } from '../../../src/text/sandbox/schema/value-generator.ts';
 
-const NOTHING = new Hints('');
+const EMPTY_PROMPT = new PromptValues('');
 
-/** The formats that the sandbox makes, as their documents have them. */
+/** Formats that the sandbox generates, by their specifications. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
   date: /^\d{4}-\d\d-\d\d$/,
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
@@ -17,8 +17,8 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
   ipv4: /^\d+(\.\d+){3}$/,
 };
 
-/** Another reading of JSON Schema than ours. */
-function allows(schema: object, value: unknown): boolean {
+/** Validates by Ajv, an implementation of JSON Schema that is independent of ours. */
+function isValid(schema: object, value: unknown): boolean {
   const ajv = new Ajv2020({ strict: false, formats: FORMATS, logger: false });
   return ajv.validate(schema, value);
 }
@@ -35,9 +35,6 @@ const text = fc.oneof(
   fc
     .uniqueArray(fc.string(), { minLength: 1, maxLength: 4 })
     .map((choices) => ({ type: 'string', enum: choices })),
-  fc
-    .constantFrom('^[A-Z]{2}\\d{3,5}$', '^(a|b)+$', '^\\+?[1-9]\\d{1,14}$', '[^a-y]x?', 'é|\\u00e8')
-    .map((pattern) => ({ type: 'string', pattern })),
 );
 
 const amount = fc.oneof(
@@ -51,7 +48,7 @@ const amount = fc.oneof(
     .map((step) => ({ type: 'number', multipleOf: step, minimum: 0.3 })),
 );
 
-/** Goes with every other schema of a text that has no pattern of its own: those are never run. */
+/** A second schema of a text, which can be combined with any other. */
 const short = bounds('minLength', 'maxLength', 30).map((more) => ({ type: 'string', ...more }));
 
 const scalar = fc.oneof(
@@ -60,7 +57,7 @@ const scalar = fc.oneof(
   fc.constant({ type: 'boolean' }),
   fc.constant({ type: 'null' }),
   fc.constant({ type: ['null', 'string'] }),
-  // Without objects: the other reading compares those by their own `toString`, which a name may be.
+  // Without objects: Ajv compares them by `toString`, which may be the name of a property.
   fc
     .jsonValue({ maxDepth: 2 })
     .filter((value) => !JSON.stringify(value).includes('{'))
@@ -73,7 +70,7 @@ const name = fc.oneof(
   fc.string({ maxLength: 5 }).filter((key) => key !== '__proto__'),
 );
 
-/** Schemas each of which some value fits. */
+/** Schemas that each allow some value. */
 const { schema: any } = fc.letrec<{ schema: object; object: object }>((tie) => ({
   object: fc
     .tuple(
@@ -117,16 +114,16 @@ const { schema: any } = fc.letrec<{ schema: object; object: object }>((tie) => (
   ),
 }));
 
-/** Reads of a schema's parts that finding a value may take. */
-const READS = 2_000_000;
+/** Reads of a schema's parts that generating a value may take. */
+const MAX_READS = 2_000_000;
 
-/** A copy of a value that counts what is read of it, so that work is bounded without a clock. */
+/** A proxy of a value that counts reads, so that work is measured without a clock. */
 function counted<Value extends object>(value: Value): Value {
   let reads = 0;
   const wrappers = new WeakMap<object, object>();
   const read = () => {
     reads += 1;
-    if (reads > READS) throw new Error(`more than ${READS} reads`);
+    if (reads > MAX_READS) throw new Error(`more than ${MAX_READS} reads`);
   };
   const wrap = (target: unknown): unknown => {
     if (typeof target !== 'object' || target === null) return target;
@@ -154,28 +151,28 @@ const many = <Item>(count: number, item: (index: number) => Item) =>
 const record = <Value>(count: number, prefix: string, value: (index: number) => Value) =>
   Object.fromEntries(many(count, (index) => [`${prefix}${index}`, value(index)]));
 
-/** Objects that differ in their last property only. */
+/** Objects that differ only in their last property. */
 const nearlyEqual = (count: number) =>
   many(count, (index) => ({ ...record(30, 'k', () => 1), last: index }));
 
-/** Definitions each of which refers to the one before it. */
+/** Definitions that each refer to the one before. */
 const chained = (refer: (ref: object) => object) => ({
   $ref: '#/$defs/s30',
   $defs: record(31, 's', (index) => (index === 0 ? {} : refer({ $ref: `#/$defs/s${index - 1}` }))),
 });
 
-/** Schemas that take long where some step of the search is not bounded. */
-const BOMBS: readonly (readonly [name: string, schema: object])[] = [
-  ['a constant of distinct items', { uniqueItems: true, const: nearlyEqual(3000) }],
-  ['a choice of distinct items', { uniqueItems: true, enum: [nearlyEqual(3000)] }],
+/** Schemas that take long if some loop of the generator is not bounded. */
+const EXPENSIVE_SCHEMAS: readonly (readonly [name: string, schema: object])[] = [
+  ['a const of unique items', { uniqueItems: true, const: nearlyEqual(3000) }],
+  ['an enum of unique items', { uniqueItems: true, enum: [nearlyEqual(3000)] }],
   [
-    'items that are nearly equal',
+    'unique items that are nearly equal',
     { type: 'array', uniqueItems: true, minItems: 3000, items: { enum: nearlyEqual(3000) } },
   ],
   ['a list of a billion', { type: 'array', minItems: 1e9, items: { type: 'integer' } }],
   ['a billion properties', { type: 'object', minProperties: 1e9 }],
   [
-    'a wide schema that is referred to often',
+    'a schema of 3,000 keywords that 2,000 items refer to',
     {
       type: 'array',
       minItems: 2000,
@@ -184,96 +181,98 @@ const BOMBS: readonly (readonly [name: string, schema: object])[] = [
     },
   ],
   [
-    'a wide schema with many choices',
+    'an enum of 5,000 values beside 5,000 keywords',
     { enum: many(5000, (index) => `v${index}`), ...record(5000, 'x', () => 1) },
   ],
-  ['schemas without end in one', { allOf: many(50_000, () => ({})) }],
+  ['50,000 schemas in one allOf', { allOf: many(50_000, () => ({})) }],
   [
-    'properties of many schemas in one',
+    'properties of 100 schemas in one allOf',
     {
       allOf: many(100, (n) => ({ type: 'object', properties: record(100, `p${n}_`, () => ({})) })),
     },
   ],
   [
-    'choices that exclude each other',
+    'an anyOf and a oneOf that exclude each other',
     { anyOf: many(5000, () => true), oneOf: many(5000, () => false) },
   ],
   [
-    'choices of two lists',
+    'two enums in one allOf',
     { allOf: [{ enum: nearlyEqual(3000) }, { enum: nearlyEqual(3001).slice(1).reverse() }] },
   ],
   [
-    'a check that is repeated for each item',
+    'a large enum below not for each item',
     { type: 'array', minItems: 1000, items: { not: { enum: many(3000, (n) => n) } } },
   ],
   [
-    'a name that is required again and again',
+    'a name that is required 20,000 times',
     { type: 'array', minItems: 1000, items: { required: many(20_000, () => 'name') } },
   ],
   [
-    'a type that is named again and again',
+    'a type that is named 20,000 times',
     { type: 'array', minItems: 1000, items: { type: many(20_000, () => 'string') } },
   ],
-  ['conditions of conditions', chained((ref) => ({ if: ref, not: { not: ref } }))],
-  ['either of two, again and again', chained((ref) => ({ oneOf: [ref, { not: ref }] }))],
-  ['both of two, again and again', chained((ref) => ({ allOf: [ref, ref] }))],
+  ['nested if and not', chained((ref) => ({ if: ref, not: { not: ref } }))],
+  ['nested oneOf of two', chained((ref) => ({ oneOf: [ref, { not: ref }] }))],
+  ['nested allOf of two', chained((ref) => ({ allOf: [ref, ref] }))],
   [
-    'names that depend on each other',
+    '400 names that require each other',
     {
       required: many(400, (n) => `a${n}`),
       dependentRequired: record(400, 'a', () => many(400, (n) => `a${n}`)),
     },
   ],
-  ['a multiple that is huge', { type: 'number', multipleOf: 1e-308, minimum: 1e308 }],
+  ['a quotient that is infinite', { type: 'number', multipleOf: 1e-308, minimum: 1e308 }],
   [
-    'properties without end',
+    'properties nested 480 levels deep',
     JSON.parse(`${'{"properties":{"a":'.repeat(480)}true${'}}'.repeat(480)}`),
   ],
 ];
 
-describe('a value for a schema', () => {
-  it.each(BOMBS)('takes a bounded number of reads for %s', (_, schema) => {
+describe('generateValue', () => {
+  it.each(EXPENSIVE_SCHEMAS)('reads at most 2,000,000 schema parts for %s', (_, schema) => {
     try {
-      makeValue(counted(schema), NOTHING);
+      generateValue(counted(schema), EMPTY_PROMPT);
     } catch (error) {
-      expect(error).toBeInstanceOf(Unmakeable);
+      expect(error).toBeInstanceOf(UnsupportedSchema);
     }
   });
 
   it.each([
     ['a long pattern', { pattern: `(a|${'b'.repeat(50_000)})` }],
-    ['a pattern that excludes much', { pattern: `[^${'b'.repeat(50_000)}]` }],
+    ['a pattern that excludes many characters', { pattern: `[^${'b'.repeat(50_000)}]` }],
     ['a pattern of empty parts', { pattern: 'a{0}'.repeat(20_000) }],
     ['long texts', { minLength: 90_000 }],
     ['a long constant', { const: 'x'.repeat(100_000) }],
     ['a long reference', { $ref: `#/${'a/'.repeat(50_000)}` }],
-  ])('is refused for a list of a thousand with %s', (_, item) => {
+  ])('throws UnsupportedSchema with a short message for 1,000 items with %s', (_, item) => {
     const schema = { type: 'array', minItems: 1000, items: { type: 'string', ...item } };
-    expect(() => makeValue(schema, NOTHING)).toThrow(Unmakeable);
-    expect(() => makeValue(schema, NOTHING)).toThrow(/^.{1,200}$/);
+    expect(() => generateValue(schema, EMPTY_PROMPT)).toThrow(UnsupportedSchema);
+    expect(() => generateValue(schema, EMPTY_PROMPT)).toThrow(/^.{1,200}$/);
   });
 
-  it('is what the schema allows, by another reading of it', () => {
+  it('returns a valid value, the same at each call', () => {
     fc.assert(
       fc.property(any, (schema) => {
-        const value = makeValue(schema, NOTHING);
-        expect({ value, allowed: allows(schema, value) }).toEqual({ value, allowed: true });
-        expect(makeValue(schema, NOTHING)).toEqual(value);
+        const value = generateValue(schema, EMPTY_PROMPT);
+        expect({ value, valid: isValid(schema, value) }).toEqual({ value, valid: true });
+        expect(generateValue(schema, EMPTY_PROMPT)).toEqual(value);
       }),
       { numRuns: 60 },
     );
   });
 
-  it('is what the schema allows, whatever the prompt offers', () => {
+  it('returns a valid value for any values in the prompt', () => {
     fc.assert(
       fc.property(any, fc.string(), fc.integer(), (schema, word, count) => {
-        const hints = new Hints(`city=${word} "${word}" in Paris, count: ${count} and ${word}`);
-        expect(allows(schema, makeValue(schema, hints))).toBe(true);
+        const promptValues = new PromptValues(
+          `city=${word} "${word}" in Paris, count: ${count} and ${word}`,
+        );
+        expect(isValid(schema, generateValue(schema, promptValues))).toBe(true);
       }),
     );
   });
 
-  it('ends, whatever the schema is', () => {
+  it('returns or throws UnsupportedSchema for an arbitrary schema', () => {
     const keyword = fc.constantFrom(
       ...['type', 'properties', 'items', 'required', 'anyOf', 'oneOf', 'allOf', '$ref', 'enum'],
       ...['minItems', 'minLength', 'pattern', 'minimum', 'multipleOf', 'format', 'const', 'not'],
@@ -296,9 +295,9 @@ describe('a value for a schema', () => {
     fc.assert(
       fc.property(junk, (schema) => {
         try {
-          makeValue(schema, NOTHING);
+          generateValue(schema, EMPTY_PROMPT);
         } catch (error) {
-          expect(error).toBeInstanceOf(Unmakeable);
+          expect(error).toBeInstanceOf(UnsupportedSchema);
         }
       }),
       { numRuns: 500 },
@@ -335,7 +334,7 @@ describe('a value for a schema', () => {
       },
     ],
     [
-      'many branches',
+      'a tree of ten branches a node',
       {
         $ref: '#/$defs/n',
         $defs: {
@@ -349,11 +348,11 @@ describe('a value for a schema', () => {
       },
     ],
     [
-      'distinct items',
+      'unique items',
       { type: 'array', uniqueItems: true, minItems: 8, items: { type: 'string', maxLength: 2 } },
     ],
     [
-      'distinct choices',
+      'unique values of an enum',
       { type: 'array', uniqueItems: true, minItems: 3, items: { enum: ['a', 'b', 'c'] } },
     ],
     [
@@ -366,15 +365,12 @@ describe('a value for a schema', () => {
       },
     ],
     [
-      'more properties than it names',
+      'minProperties above the named properties',
       { type: 'object', minProperties: 3, additionalProperties: { type: 'integer' } },
     ],
+    ['contains', { type: 'array', items: { type: 'integer' }, contains: { const: 7 } }],
     [
-      'an item that it must contain',
-      { type: 'array', items: { type: 'integer' }, contains: { const: 7 } },
-    ],
-    [
-      'a discriminated choice',
+      'a discriminated union',
       {
         oneOf: [
           { type: 'object', properties: { kind: { const: 'a' } }, required: ['kind'] },
@@ -387,48 +383,65 @@ describe('a value for a schema', () => {
       },
     ],
     [
-      'a name that is dangerous',
+      'a property named __proto__',
       JSON.parse(
         '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}',
       ),
     ],
-    ['a pointer that is escaped', { $ref: '#/$defs/a~1b%20c', $defs: { 'a/b c': { const: 5 } } }],
-    ['a long text', { type: 'string', minLength: 5000, pattern: '^[a-f]+$' }],
-  ])('is found for %s', (_, schema) => {
-    const value = makeValue(schema, NOTHING);
-    expect({ value, allowed: allows(schema as object, value) }).toEqual({ value, allowed: true });
+    ['an escaped reference', { $ref: '#/$defs/a~1b%20c', $defs: { 'a/b c': { const: 5 } } }],
+    ['a long text', { type: 'string', minLength: 5000 }],
+    [
+      'a pattern beside a known format, as zod writes it',
+      { type: 'string', format: 'uuid', pattern: '^[0-9a-f-]{36}$' },
+    ],
+    ['a pattern beside an enum', { type: 'string', enum: ['abc'], pattern: '^[a-c]+$' }],
+    [
+      'a pattern of an optional property',
+      {
+        type: 'object',
+        properties: { id: { type: 'integer' }, sku: { type: 'string', pattern: '^[A-Z]{3}$' } },
+        required: ['id'],
+      },
+    ],
+    [
+      'a pattern in one of two alternatives',
+      { anyOf: [{ type: 'string', pattern: '^\\d+$' }, { type: 'number' }] },
+    ],
+  ])('returns a valid value for %s', (_, schema) => {
+    const value = generateValue(schema, EMPTY_PROMPT);
+    expect({ value, valid: isValid(schema as object, value) }).toEqual({ value, valid: true });
   });
 
   it.each([
-    ['nothing', false, /no value fits/],
-    ['bounds that cross', { type: 'integer', minimum: 5, maximum: 4 }, /no number/],
+    ['the schema false', false, /no value satisfies it/],
+    ['a minimum above the maximum', { type: 'integer', minimum: 5, maximum: 4 }, /no number/],
     [
       'types that exclude each other',
       { allOf: [{ type: 'string' }, { type: 'null' }] },
       /no value/,
     ],
-    ['a reference to nowhere', { $ref: '#/$defs/none' }, /leads nowhere/],
-    ['a reference to elsewhere', { $ref: 'https://example.com/schema' }, /out of the schema/],
-    ['a reference to itself', { $ref: '#' }, /nothing but itself/],
+    ['a reference without a target', { $ref: '#/$defs/none' }, /has no target/],
+    ['a reference to another schema', { $ref: 'https://example.com/schema' }, /outside the schema/],
+    ['a reference to itself', { $ref: '#' }, /only to itself/],
     [
-      'values without an end',
+      'values that nest without end',
       { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] },
       /no end/,
     ],
     ['a list of a billion', { type: 'array', minItems: 1e9 }, /too large/],
     ['a text of a billion', { type: 'string', minLength: 1e9 }, /that long/],
-    ['a pattern that looks ahead', { type: 'string', pattern: '^(?=a)b' }, /cannot follow/],
+    ['a pattern', { type: 'string', pattern: '^[a-f]+$' }, /no text for the pattern "\^\[a-f\]/],
     [
-      'more distinct items than there are',
+      'more unique items than values',
       { type: 'array', uniqueItems: true, minItems: 3, items: { type: 'boolean' } },
       /differ/,
     ],
-  ])('is refused for %s', (_, schema, message) => {
-    expect(() => makeValue(schema, NOTHING)).toThrow(message);
-    expect(() => makeValue(schema, NOTHING)).toThrow(Unmakeable);
+  ])('throws UnsupportedSchema for %s', (_, schema, message) => {
+    expect(() => generateValue(schema, EMPTY_PROMPT)).toThrow(message);
+    expect(() => generateValue(schema, EMPTY_PROMPT)).toThrow(UnsupportedSchema);
   });
 
-  it('is taken from the prompt where that has one', () => {
+  it('takes values of named properties from the prompt', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -439,7 +452,7 @@ describe('a value for a schema', () => {
       },
     };
     const prompt = 'The weather in New York for 5 days in fahrenheit, note: "take a coat"';
-    expect(makeValue(schema, new Hints(prompt))).toEqual({
+    expect(generateValue(schema, new PromptValues(prompt))).toEqual({
       city: 'New York',
       days: 5,
       unit: 'fahrenheit',

@@ -16,19 +16,19 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { AssetFiles } from '../../src/store/assets.ts';
+import { AssetFiles } from '../../src/store/asset-files.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
-import { code } from './fresh.ts';
+import { failureWith } from './fresh.ts';
 import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer.mjs', import.meta.url));
 const KILLS = 6;
 const DAY = 86_400_000;
 
-const unavailable = code('storage_unavailable', 503);
-const unknown = code('asset_not_found', 404);
+const unavailable = failureWith('storage_unavailable', 503);
+const unknown = failureWith('asset_not_found', 404);
 
 /** Files on a disk that does as `disk.hook` says. */
 async function onDisk() {
@@ -223,7 +223,7 @@ describe('files of assets', () => {
 
   it('that are too large are not kept', async () => {
     const { folder, files } = await onDisk();
-    const large = code('file_too_large', 413);
+    const large = failureWith('file_too_large', 413);
     const id = files.newId('png');
     await expect(files.write(id, Buffer.alloc(11), 10)).rejects.toEqual(large);
     const { walk, state } = source([Buffer.alloc(6), Buffer.alloc(5), Buffer.alloc(1)]);
@@ -446,7 +446,7 @@ describe('a damaged file', () => {
     bytes[10]! ^= 1;
     writeFileSync(path, bytes);
   };
-  const broken = code('asset_damaged', 500);
+  const broken = failureWith('asset_damaged', 500);
 
   it.each([
     ['one bit is another', flip],
@@ -491,12 +491,16 @@ describe('room', () => {
     const files = await onDiskOf(() => disk(9));
     // One of sixteen blocks stays free for records.
     const end = await files.reserve({ bytes: 5 * MB, files: 1 });
-    await files.checkRoom({ bytes: 3 * MB, files: 1 });
-    await expect(files.checkRoom({ bytes: 3 * MB + 1, files: 1 })).rejects.toEqual(unavailable);
+    await files.checkFreeSpace({ bytes: 3 * MB, files: 1 });
+    await expect(files.checkFreeSpace({ bytes: 3 * MB + 1, files: 1 })).rejects.toEqual(
+      unavailable,
+    );
     end();
     end();
-    await files.checkRoom({ bytes: 8 * MB, files: 1 });
-    await expect(files.checkRoom({ bytes: 8 * MB + 1, files: 1 })).rejects.toEqual(unavailable);
+    await files.checkFreeSpace({ bytes: 8 * MB, files: 1 });
+    await expect(files.checkFreeSpace({ bytes: 8 * MB + 1, files: 1 })).rejects.toEqual(
+      unavailable,
+    );
   });
 
   it('is not reserved twice by those who ask at once', async () => {
@@ -509,13 +513,13 @@ describe('room', () => {
   it('ends with the names of files, too, where the disk counts them', async () => {
     const few = await onDiskOf(() => disk(9, 2));
     await few.reserve({ bytes: 1, files: 2 });
-    await expect(few.checkRoom({ bytes: 1, files: 1 })).rejects.toEqual(unavailable);
+    await expect(few.checkFreeSpace({ bytes: 1, files: 1 })).rejects.toEqual(unavailable);
     const uncounted = await onDiskOf(
       () => ({ ...(disk(9) as object), files: 0, ffree: 0 }) as never,
     );
-    await uncounted.checkRoom({ bytes: 1, files: 1000 });
+    await uncounted.checkFreeSpace({ bytes: 1, files: 1000 });
     const untold = await onDiskOf(() => disk(0, 100, 0));
-    await untold.checkRoom({ bytes: MB, files: 1 });
+    await untold.checkFreeSpace({ bytes: MB, files: 1 });
   });
 });
 

@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { Asset } from './asset.ts';
+import { notFound } from './errors.ts';
 import {
   diskFiles,
   type Files,
@@ -12,8 +13,7 @@ import {
   remove,
   syncFolder,
 } from './files.ts';
-import { missing } from './refusal.ts';
-import type { Span } from './store.ts';
+import type { TimeRange } from './store.ts';
 
 /** 256 random bits, and what kind of file it is. */
 const ID = /^[\w-]{43}\.[a-z0-9]{1,8}$/;
@@ -50,13 +50,13 @@ type Written = Pick<Asset, 'bytes'> & { readonly sha256: string };
 type StoredFile = Pick<Asset, 'id' | 'bytes' | 'sha256'>;
 
 /** What is needed on disk to keep something. */
-export interface Room {
+export interface DiskSpace {
   readonly bytes: number;
   readonly files: number;
 }
 
 /** What a sweep did with files that no record names. */
-export interface Swept {
+export interface SweepResult {
   /** Unfinished files. */
   readonly removed: number;
   /** Files that were moved to the quarantine. */
@@ -128,7 +128,7 @@ export class AssetFiles {
    * @returns ends the reservation
    * @throws Failure `storage_unavailable` where there is not enough
    */
-  async reserve({ bytes, files }: Room): Promise<() => void> {
+  async reserve({ bytes, files }: DiskSpace): Promise<() => void> {
     const disk = await onDisk(() => this.#files.statfs(this.#folder));
     const spare = Math.min(SPARE_BYTES, disk.blocks * disk.bsize * SPARE_SHARE);
     const freeBytes = disk.bavail * disk.bsize - spare - this.#reserved.bytes;
@@ -149,7 +149,7 @@ export class AssetFiles {
   }
 
   /** @throws Failure `storage_unavailable` where there is not enough room at present */
-  async checkRoom(room: Room): Promise<void> {
+  async checkFreeSpace(room: DiskSpace): Promise<void> {
     const end = await this.reserve(room);
     end();
   }
@@ -196,7 +196,7 @@ export class AssetFiles {
   }
 
   pathOf(id: string): string {
-    if (!this.isId(id)) throw missing('asset', id);
+    if (!this.isId(id)) throw notFound('asset', id);
     return join(this.#folder, subfolderOf(id), id);
   }
 
@@ -262,7 +262,7 @@ export class AssetFiles {
       try {
         return await work();
       } catch (error) {
-        throw isMissing(error) ? missing('asset', id) : error;
+        throw isMissing(error) ? notFound('asset', id) : error;
       }
     });
   }
@@ -296,7 +296,10 @@ export class AssetFiles {
    *
    * @param span as it was before anything was recorded by this process; null where there are no records
    */
-  async sweep(isKnown: (id: string) => Promise<boolean>, span: Span | null): Promise<Swept> {
+  async sweep(
+    isKnown: (id: string) => Promise<boolean>,
+    span: TimeRange | null,
+  ): Promise<SweepResult> {
     const swept = { removed: 0, quarantined: 0, foreign: 0 };
     if (this.#begun === null) return swept;
     for (const subfolder of await onDisk(() => namesIn(this.#files, this.#folder))) {
@@ -321,7 +324,7 @@ export class AssetFiles {
   }
 
   /** Moves a file to the quarantine. False where it is not from the time that the records span. */
-  async #quarantine(path: string, id: string, span: Span | null): Promise<boolean> {
+  async #quarantine(path: string, id: string, span: TimeRange | null): Promise<boolean> {
     return onDisk(async () => {
       const { mtimeMs } = await this.#files.stat(path);
       if (span === null || mtimeMs < span.from || mtimeMs > span.to) return false;

@@ -1,6 +1,6 @@
 import { availableOf } from '../../src/store/credits.ts';
-import { effectOf, type LedgerEntry } from '../../src/store/ledger.ts';
-import type { Hold, Store } from '../../src/store/store.ts';
+import { availableChange, type LedgerEntry } from '../../src/store/ledger.ts';
+import type { Reservation, Store } from '../../src/store/store.ts';
 import { isTerminal, TASK_STATES, type Task } from '../../src/store/task.ts';
 
 /**
@@ -9,7 +9,10 @@ import { isTerminal, TASK_STATES, type Task } from '../../src/store/task.ts';
  * @param holds credits held by requests under way
  * @returns what does not add up, a sentence each
  */
-export async function audit(store: Store, holds: readonly Hold[] = []): Promise<string[]> {
+export async function findInconsistencies(
+  store: Store,
+  holds: readonly Reservation[] = [],
+): Promise<string[]> {
   const faults: string[] = [];
   const check = (is: unknown, expected: unknown, what: string) => {
     if (is !== expected) faults.push(`${what}: ${String(is)}, expected ${String(expected)}`);
@@ -47,7 +50,7 @@ export async function audit(store: Store, holds: readonly Hold[] = []): Promise<
     check(sum(usage.map(({ spent }) => spent)), account.spent, `${id}: spent by usage`);
 
     const ledger = await everyEntry(store, id);
-    const effects = sum(ledger.map(effectOf));
+    const effects = sum(ledger.map(availableChange));
     check(effects, availableOf(account) + held, `${id}: available by the ledger`);
     if (ledger.some(({ amount }) => amount < 0)) faults.push(`${id}: an entry below zero`);
     if (!ledger.some(({ type }) => type === 'carried')) {
@@ -71,11 +74,11 @@ export async function audit(store: Store, holds: readonly Hold[] = []): Promise<
     check(statistics.tasks[state], count, `tasks counted as ${state}`);
   }
   const open = tasks.filter(({ status }) => !isTerminal(status)).map(({ id }) => id);
-  const told = (await store.openTasks()).map(({ id }) => id);
+  const told = (await store.listOpenTasks()).map(({ id }) => id);
   check(told.join(), open.reverse().join(), 'open tasks');
   const known = new Set(tasks.map(({ id }) => id));
   let due = -Infinity;
-  for (const { id, taskId, status, nextAt } of await store.openDeliveries()) {
+  for (const { id, taskId, status, nextAt } of await store.listPendingDeliveries()) {
     check(status, 'pending', `${id}: among the open deliveries`);
     if (!known.has(taskId)) faults.push(`${id}: its task ${taskId} is gone`);
     if (nextAt === null || nextAt < due)
@@ -114,7 +117,7 @@ function taskFaults(tasks: readonly Task[], ledger: readonly LedgerEntry[]): str
 /** Each end of a task that wants to be told is told by one delivery, and nothing else is. */
 async function deliveryFaults(store: Store, tasks: readonly Task[]): Promise<string[]> {
   const faults: string[] = [];
-  const open = new Set((await store.openDeliveries()).map(({ id }) => id));
+  const open = new Set((await store.listPendingDeliveries()).map(({ id }) => id));
   for (const { id, accountId, status, callbackUrl, updatedAt } of tasks) {
     const deliveries = (await store.listDeliveries(accountId, id)) ?? [];
     const expected = callbackUrl !== null && isTerminal(status) ? 1 : 0;

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 
 /** What a verb names is not there. */
-export function missing(
+export function notFound(
   kind: 'account' | 'key' | 'task' | 'asset' | 'delivery',
   id: string,
 ): Failure {

@@ -4,55 +4,57 @@ import type { FinishReason, NativePart, TextEvent, TextRequest, Usage } from '..
 import type { Target } from '../dialects/dialect.ts';
 import { invalid, untranslatable } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
-import { type Directives, directivesOf } from './directives.ts';
+import { answerFor, type Model, OPENING, REFUSAL, reasoningFor } from './answer-text.ts';
+import { type Directives, directivesOf, type StreamFault } from './directives.ts';
 import { countInput } from './input-tokens.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { StopSequences } from './stop-sequences.ts';
 import { countTokens, firstTokens, type Piece, piecesOf } from './tokens.ts';
-import { callsFor } from './tool-calls.ts';
-import { answerFor, type Model, OPENING, REFUSAL, reasoningFor } from './words.ts';
+import { callsFor, type ToolCall } from './tool-calls.ts';
 
-/** Nothing happens for so many milliseconds, or until the client leaves. */
+/** Silence until the time is over or the client disconnects. */
 interface Pause {
   readonly type: 'pause';
   readonly milliseconds: number;
 }
 
-/** Stop sequences of one request. */
-const STOPS = 100;
+/** Stop sequences of a request: each character of an answer is compared with each of them. */
+const MAX_STOP_SEQUENCES = 100;
 
-/** What happens while the sandbox answers, one thing after another. */
 export type Step = TextEvent | Pause;
 
+type BlockKind = 'reasoning' | 'text' | 'refusal';
+
 /**
- * Plays the answer to a request. It is made while it is played, so that a long one takes no room.
+ * The events and pauses of an answer, generated as they are read, so that a long answer takes no
+ * memory.
  *
- * @throws Failure where there is no answer; nothing but a pause came before
+ * @throws Failure if the answer fails; before `start` unless the prompt asks for a stream fault
  */
-export function* scriptFor(request: TextRequest, target: Target): Generator<Step> {
+export function* answerSteps(request: TextRequest, target: Target): Generator<Step> {
   const model = modelOf(target);
-  refuseForeign(request, target);
+  rejectUnsupported(request, target);
   const prompt = readPrompt(request);
   const directives = directivesOf(prompt.texts);
   const { delay, fail, refuse } = directives;
   if (delay > 0) yield { type: 'pause', milliseconds: delay };
   if (fail === 'midstream' || fail === 'hang' || fail === 'truncate') {
-    return yield* accident(fail, new Answer(request, target));
+    return yield* faultSteps(fail, new AnswerStream(request, target));
   }
   if (fail !== null) throw failureOf(fail);
-  const answer = new Answer(request, target);
+  const answer = new AnswerStream(request, target);
   const content = refuse ? null : contentFor(request, prompt, directives);
   yield* answer.start();
-  yield* answer.say('reasoning', [reasoningFor(request, model, prompt)]);
-  if (content === null) yield* answer.say('refusal', [REFUSAL]);
+  yield* answer.block('reasoning', [reasoningFor(request, model, prompt)]);
+  if (content === null) yield* answer.block('refusal', [REFUSAL]);
   else {
-    for (const call of content.calls) yield* answer.call(call);
-    yield* answer.say('text', content.texts);
+    for (const call of content.calls) yield* answer.toolCall(call);
+    yield* answer.block('text', content.texts);
   }
   yield answer.finish(content === null ? 'refusal' : 'stop');
 }
 
-/** Found before anything is said, so that what is wrong with the request can still be told. */
+/** Generated before `start`, so that a request that is not supported gets a 400. */
 function contentFor(request: TextRequest, prompt: Prompt, { repeat }: Directives) {
   const calls = callsFor(request, prompt);
   return { calls, texts: calls.length > 0 ? [] : answerFor(request, prompt, repeat) };
@@ -67,39 +69,39 @@ function modelOf({ model }: Target): Model {
   );
 }
 
-/** Refuses what only a real provider can do. */
-function refuseForeign(request: TextRequest, { dialect }: Target): void {
+/** Rejects what only a real provider can do. */
+function rejectUnsupported(request: TextRequest, { dialect }: Target): void {
   const { native, tools, turns, toolChoice } = request;
   const parts = turns.flatMap((turn) => [...turn.parts, ...(turn.tools ?? [])]);
-  const foreign = [...native, ...tools, ...parts].find(
+  const unsupported = [...native, ...tools, ...parts].find(
     (part): part is NativePart => part.type === 'native',
   );
   const path =
-    toolChoice?.type === 'native' ? pathOf(request, 'toolChoice') : (foreign?.path ?? null);
+    toolChoice?.type === 'native' ? pathOf(request, 'toolChoice') : (unsupported?.path ?? null);
   if (path !== null) throw untranslatable(path, dialect, 'the sandbox cannot do this');
   if (request.logprobs === true) {
-    throw invalid(pathOf(request, 'logprobs'), 'the sandbox has no probabilities to tell');
+    throw invalid(pathOf(request, 'logprobs'), 'the sandbox has no log probabilities');
   }
-  // Each character of an answer is compared with each of them.
   const stops = request.stop?.length ?? 0;
-  if (stops > STOPS) {
+  if (stops > MAX_STOP_SEQUENCES) {
     throw invalid(
       pathOf(request, 'stop'),
-      `expected at most ${STOPS} texts for the sandbox, received ${stops}`,
+      `expected at most ${MAX_STOP_SEQUENCES} texts for the sandbox, received ${stops}`,
     );
   }
 }
 
-function* accident(accident: 'midstream' | 'hang' | 'truncate', answer: Answer): Generator<Step> {
+/** An answer that begins and then fails, hangs or is cut off. */
+function* faultSteps(fault: StreamFault, answer: AnswerStream): Generator<Step> {
   yield* answer.start();
-  yield* answer.say('text', [OPENING], true);
-  if (accident === 'hang') for (;;) yield { type: 'pause', milliseconds: 60_000 };
-  if (accident === 'midstream') {
+  yield* answer.block('text', [OPENING], true);
+  if (fault === 'hang') for (;;) yield { type: 'pause', milliseconds: 60_000 };
+  if (fault === 'midstream') {
     throw new Failure('service_error', 'the sandbox was asked to fail after some text', {
       code: 'sandbox_failure',
     });
   }
-  throw new Failure('network_error', 'the sandbox was asked to end without an end', {
+  throw new Failure('network_error', 'the sandbox was asked to cut the stream off', {
     code: 'stream_truncated',
   });
 }
@@ -108,21 +110,22 @@ function* piecesOfAll(texts: Iterable<string>): Generator<Piece> {
   for (const text of texts) yield* piecesOf(text);
 }
 
-/** An answer under way: what it has said, and whether it may say more. */
-class Answer {
-  readonly #input: number;
+/** Generates the events of one answer, within its token limit and up to its stop sequences. */
+class AnswerStream {
+  readonly #inputTokens: number;
   readonly #limit: number;
   readonly #stop: readonly string[];
-  #block = 0;
-  #output = 0;
-  #reasoning = 0;
-  #calls = 0;
-  /** Why it may say no more. */
+  /** Number of the next block. */
+  #nextBlock = 0;
+  #outputTokens = 0;
+  #reasoningTokens = 0;
+  #toolCalls = 0;
+  /** Why the answer ended early; null if it did not. */
   #ended: { readonly reason: 'length' | 'stop'; readonly stopSequence: string | null } | null =
     null;
 
   constructor(request: TextRequest, { maxOutputTokens }: Target) {
-    this.#input = countInput(request);
+    this.#inputTokens = countInput(request);
     this.#limit = Math.min(
       request.maxOutputTokens ?? Number.POSITIVE_INFINITY,
       maxOutputTokens ?? Number.POSITIVE_INFINITY,
@@ -137,77 +140,77 @@ class Answer {
 
   #usage(): Usage {
     return {
-      input: this.#input,
-      output: this.#output,
+      input: this.#inputTokens,
+      output: this.#outputTokens,
       cachedInput: 0,
       cacheWrite: 0,
-      reasoning: this.#reasoning,
+      reasoning: this.#reasoningTokens,
     };
   }
 
   /**
-   * A block of words.
+   * A block of text; no events if the text is empty.
    *
-   * @param broken whether the block is left without its end
+   * @param isCutOff whether the block has no end event
    */
-  *say(kind: 'reasoning' | 'text' | 'refusal', texts: Iterable<string>, broken = false) {
-    const block = this.#block;
-    let begun = false;
+  *block(kind: BlockKind, texts: Iterable<string>, isCutOff = false) {
+    const block = this.#nextBlock;
+    let isStarted = false;
     for (const text of this.#allowed(kind, texts)) {
       if (text === '') continue;
-      if (!begun) yield { type: `${kind}-start`, block } as const;
-      begun = true;
+      if (!isStarted) yield { type: `${kind}-start`, block } as const;
+      isStarted = true;
       yield { type: `${kind}-delta`, block, text } as const;
     }
-    if (!begun) return;
-    this.#block += 1;
-    if (broken) return;
+    if (!isStarted) return;
+    this.#nextBlock += 1;
+    if (isCutOff) return;
     if (kind === 'reasoning') yield { type: 'reasoning-end', block, proof: null } as const;
     else yield { type: `${kind}-end`, block } as const;
   }
 
-  /** As much of some texts as the limit and the stop sequences let through, word by word. */
-  *#allowed(kind: 'reasoning' | 'text' | 'refusal', texts: Iterable<string>): Generator<string> {
+  /** The pieces of texts up to the token limit or the first stop sequence. */
+  *#allowed(kind: BlockKind, texts: Iterable<string>): Generator<string> {
     const stop = new StopSequences(kind === 'text' ? this.#stop : []);
     for (const piece of piecesOfAll(texts)) {
       if (this.#ended) break;
-      const left = this.#limit - this.#output;
-      const cut = piece.tokens > left;
-      this.#count(kind, cut ? left : piece.tokens);
-      yield stop.push(cut ? firstTokens(piece.text, left) : piece.text);
-      if (cut) this.#ended = { reason: 'length', stopSequence: null };
+      const remaining = this.#limit - this.#outputTokens;
+      const isCut = piece.tokens > remaining;
+      this.#count(kind, isCut ? remaining : piece.tokens);
+      yield stop.push(isCut ? firstTokens(piece.text, remaining) : piece.text);
+      if (isCut) this.#ended = { reason: 'length', stopSequence: null };
       if (stop.found !== null) this.#ended = { reason: 'stop', stopSequence: stop.found };
     }
-    if (stop.found === null) yield stop.rest();
+    if (stop.found === null) yield stop.flush();
   }
 
-  #count(kind: string, tokens: number): void {
-    this.#output += tokens;
-    if (kind === 'reasoning') this.#reasoning += tokens;
+  #count(kind: BlockKind, tokens: number): void {
+    this.#outputTokens += tokens;
+    if (kind === 'reasoning') this.#reasoningTokens += tokens;
   }
 
-  /** A call of a tool, or none where no room is left for all of it: half a call is of no use. */
-  *call({ id, name, arguments: json }: { id: string; name: string; arguments: string }) {
+  /** A whole tool call, or none if the token limit does not suffice for it. */
+  *toolCall({ id, name, arguments: json }: ToolCall) {
     const tokens = countTokens(name) + countTokens(json);
     if (this.#ended) return;
-    if (tokens > this.#limit - this.#output) {
+    if (tokens > this.#limit - this.#outputTokens) {
       this.#ended = { reason: 'length', stopSequence: null };
       return;
     }
-    this.#output += tokens;
-    this.#calls += 1;
-    const block = this.#block;
-    this.#block += 1;
+    this.#outputTokens += tokens;
+    this.#toolCalls += 1;
+    const block = this.#nextBlock;
+    this.#nextBlock += 1;
     yield { type: 'tool-start', block, id, name } as const;
     for (const { text } of piecesOf(json)) yield { type: 'tool-delta', block, json: text } as const;
     yield { type: 'tool-end', block } as const;
   }
 
   finish(reason: 'stop' | 'refusal'): TextEvent {
-    const whole: FinishReason = this.#calls > 0 ? 'tool-calls' : reason;
+    const complete: FinishReason = this.#toolCalls > 0 ? 'tool-calls' : reason;
     return {
       type: 'finish',
-      reason: this.#ended?.reason ?? whole,
+      reason: this.#ended?.reason ?? complete,
       raw: null,
       stopSequence: this.#ended?.stopSequence ?? null,
       usage: this.#usage(),
