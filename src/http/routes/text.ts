@@ -98,8 +98,8 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
           if (dialect === 'messages') reply.header('request-id', request.id);
           const clientDisconnect = new Cancellation();
           onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
-          const outlet = new SseResponse(reply);
-          if (asksForStream(request)) outlet.keepAlive();
+          const stream = new SseResponse(reply);
+          if (asksForStream(request)) stream.keepAlive();
           try {
             const whole = await text.answer({
               requestId: request.id,
@@ -109,12 +109,12 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               headers: request.headers,
               holder: request.holder,
               clientDisconnect,
-              outlet,
+              response: stream,
             });
             if (whole === null) return reply;
             return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
           } finally {
-            outlet.end();
+            stream.end();
           }
         },
       });

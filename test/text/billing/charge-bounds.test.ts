@@ -165,7 +165,7 @@ async function ask(
       headers: {},
       holder: HOLDER,
       clientDisconnect: new Cancellation(),
-      outlet: { begun: false, announce() {}, write: () => true, drained: async () => {} },
+      response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
