@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
-import { Routing, type OnAttempt } from '../routing/routing.ts';
+import { type OnAttempt, Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
