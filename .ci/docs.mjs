@@ -1,6 +1,6 @@
-// Writes the table of operations into the README, from the registry that everything else derives
-// from, and the JSON Schema of the configuration beside its defaults; with --check it only tells
-// whether they are there. With a README named, only its table. node .ci/docs.mjs [--check] [README]
+// Writes what derives from declarations: the table of operations in the README, and the JSON Schema and
+// the default file of the configuration. With --check it writes nothing and fails where a file differs.
+// With a README named, only its table. node .ci/docs.mjs [--check] [README]
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -14,8 +14,10 @@ const [file = fileURLToPath(new URL('../README.md', import.meta.url))] = positio
 // A computed name, because a search for unused files would not find what is not built yet.
 const registry = new URL('../dist/src/operations/registry.js', import.meta.url);
 const { OPERATIONS } = await import(registry.href);
-const declared = new URL('../dist/src/config/json-schema.js', import.meta.url);
-const { configJsonSchema } = await import(declared.href);
+const jsonSchema = new URL('../dist/src/config/json-schema.js', import.meta.url);
+const { configJsonSchema } = await import(jsonSchema.href);
+const defaults = new URL('../dist/src/config/default-file.js', import.meta.url);
+const { defaultFile } = await import(defaults.href);
 
 const GIVES = { image: 'files', data: 'report' };
 const rows = [
@@ -50,13 +52,17 @@ if (!values.check) {
   process.exitCode = 1;
 }
 
-const schemaFile = fileURLToPath(new URL('../config/oriel.schema.json', import.meta.url));
-const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-if (positionals.length > 0) {
-  // Another README than ours was asked for, and nothing else.
-} else if (!values.check) {
-  writeFileSync(schemaFile, schema);
-} else if (!existsSync(schemaFile) || readFileSync(schemaFile, 'utf8') !== schema) {
-  console.error(`${schemaFile}: not what the configuration declares; npm run docs writes it`);
-  process.exitCode = 1;
+const configFiles = {
+  'oriel.schema.json': `${JSON.stringify(configJsonSchema(), null, 2)}\n`,
+  'default.yaml': defaultFile(),
+};
+// A README other than ours was named: only its table is written.
+for (const [name, text] of positionals.length > 0 ? [] : Object.entries(configFiles)) {
+  const path = fileURLToPath(new URL(`../config/${name}`, import.meta.url));
+  if (!values.check) {
+    writeFileSync(path, text);
+  } else if (!existsSync(path) || readFileSync(path, 'utf8') !== text) {
+    console.error(`${path}: not what the configuration declares; npm run docs writes it`);
+    process.exitCode = 1;
+  }
 }
