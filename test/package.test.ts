@@ -12,7 +12,7 @@ test('the packed package holds what it needs, and nothing else', async () => {
   const name = execFileSync('npm', pack, { cwd: ROOT, encoding: 'utf8' }).trim();
   execFileSync('tar', ['-xzf', name], { cwd: folder });
   const root = join(folder, 'package');
-  const held = ['CHANGELOG.md', 'LICENSE', 'README.md', 'config', 'dist', 'package.json'];
+  const held = ['CHANGELOG.md', 'LICENSE', 'README.md', 'config', 'dist', 'package.json', 'src'];
   expect(held).toEqual(expect.arrayContaining(readdirSync(root)));
   expect(readdirSync(join(root, 'dist')).sort()).toEqual(['bin', 'src', 'workers']);
 

@@ -1,13 +1,13 @@
 import { Failure } from '../failure.ts';
 import type { Account, ApiKey } from '../store/account.ts';
-import { missing } from '../store/refusal.ts';
+import { notFound } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
 /** @throws Failure where there is no such account */
 export async function accountNamed(store: Store, name: string): Promise<Account> {
   const account = await store.findAccount(name);
   if (account) return account;
-  throw missing('account', name);
+  throw notFound('account', name);
 }
 
 /** So much of an identifier, its kind included, that nobody types it by accident. */

@@ -1,4 +1,4 @@
-import type { Daemon } from '../app.ts';
+import type { Daemon } from '../app/daemon.ts';
 
 /** Errors of the system that say nothing of the state of the process. */
 const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);

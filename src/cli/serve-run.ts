@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type * as v from 'valibot';
 import { type FirstKey, removeFirstKey } from '../administration/first-key.ts';
-import { type Daemon, startDaemon } from '../app.ts';
+import { type Daemon, startDaemon } from '../app/daemon.ts';
 import { changedSettings } from '../config/changes.ts';
 import { INVALID_CONFIG } from '../config/invalid.ts';
 import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from '../config/load.ts';

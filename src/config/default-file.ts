@@ -106,8 +106,11 @@ function valueLines(name: string, value: unknown): string[] {
 
 /** The text of config/default.yaml: every setting with its description and its default. */
 export function defaultFile(): string {
-  const sections = Object.entries(configSchema.entries).map(([name, schema]) =>
-    settingLines(name, schema).join('\n'),
-  );
-  return `${[HEADER, ...sections].join('\n\n').replace(/\n{3,}/g, '\n\n')}\n`;
+  const lines: string[] = [HEADER];
+  for (const [name, schema] of Object.entries(configSchema.entries)) {
+    lines.push(...settingLines(name, schema));
+    // The formatter removes an empty line between comments.
+    if (!lines.at(-1)!.trimStart().startsWith('#')) lines.push('');
+  }
+  return `${lines.join('\n').trimEnd()}\n`;
 }

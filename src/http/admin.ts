@@ -11,8 +11,8 @@ import type { Store } from '../store/store.ts';
 import { bearsToken } from './auth.ts';
 import { answerFailure } from './errors.ts';
 import { quietly } from './log.ts';
-import { newRequestId } from './request-id.ts';
-import { answerUnknownRoutes } from './unknown-routes.ts';
+import { answerUnknownRoutes } from './routes/unknown.ts';
+import { newRequestId } from './transport/request-id.ts';
 
 export interface AdminOptions {
   readonly store: Store;

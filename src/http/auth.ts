@@ -4,9 +4,9 @@ import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
-import { FailedKeys } from './addresses.ts';
-import type { Gateway } from './gateway.ts';
-import { RateLimiter } from './rate-limit.ts';
+import type { AppContext } from './app-context.ts';
+import { FailedKeys } from './transport/addresses.ts';
+import { RateLimiter } from './transport/rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -65,8 +65,8 @@ export function bearsToken({ headers }: FastifyRequest, token: string): boolean 
 }
 
 /** A hook that lets nobody in without a key that is good, and no key in more often than it may. */
-export function authenticator(gateway: Gateway) {
-  const { store } = gateway;
+export function authenticator(context: AppContext) {
+  const { store } = context;
   const limiter = new RateLimiter();
   const failedKeys = new FailedKeys();
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
@@ -74,12 +74,12 @@ export function authenticator(gateway: Gateway) {
     store.findKey(hashOf(credentialOf(request))).then((found) => {
       const fault = faultOf(found?.key);
       if (fault !== null) {
-        failedKeys.count(request.ip, gateway.config.limits.address.failedKeys);
+        failedKeys.count(request.ip, context.config.limits.address.failedKeys);
         throw fault;
       }
       request.holder = found!;
       const { key, account } = found!;
-      const limit = key.rpm ?? gateway.config.limits[account.plan].rpm;
+      const limit = key.rpm ?? context.config.limits[account.plan].rpm;
       const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
       // The names that clients of OpenAI read; its reset is a duration with a unit.
       reply.header('x-ratelimit-limit-requests', state.limit);

@@ -2,9 +2,9 @@ import swagger from '@fastify/swagger';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type * as v from 'valibot';
-import { docsPage, MemoryFile } from './docs-page.ts';
 import { errorBody } from './errors.ts';
 import { jsonLine } from './json-line.ts';
+import { docsPage, MemoryFile } from './routes/docs-page.ts';
 
 type JsonSchema = Record<string, unknown>;
 

@@ -1,43 +1,47 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema/fields.ts';
-import { accountRoutes } from './account-routes.ts';
-import { limitConnectionsByAddress, networkOf } from './addresses.ts';
-import { assetRoutes } from './asset-routes.ts';
+import type { AppContext } from './app-context.ts';
 import { authenticator } from './auth.ts';
-import { batchRoutes } from './batch-routes.ts';
-import { BodyBudget, bodyBytes } from './body-budget.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
-import { defaultMaxConnections, limitConnections } from './connections.ts';
-import type { MemoryFile } from './docs-page.ts';
+import { batchRoutes } from './batch/routes.ts';
 import { answerFailure } from './errors.ts';
-import { continueWhenWelcome } from './expect-continue.ts';
-import type { Gateway } from './gateway.ts';
-import { healthRoutes } from './health-routes.ts';
-import { refuseSecondHost } from './host-header.ts';
-import { indexRoute } from './index-route.ts';
-import { parseJsonBodies } from './json-body.ts';
 import { jsonLine } from './json-line.ts';
-import { lingerAfterRefusals } from './linger.ts';
 import { quietly } from './log.ts';
-import { mediaFormRoutes } from './media-form-routes.ts';
-import { mediaRoutes } from './media-routes.ts';
-import { BYTES_PER_BODY_BYTE, BYTES_PER_DOWNLOAD, MemoryShares } from './memory-shares.ts';
-import { metricsRoute } from './metrics-route.ts';
-import { modelRoutes } from './model-routes.ts';
 import { collectRoutes, documentRoutes } from './openapi.ts';
-import { shedLoad } from './overload.ts';
-import { parseQuery } from './query.ts';
-import { newRequestId } from './request-id.ts';
-import { requestLogger } from './request-log.ts';
-import { sendTogether } from './send-together.ts';
-import { taskRoutes } from './task-routes.ts';
-import { textRoutes } from './text-routes.ts';
-import { answerUnknownRoutes } from './unknown-routes.ts';
+import { accountRoutes } from './routes/account.ts';
+import { assetRoutes } from './routes/assets.ts';
+import type { MemoryFile } from './routes/docs-page.ts';
+import { healthRoutes } from './routes/health.ts';
+import { mediaRoutes } from './routes/media.ts';
+import { mediaFormRoutes } from './routes/media-forms.ts';
+import { metricsRoute } from './routes/metrics.ts';
+import { modelRoutes } from './routes/models.ts';
+import { parseQuery } from './routes/query.ts';
+import { indexRoute } from './routes/root.ts';
+import { taskRoutes } from './routes/tasks.ts';
+import { textRoutes } from './routes/text.ts';
+import { answerUnknownRoutes } from './routes/unknown.ts';
+import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
+import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
+import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
+import { continueWhenWelcome } from './transport/expect-continue.ts';
+import { refuseSecondHost } from './transport/host-header.ts';
+import { parseJsonBodies } from './transport/json-body.ts';
+import { lingerAfterRefusals } from './transport/linger.ts';
+import { answerBrokenRequest } from './transport/malformed-requests.ts';
+import {
+  BYTES_PER_BODY_BYTE,
+  BYTES_PER_DOWNLOAD,
+  MemoryShares,
+} from './transport/memory-shares.ts';
+import { shedLoad } from './transport/overload.ts';
+import { newRequestId } from './transport/request-id.ts';
+import { requestLogger } from './transport/request-log.ts';
+import { sendTogether } from './transport/send-together.ts';
 
 /** Connections to the operations listener: scrapers, probes and a few browsers. */
 const OPERATIONS_CONNECTIONS = 64;
 
-interface Servers {
+export interface Servers {
   /** All that clients use. */
   readonly server: FastifyInstance;
   /** Health, metrics and documentation, where they have a listener of their own. */
@@ -45,44 +49,44 @@ interface Servers {
 }
 
 /** The HTTP servers with all their endpoints, not yet listening. */
-export async function buildServers(gateway: Gateway): Promise<Servers> {
-  const { server: settings, overload } = gateway.config;
+export async function buildServers(context: AppContext): Promise<Servers> {
+  const { server: settings, overload } = context.config;
   const maxConnections = settings.maxConnections ?? defaultMaxConnections();
-  const server = newServer(gateway, maxConnections);
-  limitConnectionsByAddress(server, gateway.config, maxConnections);
+  const server = newServer(context, maxConnections);
+  limitConnectionsByAddress(server, context.config, maxConnections);
   const document = await collectRoutes(server, {
-    version: gateway.version,
-    ...(settings.operations && { url: () => gateway.publicUrl }),
+    version: context.version,
+    ...(settings.operations && { url: () => context.publicUrl }),
   });
   const shares = new MemoryShares(shedLoad(server, overload));
   parseJsonBodies(server, shares);
-  server.register(healthRoutes(gateway));
+  server.register(healthRoutes(context));
   server.register(async (open) => {
     open.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
       next();
     });
-    open.register(assetRoutes(gateway));
+    open.register(assetRoutes(context));
   });
   server.register(async (api) => {
-    api.addHook('onRequest', authenticator(gateway));
-    limitBodies(api, gateway, shares);
-    api.register(accountRoutes(gateway));
-    api.register(modelRoutes(gateway));
-    api.register(textRoutes(gateway));
-    api.register(mediaRoutes(gateway));
-    api.register(mediaFormRoutes(gateway));
-    api.register(taskRoutes(gateway));
-    api.register(batchRoutes(gateway));
+    api.addHook('onRequest', authenticator(context));
+    limitBodies(api, context, shares);
+    api.register(accountRoutes(context));
+    api.register(modelRoutes(context));
+    api.register(textRoutes(context));
+    api.register(mediaRoutes(context));
+    api.register(mediaFormRoutes(context));
+    api.register(taskRoutes(context));
+    api.register(batchRoutes(context));
   });
   if (!settings.operations) {
-    server.register(metricsRoute(gateway, true));
+    server.register(metricsRoute(context, true));
     documentation(server, document);
     return { server, operations: undefined };
   }
-  const operations = newServer(gateway, OPERATIONS_CONNECTIONS);
-  operations.register(healthRoutes(gateway));
-  operations.register(metricsRoute(gateway, false));
+  const operations = newServer(context, OPERATIONS_CONNECTIONS);
+  operations.register(healthRoutes(context));
+  operations.register(metricsRoute(context, false));
   documentation(operations, document);
   return { server, operations };
 }
@@ -93,11 +97,11 @@ function documentation(server: FastifyInstance, document: () => MemoryFile): voi
 }
 
 /** A server without endpoints: how requests are read, answered and logged, and what connections may. */
-function newServer(gateway: Gateway, maxConnections: number): FastifyInstance {
-  const { server: settings } = gateway.config;
+function newServer(context: AppContext, maxConnections: number): FastifyInstance {
+  const { server: settings } = context.config;
   const { trustProxy } = settings;
   const server = fastify({
-    ...quietly(gateway.log),
+    ...quietly(context.log),
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
@@ -135,13 +139,13 @@ function newServer(gateway: Gateway, maxConnections: number): FastifyInstance {
   lingerAfterRefusals(server);
   limitConnections(server, { maxConnections, sendTimeout: settings.sendTimeout });
   refuseSecondHost(server);
-  observeRequests(server, gateway);
+  observeRequests(server, context);
   sendTogether(server);
   return server;
 }
 
 /** Gives every answer its request's identifier, and every request a line in the log and a count. */
-function observeRequests(server: FastifyInstance, { log, metrics, draining }: Gateway): void {
+function observeRequests(server: FastifyInstance, { log, metrics, draining }: AppContext): void {
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.addHook('onRequest', (request, reply, next) => {
@@ -174,7 +178,7 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ga
 /** Bounds the JSON bodies that are in memory at once; forms go to the spool. */
 function limitBodies(
   api: FastifyInstance,
-  { config, metrics }: Gateway,
+  { config, metrics }: AppContext,
   shares: MemoryShares,
 ): void {
   const { bodyLimit } = config.server;

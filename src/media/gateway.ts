@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MOST_WAITING } from '../operations/pool.ts';
 import { Routing, type Tried } from '../routing/routing.ts';
-import type { AssetFiles } from '../store/assets.ts';
+import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { Upstream } from '../upstream.ts';

@@ -50,7 +50,7 @@ export class Moderator {
     const { account, key } = holder;
     const turn = { client: account.id, mostWaiting: MOST_WAITING };
     const pool = clientPool(this.#options.pool, turn);
-    const hold = await store.hold(account.id, key.id, model.price.perRequest);
+    const reservation = await store.reserve(account.id, key.id, model.price.perRequest);
     const deadline = performance.now() + config.routing.timeouts.total;
     try {
       const answer = await routing.run({
@@ -79,14 +79,14 @@ export class Moderator {
           });
         },
       });
-      await store.settle(hold, {
+      await store.settle(reservation, {
         model: id,
         counts: { requests: 1 },
         charge: model.price.perRequest,
       });
       return answer;
     } catch (error) {
-      await store.release(hold);
+      await store.release(reservation);
       throw error;
     }
   }

@@ -2,7 +2,7 @@ import type { KeyHolder } from '../store/store.ts';
 import type { Cancellation } from '../upstream/cancellation.ts';
 import type { DialectName } from './canonical.ts';
 import type { Headers } from './execution/upstream-request.ts';
-import type { Outlet } from './relay/response-stream.ts';
+import type { ResponseStream } from './relay/response-stream.ts';
 
 /** One request of one client. */
 export interface TextCall {
@@ -14,8 +14,8 @@ export interface TextCall {
   readonly bytes: number | null;
   readonly headers: Headers;
   readonly holder: KeyHolder;
-  /** Aborted when the client leaves, or when nobody can wait any longer; its reason is a Failure. */
-  readonly departure: Cancellation;
+  /** Aborts when the client disconnects or the grace of a shutdown ends; the reason is a Failure. */
+  readonly clientDisconnect: Cancellation;
   /** Where a stream goes; also takes headers of an answer that is none. */
-  readonly outlet: Outlet;
+  readonly response: ResponseStream;
 }

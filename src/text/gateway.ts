@@ -7,7 +7,7 @@ import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
 import type { Upstream } from '../upstream.ts';
 import { Meter } from './billing/meter.ts';
-import { Tally } from './billing/usage-tracker.ts';
+import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import { DIALECTS } from './dialects/dialects.ts';
@@ -18,7 +18,7 @@ import { dialectOf } from './execution/upstream-request.ts';
 import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
-import { GivenIds } from './policy/stored-ids.ts';
+import { StoredIds } from './policy/stored-ids.ts';
 
 /** Milliseconds for aborted answers to be charged. */
 const CLOSING = 1000;
@@ -59,7 +59,7 @@ export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
   readonly #open = new Set<Cancellation>();
-  readonly #given = new GivenIds();
+  readonly #given = new StoredIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
@@ -71,7 +71,7 @@ export class TextGateway {
   /**
    * Answers one request.
    *
-   * @returns the whole answer as JSON; null where it was streamed to the outlet, which then is to be
+   * @returns the whole answer as JSON; null where it was streamed to the response, which then is to be
    *   closed, whether all went well or the stream says that it did not
    * @throws Failure where the client has been told nothing yet
    */
@@ -120,12 +120,12 @@ export class TextGateway {
       defaultLimit,
       trustUpstream,
     });
-    const tally = new Tally();
-    this.#open.add(call.departure);
-    const signal: Cancelled = call.departure;
+    const tracker = new UsageTracker();
+    this.#open.add(call.clientDisconnect);
+    const signal: Cancelled = call.clientDisconnect;
     const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
     const attempt = new Attempt(
-      { call, inspection, allowance, dropped, given, ruled, model, config, tally, signal },
+      { call, inspection, allowance, dropped, given, ruled, model, config, tracker, signal },
       this.#options.upstream,
     );
     const deadline = performance.now() + config.routing.timeouts.total;
@@ -138,24 +138,24 @@ export class TextGateway {
         deadline,
         attempt: ({ route }) => attempt.run(route, deadline - performance.now()),
         failureOf: ({ failure }: Outcome) => failure,
-        forget: () => tally.forget(),
+        forget: () => tracker.forget(),
       });
-      await this.#settle(meter, tally, call.requestId, id);
-      if (outcome.end !== '') call.outlet.write(outcome.end);
+      await this.#settle(meter, tracker, call.requestId, id);
+      if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
     } catch (error) {
       // What a client did not wait for, or cannot be told, has been worked on all the same.
       const worked =
         signal.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (worked) await this.#settle(meter, tally, call.requestId, id);
+      if (worked) await this.#settle(meter, tracker, call.requestId, id);
       else await meter.release();
-      if (!call.outlet.begun || !(error instanceof Failure)) throw error;
+      if (!call.response.begun || !(error instanceof Failure)) throw error;
       // The client has been kept waiting by comments: it can only be told inside the stream.
       const encoder = DIALECTS[call.dialect].encodeEvents(attempt.context);
-      call.outlet.write(encoder.push({ type: 'error', failure: error }));
+      call.response.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
-      this.#open.delete(call.departure);
+      this.#open.delete(call.clientDisconnect);
       if (this.#open.size === 0) this.#onLast();
     }
   }
@@ -173,9 +173,14 @@ export class TextGateway {
     });
   }
 
-  async #settle(meter: Meter, tally: Tally, requestId: string, model: string): Promise<void> {
+  async #settle(
+    meter: Meter,
+    tracker: UsageTracker,
+    requestId: string,
+    model: string,
+  ): Promise<void> {
     const { observer } = this.#options;
-    const { used, excess } = await meter.settle(tally.total(), tally.seen());
+    const { used, excess } = await meter.settle(tracker.total(), tracker.seen());
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }

@@ -7,7 +7,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { MediaGateway } from '../../src/media/gateway.ts';
 import type { MediaKind } from '../../src/media/requests/call.ts';
 import { type ImagePool, inlinePool, type Turn } from '../../src/operations/pool.ts';
-import { AssetFiles } from '../../src/store/assets.ts';
+import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
 import { Upstream } from '../../src/upstream.ts';

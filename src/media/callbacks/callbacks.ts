@@ -24,7 +24,7 @@ const STORE_PAUSE = 5000;
 interface CallbacksOptions {
   readonly store: Pick<
     Store,
-    'openDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
+    'listPendingDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
   >;
   readonly upstream: Pick<Upstream, 'open'>;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
@@ -67,7 +67,7 @@ export class Callbacks {
 
   /** Takes up what is open. @throws Failure of the store */
   async start(): Promise<void> {
-    this.#takeUp(await this.#options.store.openDeliveries());
+    this.#takeUp(await this.#options.store.listPendingDeliveries());
   }
 
   /** A task has ended: delivers its callback, where it wants one. */

@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
@@ -59,7 +59,7 @@ async function admitData(text: string, param: string, keeping: Keeping): Promise
   const { files, pool, limits } = keeping;
   const bytes = dataOf(text, param, limits);
   const { extension, mediaType } = await provePicture(pool, bytes, limits, param);
-  await files.checkRoom({ bytes: bytes.length, files: 1 });
+  await files.checkFreeSpace({ bytes: bytes.length, files: 1 });
   const id = files.newId(extension);
   const written = await files.write(id, bytes, limits.fileBytes);
   return { reference: { asset: id }, asset: { id, mediaType, ...written } };

@@ -5,7 +5,7 @@ import type { ImagePool } from '../../operations/pool.ts';
 import { pauseBefore } from '../../routing/patience.ts';
 import { withoutKey } from '../../routing/upstream-failure.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Cancelled } from '../../upstream/cancellation.ts';
 import type { Timeouts } from '../../upstream/exchange.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';

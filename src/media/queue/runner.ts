@@ -177,7 +177,7 @@ export class Runner {
 
   async #recover(): Promise<void> {
     const { store } = this.#options;
-    const tasks = await store.openTasks();
+    const tasks = await store.listOpenTasks();
     await Promise.all(
       tasks.map(async (task) => {
         if (this.#open.has(task.id)) return;
@@ -188,7 +188,7 @@ export class Runner {
         }
         if (task.status === 'pending') return this.add(task);
         if (task.attempts >= MOST_ATTEMPTS) await this.#tell(store.failTask(task.id, ABANDONED));
-        else this.add(await store.reopenTask(task.id));
+        else this.add(await store.requeueTask(task.id));
       }),
     );
   }
@@ -216,7 +216,7 @@ export class Runner {
         },
         note: async (note) => {
           if (note.call === 'asked') return this.#intend(open, note);
-          open.task = await this.#persist(open, () => store.noteTask(id, note));
+          open.task = await this.#persist(open, () => store.saveProgress(id, note));
           this.#stopIfFree(open);
         },
         stalled: (failure, paid) => this.#stalled(open, failure, paid),
@@ -236,7 +236,7 @@ export class Runner {
     if (error instanceof Interrupted) {
       if (task.status !== 'processing') return;
       // Where that fails, the next process does it.
-      await this.#persist(open, () => store.reopenTask(task.id)).catch(() => {});
+      await this.#persist(open, () => store.requeueTask(task.id)).catch(() => {});
     } else if (error instanceof Expired && open.stalled) {
       // What it waited for was our own disk.
       const { failure } = open.stalled;
@@ -269,10 +269,10 @@ export class Runner {
     const { signal, task } = open;
     if (this.draining) signal.abort(new Interrupted());
     if (signal.aborted) throw signal.reason;
-    open.task = await this.#persist(open, () => store.noteTask(task.id, note), false);
+    open.task = await this.#persist(open, () => store.saveProgress(task.id, note), false);
     if (!signal.aborted) return;
     // It was not asked after all.
-    open.task = await this.#persist(open, () => store.noteTask(task.id, task.progress));
+    open.task = await this.#persist(open, () => store.saveProgress(task.id, task.progress));
     throw signal.reason;
   }
 

@@ -4,7 +4,7 @@ import type { Limits } from '../../images/limits.ts';
 import { clientPool, type ImagePool } from '../../operations/pool.ts';
 import { pause } from '../../routing/patience.ts';
 import { Resting, type Routing } from '../../routing/routing.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream.ts';

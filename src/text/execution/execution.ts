@@ -13,7 +13,7 @@ import { isObject, objectsOf } from '../../schema/untrusted.ts';
 import { type Cancelled, follow } from '../../upstream/cancellation.ts';
 import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
 import type { Upstream } from '../../upstream.ts';
-import type { Tally } from '../billing/usage-tracker.ts';
+import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
 import type { Json, TextEvent, TextRequest } from '../canonical.ts';
 import type { EncodeContext, Target } from '../dialects/dialect.ts';
@@ -23,8 +23,8 @@ import { namesOf } from '../dialects/tool-names.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import type { Ruled } from '../policy/rules.ts';
 import { passOn } from '../relay/client-events.ts';
-import { type Delivery, StreamReceiver, WholeReceiver } from '../relay/event-sinks.ts';
-import { GuardedOutlet } from '../relay/guarded-stream.ts';
+import { BufferSink, type Delivery, StreamSink } from '../relay/event-sinks.ts';
+import { GuardedStream } from '../relay/guarded-stream.ts';
 import { renameModel } from '../relay/model-name.ts';
 import { Relay } from '../relay/relay.ts';
 import { isEventStream, observed, readEvents, readJson } from '../relay/upstream-response.ts';
@@ -61,14 +61,14 @@ interface AttemptOptions {
   readonly ruled: Ruled;
   readonly model: TextModel;
   readonly config: Config;
-  readonly tally: Tally;
+  readonly tracker: UsageTracker;
   readonly signal: Cancelled;
 }
 
 /** One answer that is being read. */
 interface Reading {
   readonly target: Target;
-  readonly receiver: StreamReceiver | WholeReceiver;
+  readonly sink: StreamSink | BufferSink;
   readonly choice: number;
   /** What no failure may tell. */
   readonly origin: Origin;
@@ -152,25 +152,25 @@ export class Attempt {
 
   /** The client's own body there, the upstream's own bytes back. */
   async #pass(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
-    const { ruled, tally, signal, allowance, inspection } = this.#options;
-    const { request, turned } = ruled;
+    const { ruled, tracker, signal, allowance, inspection } = this.#options;
+    const { request, changedSettings } = ruled;
     allowance.check(inspection, provider.shared !== false);
     const origin = originOf(provider, target);
-    const body = passBody(request, target, turned);
+    const body = passBody(request, target, changedSettings);
     this.#announce([]);
-    tally.begin(1);
+    tracker.begin(1);
     const exchange = await this.#open(provider, target, body, { timeouts, signal });
     if (isEventStream(exchange) !== request.stream) {
       // It gives a stream where none was asked for, or none where one was.
-      return this.#receive(1, origin, (receiver) =>
-        this.#read(exchange, { target, receiver, choice: 0, origin }),
+      return this.#receive(1, origin, (sink) =>
+        this.#read(exchange, { target, sink, choice: 0, origin }),
       );
     }
     const dialect = DIALECTS[target.dialect];
     if (!request.stream) {
       const { usage, body: answer } = observed(dialect, await readJson(exchange));
-      if (usage) tally.usage(usage);
-      tally.finish();
+      if (usage) tracker.usage(usage);
+      tracker.finish();
       if (this.#model !== null) renameModel(answer, this.#model);
       this.#remember(answer, target);
       const { error } = answer;
@@ -178,15 +178,15 @@ export class Attempt {
       return { body: told(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
     }
     const clean = (failure: Failure) => forClient(failure, origin);
-    const outlet = new GuardedOutlet(this.#options.call.outlet, provider.apiKey);
+    const response = new GuardedStream(this.#options.call.response, provider.apiKey);
     const { context } = this;
     const answered = (answer: Json) => this.#remember(answer, target);
     const relay = new Relay({
       dialect,
       context,
       model: this.#model,
-      outlet,
-      tally,
+      response,
+      tracker,
       answered,
       clean,
     });
@@ -199,7 +199,7 @@ export class Attempt {
       if (relay.failure) exchange.abort();
     }
     if (relay.failure && !relay.committed) throw relay.failure;
-    return { body: null, end: outlet.last(relay.end), failure: relay.failure };
+    return { body: null, end: response.last(relay.end), failure: relay.failure };
   }
 
   /** The request in the upstream's dialect there, its events in the client's back. */
@@ -212,9 +212,9 @@ export class Attempt {
     allowance.check(inspection, provider.shared !== false);
     this.#announce(ignoredAdvice(ruled.request, body, target));
     const origin = originOf(provider, target);
-    return this.#receive(choices, origin, async (receiver, choice, signal) => {
+    return this.#receive(choices, origin, async (sink, choice, signal) => {
       const exchange = await this.#open(provider, target, body, { timeouts, signal });
-      await this.#read(exchange, { target, receiver, choice, origin });
+      await this.#read(exchange, { target, sink, choice, origin });
     });
   }
 
@@ -229,13 +229,13 @@ export class Attempt {
       const { dialect } = target;
       const origin = { name: target.provider };
       const options = { dialect, target, model: this.#model, origin };
-      return await this.#receive(ruled.request.n ?? 1, origin, async (receiver, choice) => {
-        const push = (event: TextEvent) => receiver.push(event, choice);
+      return await this.#receive(ruled.request.n ?? 1, origin, async (sink, choice) => {
+        const push = (event: TextEvent) => sink.push(event, choice);
         await answerFromSandbox(ruled.request, target, {
           signal: controller.signal,
           emit: (event) => {
             passOn(event, options, push);
-            return receiver.flush() ? undefined : call.outlet.drained();
+            return sink.flush() ? undefined : call.response.drained();
           },
         });
       });
@@ -245,22 +245,22 @@ export class Attempt {
     }
   }
 
-  /** Reads one answer into a receiver. */
-  async #read(exchange: Exchange, { target, receiver, choice, origin }: Reading): Promise<void> {
+  /** Reads one answer into a sink. */
+  async #read(exchange: Exchange, { target, sink, choice, origin }: Reading): Promise<void> {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
     const options = { dialect: ruled.request.dialect, target, model: this.#model, origin };
-    const push = (event: TextEvent) => receiver.push(event, choice);
+    const push = (event: TextEvent) => sink.push(event, choice);
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
       passOn(event, options, push);
     });
-    const outlet = ruled.request.stream ? call.outlet : null;
+    const response = ruled.request.stream ? call.response : null;
     try {
-      await readEvents(exchange, decoder, receiver, { outlet, isOver: () => over });
+      await readEvents(exchange, decoder, sink, { response, isOver: () => over });
     } finally {
-      if (!over || receiver.failure) exchange.abort();
+      if (!over || sink.failure) exchange.abort();
     }
   }
 
@@ -268,35 +268,31 @@ export class Attempt {
   async #receive(
     choices: number,
     origin: Origin,
-    run: (
-      receiver: StreamReceiver | WholeReceiver,
-      choice: number,
-      signal: Cancelled,
-    ) => Promise<void>,
+    run: (sink: StreamSink | BufferSink, choice: number, signal: Cancelled) => Promise<void>,
   ): Promise<Outcome> {
-    const { ruled, tally } = this.#options;
+    const { ruled, tracker } = this.#options;
     const { request } = ruled;
     const delivery: Delivery = {
       dialect: DIALECTS[request.dialect],
       context: this.context,
       choices,
     };
-    const outlet = new GuardedOutlet(this.#options.call.outlet, origin.apiKey);
-    const receiver = request.stream
-      ? new StreamReceiver(delivery, outlet, tally)
-      : new WholeReceiver(delivery, tally);
-    tally.begin(choices);
+    const response = new GuardedStream(this.#options.call.response, origin.apiKey);
+    const sink = request.stream
+      ? new StreamSink(delivery, response, tracker)
+      : new BufferSink(delivery, tracker);
+    tracker.begin(choices);
     const { cancellation: siblings, release } = follow(this.#options.signal);
     const tryOne = async (choice: number) => {
       try {
-        await run(receiver, choice, siblings);
+        await run(sink, choice, siblings);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        receiver.push({ type: 'error', failure: forClient(error, origin) }, choice);
-        receiver.flush();
+        sink.push({ type: 'error', failure: forClient(error, origin) }, choice);
+        sink.flush();
       }
       // One answer that fails is the failure of all: the others need not be paid for.
-      if (receiver.failure) siblings.abort(receiver.failure);
+      if (sink.failure) siblings.abort(sink.failure);
     };
     try {
       await (choices === 1
@@ -305,12 +301,12 @@ export class Attempt {
     } finally {
       release();
     }
-    const { failure } = receiver;
-    if (failure && !receiver.committed) throw failure;
-    if (receiver instanceof StreamReceiver) {
-      return { body: null, end: outlet.last(receiver.end), failure };
+    const { failure } = sink;
+    if (failure && !sink.committed) throw failure;
+    if (sink instanceof StreamSink) {
+      return { body: null, end: response.last(sink.end), failure };
     }
-    return { body: told(JSON.stringify(receiver.answer()), origin.apiKey), end: '', failure };
+    return { body: told(JSON.stringify(sink.answer()), origin.apiKey), end: '', failure };
   }
 
   /** Remembers what a provider of responses stored for the client, which may name it later. */
@@ -326,7 +322,7 @@ export class Attempt {
     const ignored = [...dropped, ...advice, ...this.#betas.ignored];
     if (ignored.length === 0) return;
     const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-    call.outlet.announce(IGNORED, shown.join(', ').slice(0, 1000));
+    call.response.announce(IGNORED, shown.join(', ').slice(0, 1000));
   }
 }
 

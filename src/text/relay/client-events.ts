@@ -2,7 +2,7 @@ import type { Origin } from '../../routing/redaction.ts';
 import { forClient } from '../../routing/upstream-failure.ts';
 import type { DialectName, TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
-import { bareProof } from '../dialects/reasoning-signature.ts';
+import { bareSignature } from '../dialects/reasoning-signature.ts';
 
 interface ClientEventsOptions {
   /** The client's. */
@@ -30,7 +30,10 @@ export function passOn(
       return;
     case 'reasoning-end':
       // Strict clients of messages and responses send back only reasoning with an opaque field.
-      push({ ...event, proof: event.proof ?? bareProof(target.dialect, target.provider) });
+      push({
+        ...event,
+        signature: event.signature ?? bareSignature(target.dialect, target.provider),
+      });
       return;
     case 'error':
       push({ type: 'error', failure: forClient(event.failure, origin) });

@@ -5,8 +5,8 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import type { Json } from '../canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
-import type { Receiver } from './event-sinks.ts';
-import type { Outlet } from './response-stream.ts';
+import type { EventSink } from './event-sinks.ts';
+import type { ResponseStream } from './response-stream.ts';
 import { EventStream } from './sse.ts';
 
 /** The largest answer that is taken whole. */
@@ -64,7 +64,7 @@ function endless(limit: number): Failure {
  */
 export async function readUntil(
   exchange: Exchange,
-  outlet: Outlet | null,
+  response: ResponseStream | null,
   take: (chunk: Buffer) => boolean,
   isOver: () => boolean,
 ): Promise<void> {
@@ -76,8 +76,8 @@ export async function readUntil(
     if (isOver()) return true;
     const fast = take(chunk);
     if (isOver()) finish();
-    if (fast || !outlet) return true;
-    outlet.drained().then(() => exchange.resume());
+    if (fast || !response) return true;
+    response.drained().then(() => exchange.resume());
     return false;
   });
   await Promise.race([reading, over]);
@@ -94,27 +94,30 @@ export async function readUntil(
 export async function readEvents(
   exchange: Exchange,
   decoder: EventDecoder,
-  receiver: Receiver,
-  { outlet, isOver }: { readonly outlet: Outlet | null; readonly isOver: () => boolean },
+  sink: EventSink,
+  {
+    response,
+    isOver,
+  }: { readonly response: ResponseStream | null; readonly isOver: () => boolean },
 ): Promise<void> {
   if (!isEventStream(exchange)) {
     decoder.whole(await readJson(exchange));
-    receiver.flush();
+    sink.flush();
     return;
   }
   const events = new EventStream((data) => decoder.push(data));
-  const most = outlet ? MOST_STREAMED : MOST_BYTES;
+  const most = response ? MOST_STREAMED : MOST_BYTES;
   let size = 0;
   const take = (chunk: Buffer) => {
     size += chunk.length;
     if (size > most) throw endless(most);
     events.push(chunk);
-    return receiver.flush();
+    return sink.flush();
   };
-  await readUntil(exchange, outlet, take, isOver);
+  await readUntil(exchange, response, take, isOver);
   if (!isOver()) {
     events.end();
     decoder.end();
   }
-  receiver.flush();
+  sink.flush();
 }

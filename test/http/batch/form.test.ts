@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quadrants } from '../../fixtures/images.ts';
+import { startServer, type TestServer } from '../test-server.ts';
 import {
   bodyOf,
   fieldPart,
@@ -10,7 +11,6 @@ import {
   RawClient,
   send,
 } from './form.ts';
-import { startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** Multipart forms as clients of all kinds write them. */
 import { connect, type Socket } from 'node:net';
-import { KEYS, type TestServer } from './server.ts';
+import { KEYS, type TestServer } from '../test-server.ts';
 
 const BOUNDARY = 'a-boundary';
 

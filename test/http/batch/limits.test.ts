@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, FORM_TYPE, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
-import { KEYS, type ServerSettings, startServer, type TestServer } from './server.ts';
 
 const MEGABYTE = 1024 * 1024;
 const HASH = 'batch-image-hash';

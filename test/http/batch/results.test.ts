@@ -7,8 +7,8 @@ import type { BatchResult } from '../../../src/operations/batch.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../../oriel.ts';
+import { KEYS, startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, send } from './form.ts';
-import { KEYS, startServer, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 

@@ -2,9 +2,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
+import { Door, handPool, imageOf } from '../manual-pool.ts';
+import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
-import { Door, handPool, imageOf } from './hand-pool.ts';
-import { KEYS, type ServerSettings, startServer, type TestServer } from './server.ts';
 
 const MEGABYTE = 1024 * 1024;
 const CONVERT = 'batch-convert-images';

@@ -9,7 +9,7 @@ import { admitInput, loadInput } from '../../../src/media/files/inputs.ts';
 import type { Reference } from '../../../src/media/work.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import type { Asset } from '../../../src/store/asset.ts';
-import { AssetFiles } from '../../../src/store/assets.ts';
+import { AssetFiles } from '../../../src/store/asset-files.ts';
 import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';

@@ -8,7 +8,7 @@ import { type Keeping, keepResults } from '../../../src/media/files/results.ts';
 import type { Product } from '../../../src/media/providers/provider.ts';
 import type { AudioWork, ImageWork, VideoWork, Work } from '../../../src/media/work.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
-import { AssetFiles } from '../../../src/store/assets.ts';
+import { AssetFiles } from '../../../src/store/asset-files.ts';
 import { Cancellation } from '../../../src/upstream/cancellation.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';

@@ -10,7 +10,7 @@ import { namedModel, usualModerator } from '../../../src/media/requests/model.ts
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
 import { readVideoRequest } from '../../../src/media/requests/video.ts';
 import { quoteValue } from '../../../src/schema/fields.ts';
-import { MODELS } from '../../http/media/hand-media.ts';
+import { MODELS } from '../../http/routes/manual-media.ts';
 
 const config = v.parse(configSchema, MODELS);
 const modelOf = (id: string): Model => findModel(config, id, null);

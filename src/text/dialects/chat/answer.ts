@@ -50,8 +50,8 @@ export class MessageLayout {
     this.#thought += text;
   }
 
-  endReasoning({ proof }: TextEvent & { readonly type: 'reasoning-end' }): void {
-    this.#reasoning.push({ text: this.#thought, proof, after: this.calls });
+  endReasoning({ signature }: TextEvent & { readonly type: 'reasoning-end' }): void {
+    this.#reasoning.push({ text: this.#thought, signature, after: this.calls });
   }
 
   /** `reasoning_details`, once all is said; null where plain text says it all. */

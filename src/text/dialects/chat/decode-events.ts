@@ -8,7 +8,7 @@ import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { Blocks } from './blocks.ts';
 import { Calls } from './calls.ts';
 import { isFailed } from './observe.ts';
-import { isProven, textOfDetail } from './reasoning.ts';
+import { isSigned, textOfDetail } from './reasoning.ts';
 import { usageOf } from './usage.ts';
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -173,7 +173,7 @@ export class ChatDecoder implements EventDecoder {
       const text = textOfDetail(detail);
       if (!this.#plainReasoning && text !== '') this.#write('reasoning', text);
       // Words that were told as plain text begin no reasoning of their own.
-      if (isProven(detail) || !this.#plainReasoning) this.#prove(detail);
+      if (isSigned(detail) || !this.#plainReasoning) this.#prove(detail);
     }
   }
 

@@ -1,0 +1,251 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { ownActor } from '../administration/actor.ts';
+import { openAudit, recordRecovery } from '../administration/audit.ts';
+import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
+import { firstRun } from '../administration/first-run.ts';
+import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
+import { startAdmin } from '../http/admin.ts';
+import type { AppContext } from '../http/app-context.ts';
+import { openLog } from '../http/log.ts';
+import { Metrics } from '../http/metrics.ts';
+import { buildServers, type Servers } from '../http/server.ts';
+import { Spool } from '../http/uploads/spool.ts';
+import { preparePromptRules } from '../media/prompts.ts';
+import { startSharedPool } from '../operations/shared-pool.ts';
+import type { Actor } from '../store/audit/entry.ts';
+import type { AuditLog } from '../store/audit/log.ts';
+import { Upstream } from '../upstream.ts';
+import { Closers } from './closers.ts';
+import { listen } from './listen.ts';
+import { createMedia, type DaemonMedia } from './media.ts';
+import { DaemonState } from './state.ts';
+import { type OpenedStore, openDaemonStore } from './store.ts';
+import { createTextGateway } from './text.ts';
+import { attemptObserver } from './upstream-log.ts';
+
+/** A daemon that serves requests. */
+export interface Daemon {
+  /** Address of the public listener: `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** Address of the operations listener, if metrics and documentation have their own. */
+  readonly operationsUrl: string | undefined;
+  /** The owner's first key, until its file is removed. */
+  readonly firstKey: FirstKey | undefined;
+  readonly log: Logger;
+  /**
+   * Replaces the configuration; requests in progress keep the one they began with.
+   *
+   * @param changes the names of settings, for the audit log
+   * @throws Failure where the audit log cannot be written
+   */
+  reconfigure(config: Config, changes: Readonly<Record<string, readonly string[]>>): Promise<void>;
+  /** Records in the audit log that a new configuration was invalid. */
+  refuseConfiguration(): Promise<void>;
+  /** Accepts nothing new, waits for requests in progress until `server.grace` has passed, and ends. */
+  close(): Promise<void>;
+}
+
+export interface DaemonOptions {
+  readonly version: string;
+  /** The owner's key, instead of one that the daemon generates and prints. */
+  readonly bootstrapKey?: string;
+  /** Trusts the clock even if it is far ahead of the newest record. */
+  readonly acceptClock?: boolean;
+}
+
+/** What every step of the start needs. */
+interface Start {
+  readonly state: DaemonState;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly closers: Closers;
+  readonly options: DaemonOptions;
+  /** The user of this process, for the audit log. */
+  readonly actor: Actor;
+}
+
+/** Parts that listen, and what closes them. */
+interface Services extends DaemonMedia {
+  readonly opened: OpenedStore;
+  readonly audit: AuditLog;
+  readonly servers: Servers;
+  readonly draining: AbortController;
+  readonly text: ReturnType<typeof createTextGateway>;
+  readonly pool: Awaited<ReturnType<typeof startSharedPool>>;
+}
+
+/** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
+export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
+  const closers = new Closers();
+  const start: Start = {
+    state: new DaemonState(config),
+    log: await openLog(config.log),
+    metrics: new Metrics(),
+    closers,
+    options,
+    actor: ownActor(),
+  };
+  try {
+    const services = await startServices(start);
+    return await openForClients(start, services);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function startServices(start: Start): Promise<Services> {
+  const { state, log, metrics, closers, options, actor } = start;
+  const { dataDir, owner, batch } = state.config;
+  const opened = await openDaemonStore({
+    dataDir,
+    acceptClock: options.acceptClock ?? false,
+    log,
+    metrics,
+  });
+  const { store } = opened;
+  closers.add(() => store.close());
+  const audit = await startAudit(start, opened);
+  const span = await store.timeRange();
+  const { bootstrapKey } = options;
+  if (bootstrapKey !== undefined) {
+    // Before the listener starts: the first request may come with this key.
+    await firstRun(store, { audit, who: actor, credits: owner.credits, bootstrapKey });
+  }
+  // Closed just before the store: administration also works while the daemon drains.
+  const models = () => Object.keys(state.config.models);
+  const admin = await startAdmin({ store, audit, log, directory: dataDir, models });
+  closers.add(() => admin.close());
+  const pool = await startSharedPool(state.config.pool);
+  closers.add(() => pool.close());
+  metrics.watch(pool, store);
+  const spool = await Spool.open(join(dataDir, 'spool'), batch.spool, (error) =>
+    log.error({ err: error }, 'an upload could not be removed from the spool'),
+  );
+  const upstream = new Upstream();
+  closers.add(() => upstream.close());
+  const tried = attemptObserver(state, log, metrics);
+  const parts = { state, store, span, upstream, pool, tried, log, metrics };
+  const text = createTextGateway(parts);
+  const daemonMedia = await createMedia(parts, closers);
+  const draining = new AbortController();
+  const context: AppContext = {
+    get config() {
+      return state.config;
+    },
+    version: options.version,
+    store,
+    audit,
+    text,
+    media: daemonMedia.media,
+    assets: daemonMedia.files,
+    pool,
+    spool,
+    log,
+    metrics,
+    get publicUrl() {
+      return state.publicUrl;
+    },
+    draining: draining.signal,
+  };
+  const servers = await buildServers(context);
+  return { ...daemonMedia, opened, audit, servers, draining, text, pool };
+}
+
+/** Opens the audit log and records the start and the repairs of the store. */
+async function startAudit(
+  { state, log, closers, options, actor: who }: Start,
+  { recoveries }: OpenedStore,
+): Promise<AuditLog> {
+  const audit = await openAudit(state.config.dataDir, who, {
+    // A copy of the log that is kept elsewhere shows whether the file was rewritten.
+    onEntry: ({ act, result, object }, { number, hash }) =>
+      log.info({ act, object, result, number, hash }, 'audit'),
+    onFault: (error) => log.error({ err: error }, 'the end of an act is not in the audit log'),
+  });
+  closers.add(() => audit.close());
+  for (const recovery of recoveries) await recordRecovery(audit, who, recovery);
+  const details = { acceptClock: options.acceptClock || undefined };
+  const object = options.version;
+  await audit.append({ act: 'serve.start', who, result: 'done', object, details });
+  return audit;
+}
+
+/** Listens, then starts the background work and creates the first key. */
+async function openForClients(start: Start, services: Services): Promise<Daemon> {
+  const { state, log, closers, actor: who } = start;
+  const { opened, audit, servers } = services;
+  const { server, operations } = servers;
+  const { server: settings, owner, dataDir } = state.config;
+  // Closed last: the operations listener answers while the public one drains.
+  if (operations) closers.add(() => operations.close());
+  closers.add(() => server.close());
+  const operationsUrl = operations && (await listen(operations, settings.operations!));
+  state.url = await listen(server, settings);
+  startBackgroundWork(services, log);
+  // At the very end: a generated key is shown only once everything else has succeeded.
+  const keep = (key: string) => writeFirstKey(dataDir, key);
+  await firstRun(opened.store, { audit, who, credits: owner.credits, keep });
+  const firstKey = await readFirstKey(dataDir, opened.store);
+  inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
+  return {
+    url: state.url,
+    operationsUrl,
+    firstKey,
+    log,
+    reconfigure(next, details) {
+      const subject = () => ({ object: 'configuration', details });
+      return audit.record({ act: 'config.reload', who, subject }, async () => {
+        state.config = next;
+        services.media.runner.reconfigured();
+      });
+    },
+    async refuseConfiguration() {
+      const refused = { act: 'config.reload', who, result: 'refused' as const };
+      await audit.append({ ...refused, code: 'invalid_config', object: 'configuration' });
+    },
+    close: () => close(start, services),
+  };
+}
+
+/** Continues what an earlier process left open, while the first requests are already served. */
+function startBackgroundWork({ media, callbacks, upkeep, opened }: Services, log: Logger): void {
+  inBackground(media.runner.start(), 'open tasks could not be taken up', log);
+  inBackground(callbacks.start(), 'open callbacks could not be taken up', log);
+  if (!opened.isClockAhead) upkeep.start();
+}
+
+function inBackground(work: Promise<void>, failureMessage: string, log: Logger): void {
+  work.catch((error: unknown) => log.error({ err: error }, failureMessage));
+}
+
+async function close({ state, closers }: Start, services: Services): Promise<void> {
+  const { servers, draining, media, text, pool } = services;
+  draining.abort();
+  media.runner.drain();
+  // After the grace connections are closed, which aborts their requests.
+  const cut = setTimeout(() => {
+    // Streams get an error event before their connections are closed.
+    const closed = text.close(shuttingDown());
+    media.runner.cut();
+    void closed.then(() =>
+      setImmediate(() => {
+        servers.server.server.closeAllConnections();
+        servers.operations?.server.closeAllConnections();
+        void pool.close();
+      }),
+    );
+  }, state.config.server.grace);
+  await closers.closeAll();
+  clearTimeout(cut);
+}
+
+function shuttingDown(): Failure {
+  return new Failure('service_error', 'the server is being shut down', {
+    code: 'shutting_down',
+    status: 503,
+    retryAfter: 5,
+  });
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Metrics } from '../http/metrics.ts';
+import { Callbacks } from '../media/callbacks/callbacks.ts';
+import { Upkeep } from '../media/files/upkeep.ts';
+import { MediaGateway } from '../media/gateway.ts';
+import { taskRecord } from '../media/record.ts';
+import type { SharedPool } from '../operations/pool.ts';
+import type { Tried } from '../routing/routing.ts';
+import { AssetFiles } from '../store/asset-files.ts';
+import type { Store, TimeRange } from '../store/store.ts';
+import type { Upstream } from '../upstream.ts';
+import type { Closers } from './closers.ts';
+import type { DaemonState } from './state.ts';
+
+interface MediaParts {
+  readonly state: DaemonState;
+  readonly store: Store;
+  /** The time that the records span; null where there are none. */
+  readonly span: TimeRange | null;
+  readonly upstream: Upstream;
+  readonly pool: SharedPool;
+  readonly tried: Tried;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface DaemonMedia {
+  readonly files: AssetFiles;
+  readonly callbacks: Callbacks;
+  readonly upkeep: Upkeep;
+  readonly media: MediaGateway;
+}
+
+/** The media gateway with its files, callbacks and retention; none of them has started. */
+export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
+  const { state, store, span, upstream, pool, tried, log, metrics } = parts;
+  const config = () => state.config;
+  const files = await AssetFiles.open(join(state.config.dataDir, 'assets'), {
+    onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),
+  });
+  const callbacks = new Callbacks({
+    store,
+    upstream,
+    config,
+    record: (task) => taskRecord(task, state.publicUrl),
+    onAttempt: ({ status }) => metrics.observeCallback(status),
+    onFault: (error) => log.error({ err: error }, 'a callback could not be recorded'),
+  });
+  closers.add(() => callbacks.close());
+  const upkeep = new Upkeep({
+    config,
+    store,
+    files,
+    span,
+    onSwept: (swept) => log.warn(swept, 'there are files that no record names'),
+    onFault: (error) => log.error({ err: error }, 'expired records or files could not be removed'),
+  });
+  closers.add(() => upkeep.close());
+  const media = new MediaGateway({
+    config,
+    store,
+    files,
+    upstream,
+    pool,
+    observer: {
+      tried,
+      ended: (task) => {
+        metrics.observeTask(task);
+        callbacks.added(task);
+        upkeep.ended(task);
+      },
+      fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
+      stalled: (error, { id }) =>
+        log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
+      doubtful: ({ id, model }, afterCrash) =>
+        log.warn({ task: id, model, afterCrash }, 'the provider was being asked at the stop'),
+    },
+  });
+  closers.add(() => media.runner.close());
+  metrics.gauge('oriel_tasks_open', 'Tasks that have not ended', () => media.runner.size);
+  return { files, callbacks, upkeep, media };
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Metrics } from '../http/metrics.ts';
+import { checkDataFolder } from '../store/data-folder.ts';
+import { openStore } from '../store/open.ts';
+import type { Recovery } from '../store/options.ts';
+import type { Store } from '../store/store.ts';
+
+/** Milliseconds for an administration command to release the store. Another daemon keeps its lock longer. */
+const LOCK_TIMEOUT_MS = 3000;
+
+const LOCK_FALLBACK =
+  'this system or file system has no locks: start no second process on this data folder from another host or container';
+const CLOCK_AHEAD =
+  'the clock is more than a day ahead of the newest record: nothing is deleted or folded; if the clock is right, restart with --accept-clock';
+
+interface StoreParts {
+  readonly dataDir: string;
+  readonly acceptClock: boolean;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Torn ends of the journal that were moved to files, for the audit log. */
+  readonly recoveries: readonly Recovery[];
+  /** Whether the clock is more than a day ahead of the newest record. */
+  readonly isClockAhead: boolean;
+}
+
+/** Opens the store of a data folder and logs what the store reports. */
+export async function openDaemonStore({
+  dataDir,
+  acceptClock,
+  log,
+  metrics,
+}: StoreParts): Promise<OpenedStore> {
+  for (const warning of await checkDataFolder(dataDir)) {
+    log.warn({ folder: warning }, 'others may write in the data folder');
+  }
+  let isClockAhead = false;
+  const recoveries: Recovery[] = [];
+  const store = await openStore({
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
+    directory: join(dataDir, 'store'),
+    acceptClock,
+    onCommit: (commit) => metrics.observeCommit(commit),
+    onRecovery: (recovery) => {
+      recoveries.push(recovery);
+      log.warn(recovery, 'moved the torn end of the journal to a file');
+    },
+    onLockFallback: () => log.warn(LOCK_FALLBACK),
+    onClockAhead: ({ now, newest }) => {
+      isClockAhead = true;
+      const times = { clock: new Date(now).toISOString(), newest: new Date(newest).toISOString() };
+      log.warn(times, CLOCK_AHEAD);
+    },
+    onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
+    onFailure: (failure) => {
+      if (!failure) log.warn('the store can be written again');
+      else log.error({ err: failure }, 'the store cannot be written; retrying every second');
+    },
+  });
+  return { store, recoveries, isClockAhead };
+}

@@ -1,0 +1,81 @@
+import * as v from 'valibot';
+import type { Operation } from '../../operations/operation.ts';
+import { jsonSchemaOf, withSample } from '../openapi.ts';
+import type { FileField } from '../uploads/form.ts';
+
+const record = {
+  index: v.number(),
+  inputFilename: v.string(),
+  status: v.picklist(['succeeded', 'failed']),
+  originalSize: v.number(),
+};
+const failure = v.object({ code: v.string(), message: v.string() });
+const summary = {
+  total: v.number(),
+  succeeded: v.number(),
+  failed: v.number(),
+  originalBytes: v.number(),
+};
+
+/** The batch JSON result of interface part 2.8. */
+const batchResult = v.object({
+  requestId: v.string(),
+  operation: v.string(),
+  status: v.literal('completed'),
+  summary: v.object(summary),
+  results: v.array(
+    v.object({
+      ...record,
+      data: v.optional(v.record(v.string(), v.unknown())),
+      error: v.optional(failure),
+      warnings: v.optional(v.array(failure)),
+    }),
+  ),
+});
+
+/**
+ * The documentation of one batch endpoint.
+ *
+ * @param side the limit of `width` and `height`
+ */
+export function batchSchema(
+  operation: Operation,
+  files: FileField,
+  fields: readonly string[],
+  side: number,
+) {
+  const options = jsonSchemaOf(operation.options, 'input');
+  const { width, height } = options['properties'] as Record<string, { maximum?: number }>;
+  for (const bounded of [width, height]) if (bounded) bounded.maximum = side;
+  const properties = {
+    [files.name]: {
+      type: 'array',
+      items: { type: 'string', format: 'binary' },
+      minItems: 1,
+      maxItems: files.most,
+      description: 'The images, 30 MB each and 100 MB together at the most.',
+    },
+    ...withSample(options['properties'] as Record<string, object>, operation.sample ?? {}),
+  };
+  const required = [files.name, ...((options['required'] as string[] | undefined) ?? [])];
+  const description =
+    operation.gives === 'image'
+      ? 'Answers with a ZIP of the images and `manifest.json`, which tells what became of each file.'
+      : 'Answers with what was found, in the order of the files.';
+  return {
+    summary: operation.summary,
+    description: `${description} Takes a key of a paid account. Fields: ${fields.join(', ')}.`,
+    tags: ['Batch images'],
+    consumes: ['multipart/form-data'],
+    body: { type: 'object', properties, required, additionalProperties: false },
+    response: {
+      200:
+        operation.gives === 'image'
+          ? {
+              description: 'The ZIP',
+              content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+            }
+          : batchResult,
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { Readable } from 'node:stream';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../../failure.ts';
+import type { Asset } from '../../store/asset.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
+import type { AppContext } from '../app-context.ts';
+import { allowsRange, names, rangeOf } from './range.ts';
+
+/** What is the same for every file: made by others, for ever the same, and for any page to show. */
+const HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'accept-ranges': 'bytes',
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+} as const;
+
+interface Named {
+  readonly Params: { readonly name: string };
+}
+
+/** Files, for whoever has their names. */
+export function assetRoutes(context: AppContext): FastifyPluginAsync {
+  const answer = async (request: FastifyRequest<Named>, reply: FastifyReply) => {
+    const asset = await context.store.findAsset(request.params.name);
+    if (asset === undefined) throw notFound();
+    return answerFile(asset, context.assets, request, reply);
+  };
+  return async (server) => {
+    server.get<Named>('/assets/:name', {
+      schema: {
+        summary: 'A file that was made or uploaded; single ranges are served',
+        tags: ['Assets'],
+        security: [],
+        response: {
+          200: {
+            description: 'The file',
+            content: {
+              'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+            },
+          },
+        },
+      },
+      exposeHeadRoute: false,
+      handler: answer,
+    });
+    server.head<Named>('/assets/:name', answer);
+  };
+}
+
+/** Sends what is asked of a file. A damaged one is never sent whole: its answer fails, or breaks off. */
+async function answerFile(
+  asset: Asset,
+  assets: AssetFiles,
+  { method, headers }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { id, mediaType, bytes: size } = asset;
+  const tag = `"${id}"`;
+  await assets.check(asset);
+  if (names(headers['if-none-match'], tag)) {
+    return reply
+      .code(304)
+      .headers({ ...HEADERS, etag: tag })
+      .send();
+  }
+  const counts = method === 'GET' && allowsRange(headers['if-range'] as string | undefined, tag);
+  const range = counts ? rangeOf(headers.range, size) : null;
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`);
+    throw new Failure('invalid_request', `Range: the file has ${size} bytes`, {
+      param: 'Range',
+      code: 'range_not_satisfiable',
+      status: 416,
+    });
+  }
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  const isWhole = first === 0 && last === size - 1;
+  let body: Readable | undefined;
+  if (method !== 'HEAD' && size > 0) {
+    body = isWhole ? await wholeOf(asset, assets) : await partOf(asset, assets, first, last);
+  }
+  reply.headers({ ...HEADERS, etag: tag, 'content-length': last - first + 1 }).type(mediaType);
+  if (range) reply.code(206).header('content-range', `bytes ${first}-${last}/${size}`);
+  return reply.send(body);
+}
+
+/** A file's content, verified while it is sent. The first piece is read before any header is sent. */
+async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
+  const chunks = assets.chunks(asset);
+  const first = await chunks.next();
+  // A generator around this one would not close the file where it is never started.
+  const body = Readable.from(chunks, { objectMode: false });
+  body.unshift(first.value!);
+  return body;
+}
+
+/** A part of a file. The whole file is verified before the first part of it is sent. */
+async function partOf(
+  asset: Asset,
+  assets: AssetFiles,
+  first: number,
+  last: number,
+): Promise<Readable> {
+  await assets.verify(asset);
+  const file = await assets.open(asset.id);
+  // The stream closes the file.
+  return file.createReadStream({ start: first, end: last });
+}
+
+function notFound(): Failure {
+  return new Failure('invalid_request', 'there is no such file', {
+    code: 'asset_not_found',
+    param: 'name',
+    status: 404,
+  });
+}

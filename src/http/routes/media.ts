@@ -1,0 +1,130 @@
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../../failure.ts';
+import { audioRequest } from '../../media/requests/audio.ts';
+import type { MediaKind } from '../../media/requests/call.ts';
+import { imageRequest } from '../../media/requests/image.ts';
+import { moderationRequest } from '../../media/requests/moderation.ts';
+import { videoRequest } from '../../media/requests/video.ts';
+import { formatValue } from '../../schema/faults.ts';
+import { isObject } from '../../schema/untrusted.ts';
+import type { AppContext } from '../app-context.ts';
+import { draining } from '../errors.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
+import { answerCreated, answerWithImages } from './media-response.ts';
+import { createdShape, imagesShape, moderationShape } from './media-schema.ts';
+import { formatOf, waitingFields } from './response-format.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Endpoint {
+  readonly path: string;
+  readonly kind: MediaKind;
+  readonly summary: string;
+  readonly tag: string;
+  readonly request: v.GenericSchema;
+  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  readonly example: object;
+}
+
+const DRAWING = { model: 'sandbox-image', prompt: 'a lighthouse at dusk', size: '16:9' };
+
+/** What is answered at once with a task: interface parts 4.4 and 4.11. */
+const ENDPOINTS: readonly Endpoint[] = [
+  {
+    path: '/v1/images/generations',
+    kind: 'image',
+    summary: 'Begin to make images from a prompt',
+    tag: 'Images',
+    request: imageRequest,
+    example: DRAWING,
+  },
+  {
+    path: '/v1/videos/generations',
+    kind: 'video',
+    summary: 'Begin to make a video from a prompt',
+    tag: 'Videos',
+    request: videoRequest,
+    example: { model: 'sandbox-video', prompt: 'waves on a beach' },
+  },
+  {
+    path: '/v1/audio/generations',
+    kind: 'audio',
+    summary: 'Begin to make a sound from a prompt',
+    tag: 'Audio',
+    request: audioRequest,
+    example: { model: 'sandbox-audio', prompt: 'rain on a roof' },
+  },
+];
+
+/** The media endpoints that take JSON. */
+export function mediaRoutes(context: AppContext): FastifyPluginAsync {
+  const { media } = context;
+  const submit = (kind: MediaKind, request: FastifyRequest, fields: Fields) =>
+    media.submit({
+      kind,
+      fields,
+      holder: request.holder,
+      idempotencyKey: idempotencyKeyOf(request),
+      publicUrl: context.publicUrl,
+    });
+  return async (server) => {
+    server.addHook('onRequest', async () => {
+      if (context.draining.aborted) throw draining();
+    });
+
+    for (const { path, kind, summary, tag, request: shape, example } of ENDPOINTS) {
+      const body = v.pipe(shape, v.examples([example]));
+      server.post(path, {
+        schema: { summary, tags: [tag], body, response: { 202: createdShape } },
+        handler: async (request, reply) =>
+          answerCreated(reply, await submit(kind, request, fieldsOf(request))),
+      });
+    }
+
+    server.post('/v1/images/generations/sync', {
+      schema: {
+        summary: 'Make images from a prompt, and wait for them',
+        description: 'Answers 202 with the task where it takes longer than the server waits.',
+        tags: ['Images'],
+        body: v.pipe(
+          v.strictObject({ ...imageRequest.entries, ...waitingFields }),
+          v.examples([DRAWING]),
+        ),
+        response: { 200: imagesShape, 202: createdShape },
+      },
+      handler: async (request, reply) => {
+        const [format, fields] = formatOf(fieldsOf(request));
+        const signal = disconnectSignal(reply);
+        const task = await submit('image', request, fields);
+        return answerWithImages(context, reply, task, format, signal);
+      },
+    });
+
+    server.post('/v1/moderations', {
+      schema: {
+        summary: 'Judge texts and images',
+        tags: ['Moderation'],
+        body: v.pipe(
+          moderationRequest,
+          v.examples([{ model: 'sandbox-moderation', input: 'a family at the beach' }]),
+        ),
+        response: { 200: moderationShape },
+      },
+      handler: async (request, reply) =>
+        media.moderate(
+          { holder: request.holder, requestId: request.id },
+          fieldsOf(request),
+          disconnectSignal(reply),
+        ),
+    });
+  };
+}
+
+/** @throws Failure invalid_request where the body is no object */
+function fieldsOf({ body }: FastifyRequest): Fields {
+  if (isObject(body)) return body;
+  const came = body === undefined ? 'nothing' : formatValue(body, []);
+  throw new Failure('invalid_request', `the body: expected an object, received ${came}`);
+}

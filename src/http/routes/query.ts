@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import {
+  field,
+  fieldsOf,
+  fromText,
+  integer,
+  type ObjectSchema,
+  parseFields,
+} from '../../schema/fields.ts';
+
+/** Elements of one page of a list. */
+export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);
+
+/**
+ * Reads the query of a URL, where everything is text.
+ *
+ * @throws Failure invalid_request that names the parameter
+ */
+export function parseQuery<Output>(
+  schema: ObjectSchema<Output>,
+  query: Readonly<Record<string, unknown>>,
+): Output {
+  const values = { ...query };
+  for (const one of fieldsOf(schema)) {
+    const value = values[one.name];
+    if (typeof value === 'string') values[one.name] = fromText(one, value);
+  }
+  return parseFields(schema, values);
+}
+
+/**
+ * One page of a list, of which one element more than fits was fetched to know whether more follow.
+ */
+export function pageOf<Item, Shown>(
+  items: readonly Item[],
+  limit: number,
+  show: (item: Item) => Shown,
+): { object: 'list'; data: Shown[]; has_more: boolean } {
+  return {
+    object: 'list',
+    data: items.slice(0, limit).map(show),
+    has_more: items.length > limit,
+  };
+}
+
+/** Times leave Oriel as whole seconds since 1970. */
+export function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}

@@ -1,0 +1,48 @@
+import type { FastifyReply } from 'fastify';
+import { Failure } from '../../failure.ts';
+
+/** Status in the log of a response whose client disconnected; nginx uses the same number. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Calls `abort` once if the client disconnects before it has the whole response. */
+export function onClientDisconnect(
+  { raw: response }: FastifyReply,
+  abort: (failure: Failure) => void,
+): void {
+  const onClose = () => {
+    if (response.writableFinished) return;
+    const failure = new Failure('invalid_request', 'the client disconnected', {
+      code: 'client_left',
+      status: CLIENT_CLOSED_REQUEST,
+    });
+    abort(failure);
+  };
+  // The connection may already be closed when this is called.
+  if (response.destroyed) onClose();
+  else response.once('close', onClose);
+}
+
+/** A signal that aborts when the client disconnects; its reason is a Failure. */
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  onClientDisconnect(reply, (failure) => controller.abort(failure));
+  return controller.signal;
+}
+
+/** Resolves with the promise, or rejects with the signal's reason if it aborts first. */
+export async function abortable<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

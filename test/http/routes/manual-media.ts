@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { findModel } from '../../../src/config/catalog.ts';
+import type { Config, Model } from '../../../src/config/schema.ts';
+import type { Media } from '../../../src/http/app-context.ts';
+import type { ModerationAnswer } from '../../../src/media/providers/provider.ts';
+import { readAudioRequest } from '../../../src/media/requests/audio.ts';
+import type { MediaCall, MediaKind } from '../../../src/media/requests/call.ts';
+import { readEditRequest } from '../../../src/media/requests/edit.ts';
+import type { Fields } from '../../../src/media/requests/fields.ts';
+import { readImageRequest } from '../../../src/media/requests/image.ts';
+import { namedModel } from '../../../src/media/requests/model.ts';
+import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
+import type { MediaRequest } from '../../../src/media/requests/request.ts';
+import { readVideoRequest } from '../../../src/media/requests/video.ts';
+import type { KeyHolder, Store } from '../../../src/store/store.ts';
+import type { Task } from '../../../src/store/task.ts';
+
+const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => MediaRequest>> = {
+  image: readImageRequest,
+  edit: readEditRequest,
+  video: readVideoRequest,
+  audio: readAudioRequest,
+};
+
+/** What came to be done, with the bytes of its files. */
+export interface Asked {
+  readonly call: MediaCall;
+  readonly request: MediaRequest;
+  readonly images: readonly string[];
+  readonly mask: string | null;
+}
+
+/** Media whose tasks are recorded as they are in earnest, and end as the test says. */
+export class HandMedia implements Media {
+  readonly asked: Asked[] = [];
+  readonly waits: { readonly milliseconds: number; readonly left: AbortSignal }[] = [];
+  /** What becomes of a task while somebody waits for it. */
+  end: (task: Task, left: AbortSignal) => Promise<Task> = async (task) => task;
+  /** What the last upload held. */
+  uploaded: string | undefined;
+  readonly #store: Store;
+  readonly #config: Config;
+
+  constructor(store: Store, config: Config) {
+    this.#store = store;
+    this.#config = config;
+  }
+
+  async submit(call: MediaCall): Promise<Task> {
+    const { kind, fields, holder, images = [], mask = null, idempotencyKey: key } = call;
+    const model = this.#find(fields, holder);
+    const request = READERS[kind](fields, model);
+    this.asked.push({
+      call,
+      request,
+      images: await Promise.all(images.map(({ path }) => readFile(path, 'latin1'))),
+      mask: mask && (await readFile(mask.path, 'latin1')),
+    });
+    const { task } = await this.#store.createTask({
+      accountId: holder.account.id,
+      keyId: holder.key.id,
+      type: request.work.type,
+      model: namedModel(fields),
+      request: request.work,
+      reservation: 0,
+      maxOpenTasks: Infinity,
+      deadline: Date.now() + 60_000,
+      callbackUrl: request.callbackUrl,
+      idempotency: key === null ? null : { key, fingerprint: JSON.stringify(fields) },
+      assets: [],
+      storageQuota: Infinity,
+    });
+    return task;
+  }
+
+  async waitFor(task: Task, milliseconds: number, left: AbortSignal): Promise<Task> {
+    this.waits.push({ milliseconds, left });
+    return this.end(task, left);
+  }
+
+  async upload(_holder: KeyHolder, { path }: { readonly path: string }): Promise<string> {
+    this.uploaded = await readFile(path, 'latin1');
+    return 'a-name.png';
+  }
+
+  async moderate({ holder }: { holder: KeyHolder }, fields: Fields): Promise<ModerationAnswer> {
+    const input = readModerationRequest(fields, this.#find(fields, holder));
+    const result = { flagged: false, categories: {}, category_scores: {} };
+    return { id: 'modr-1', model: namedModel(fields), results: [{ ...result, input }] };
+  }
+
+  #find(fields: Fields, { key }: KeyHolder): Model {
+    return findModel(this.#config, namedModel(fields), key.models);
+  }
+}
+
+const routes = [{ provider: 'hand', model: 'any' }];
+
+/** A model of each type, and images with native sizes. */
+export const MODELS = {
+  providers: { hand: { kind: 'sandbox' } },
+  models: {
+    native: { type: 'image', rules: 'native-size', routes },
+    image: { type: 'image', routes },
+    video: { type: 'video', duration: 7, routes },
+    audio: { type: 'audio', routes },
+    judge: { type: 'moderation', routes },
+    text: { type: 'text', routes },
+  },
+} as const;

@@ -1,0 +1,147 @@
+/** The server in the test's own process, where the test can see what it holds. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import * as v from 'valibot';
+import { type Config, configSchema } from '../../src/config/schema.ts';
+import type { AppContext, Media } from '../../src/http/app-context.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import { buildServers } from '../../src/http/server.ts';
+import { Spool } from '../../src/http/uploads/spool.ts';
+import type { SharedPool } from '../../src/operations/pool.ts';
+import { startSharedPool } from '../../src/operations/shared-pool.ts';
+import type { Plan } from '../../src/store/account.ts';
+import { AssetFiles } from '../../src/store/asset-files.ts';
+import { hashOf, hintOf } from '../../src/store/key.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pool: SharedPool;
+  readonly spool: Spool;
+  readonly store: Store;
+  readonly assets: AssetFiles;
+  readonly spoolFolder: string;
+  /** Names of the files on its spool. */
+  files(): string[];
+  /** What was logged. */
+  readonly log: readonly Line[];
+  metrics(): Promise<string>;
+  /** Waits until no client is connected. */
+  disconnected(): Promise<void>;
+  /** Waits until nothing is on disk, and nobody works or waits. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keys of two paid accounts and a free one. */
+export const KEYS = {
+  a: 'oriel_test_key_of_account_a_0000000',
+  b: 'oriel_test_key_of_account_b_0000000',
+  free: 'oriel_test_key_of_account_free_0000',
+} as const;
+
+export interface ServerSettings {
+  /** What the configuration says otherwise than usual. */
+  readonly config?: Readonly<Record<string, object>>;
+  readonly pool?: SharedPool;
+  readonly media?: (store: Store, config: Config) => Media;
+  readonly draining?: AbortSignal;
+}
+
+export async function startServer({
+  config = {},
+  pool,
+  media,
+  draining = new AbortController().signal,
+}: ServerSettings = {}): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  // A test on a busy machine is not about overload.
+  const overload = { eventLoopDelay: '1h' };
+  const settings = v.parse(configSchema, { dataDir: folder, overload, ...config });
+  const store = await openStore({ directory: join(folder, 'store') });
+  for (const [name, key] of Object.entries(KEYS)) {
+    const plan: Plan = name === 'free' ? 'free' : 'paid';
+    const { id: accountId } = await store.createAccount({ name, plan, credits: 0 });
+    const unlimited = { expiresAt: null, models: null, budget: null, rpm: 100_000 };
+    await store.createKey({ accountId, name, hash: hashOf(key), hint: hintOf(key), ...unlimited });
+  }
+  const spoolFolder = join(folder, 'spool');
+  const spool = await Spool.open(spoolFolder, settings.batch.spool);
+  const threads = pool ?? (await startSharedPool({ threads: 2, ...settings.pool }));
+  const metrics = new Metrics();
+  metrics.watch(threads, store);
+  const log: Line[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      log.push(JSON.parse(String(chunk)) as Line);
+      done();
+    },
+  });
+  const assets = await AssetFiles.open(join(folder, 'assets'));
+  let url = '';
+  const context = {
+    config: settings,
+    version: '0.0.0',
+    store,
+    media: media?.(store, settings),
+    assets,
+    get publicUrl() {
+      return settings.server.publicUrl ?? url;
+    },
+    pool: threads,
+    spool,
+    metrics,
+    log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
+    draining,
+  } as unknown as AppContext;
+  const { server } = await buildServers(context);
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.server.address() as AddressInfo;
+  url = `http://127.0.0.1:${port}`;
+  const files = () => readdirSync(spoolFolder);
+  return {
+    url,
+    port,
+    pool: threads,
+    spool,
+    store,
+    assets,
+    spoolFolder,
+    files,
+    log,
+    metrics: () => metrics.text(),
+    async disconnected() {
+      const count = promisify(server.server.getConnections.bind(server.server));
+      while ((await count()) > 0) await new Promise(setImmediate);
+      // A connection is off the count just before those who use it are told.
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    },
+    async idle() {
+      const busy = () => {
+        const { running, waiting } = threads.statistics();
+        return running + waiting + files().length + spool.bytes > 0;
+      };
+      while (busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    async close() {
+      server.server.closeAllConnections();
+      await server.close();
+      await threads.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

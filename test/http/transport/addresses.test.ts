@@ -1,0 +1,106 @@
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Failure } from '../../../src/failure.ts';
+import { FailedKeys, networkOf } from '../../../src/http/transport/addresses.ts';
+import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
+
+it.each([
+  ['192.0.2.7', '::ffff:192.0.2.7', true],
+  ['192.0.2.7', '192.0.2.8', false],
+  ['2001:db8:1:2:3:4:5:6', '2001:0DB8:1:2::1', true],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:3:3:4:5:6', false],
+  ['fe80::1%eth0', 'fe80::2', true],
+  ['no address', 'no address', true],
+])('%s and %s are one network: %s', (one, other, same) => {
+  expect(networkOf(one) === networkOf(other)).toBe(same);
+});
+
+function isLimited(failedKeys: FailedKeys, address: string, limit = 1): boolean {
+  try {
+    failedKeys.count(address, limit);
+    return false;
+  } catch (error) {
+    expect((error as Failure).retryAfter).toBeGreaterThan(0);
+    return true;
+  }
+}
+
+it('counts the failed keys of one /64 together, and of a bounded number of networks', () => {
+  const failedKeys = new FailedKeys();
+  expect(isLimited(failedKeys, '2001:db8::1')).toBe(false);
+  expect(isLimited(failedKeys, '2001:db8::2')).toBe(true);
+  expect(isLimited(failedKeys, '2001:db8:0:1::1')).toBe(false);
+  for (let index = 0; index < 10_000; index += 1) {
+    isLimited(failedKeys, `10.0.${index >> 8}.${index & 255}`);
+  }
+  expect(isLimited(failedKeys, '2001:db8::1')).toBe(false);
+});
+
+describe('an address that sends invalid keys', () => {
+  const daemon = sharedDaemon({
+    config: {
+      server: { trustProxy: ['127.0.0.1'] },
+      limits: { address: { failedKeys: 3 } },
+    },
+  });
+  const ask = (key: string, address: string) =>
+    daemon().request('/v1/account', {
+      headers: { authorization: `Bearer ${key}`, 'x-forwarded-for': address },
+    });
+
+  it('gets 429 with Retry-After, while good keys and other addresses are accepted', async () => {
+    for (let count = 0; count < 3; count += 1) {
+      expect((await ask('wrong', '2001:db8::1')).status).toBe(401);
+    }
+    const limited = await ask('wrong', '2001:db8::2');
+    expect(limited.status).toBe(429);
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await limited.json()).toMatchObject({
+      error: { type: 'rate_limit', code: 'too_many_invalid_api_keys' },
+    });
+    expect((await ask('wrong', '2001:db8:0:1::1')).status).toBe(401);
+    expect((await daemon().request('/v1/account')).status).toBe(200);
+  });
+});
+
+describe('limits.address.connections', () => {
+  async function isAccepted({ url }: TestDaemon): Promise<[boolean, Socket]> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.write('GET /healthz HTTP/1.1\r\nHost: oriel\r\n\r\n');
+    const accepted = await new Promise<boolean>((resolve) => {
+      socket.once('data', () => resolve(true));
+      socket.once('close', () => resolve(false));
+    });
+    return [accepted, socket];
+  }
+
+  it('closes further connections of an address, until one of them has ended', async () => {
+    const daemon = await startDaemon({ config: { limits: { address: { connections: 2 } } } });
+    const [, first] = await isAccepted(daemon);
+    expect((await isAccepted(daemon))[0]).toBe(true);
+    expect((await isAccepted(daemon))[0]).toBe(false);
+    await daemon.logged('connections beyond limits.address.connections were closed');
+    first.destroy();
+    let accepted: boolean;
+    // The server may notice the end later than the client.
+    do [accepted] = await isAccepted(daemon);
+    while (!accepted);
+  });
+
+  it.each([
+    ['trusted proxies', { trustProxy: ['127.0.0.0/8'] }, { connections: 1 }],
+    ['all where every proxy is trusted', { trustProxy: true }, { connections: 1 }],
+    // A quarter of these would be one.
+    ['private addresses by default', { maxConnections: 4 }, {}],
+  ])('exempts %s', async (_, server, address) => {
+    const daemon = await startDaemon({ config: { server, limits: { address } } });
+    for (let count = 0; count < 3; count += 1) {
+      expect((await isAccepted(daemon))[0]).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { startDaemon } from '../../daemon.ts';
+
+/** An upstream that takes requests and never answers; resolves with each that has arrived. */
+async function hangingUpstream(): Promise<{ url: string; arrived(count: number): Promise<void> }> {
+  let count = 0;
+  let wake = () => {};
+  const server = createServer((request) => {
+    request.resume().on('end', () => {
+      count += 1;
+      wake();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async arrived(wanted) {
+      while (count < wanted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}
+
+it('bounds the bytes of bodies that wait for an upstream, by account, and frees them', async () => {
+  const upstream = await hangingUpstream();
+  const daemon = await startDaemon({
+    config: {
+      server: { bodyLimit: '1MB' },
+      overload: { bodies: '8MB' },
+      providers: { slow: { kind: 'openai', baseUrl: upstream.url } },
+      models: { slow: { type: 'text', routes: [{ provider: 'slow', model: 'slow' }] } },
+    },
+  });
+  const leave = new AbortController();
+  const send = (signal?: AbortSignal) =>
+    daemon.request('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'slow',
+        max_tokens: 1,
+        messages: [{ role: 'user', content: 'x'.repeat(600_000) }],
+      }),
+      ...(signal && { signal }),
+    });
+  const open = Array.from({ length: 3 }, () => send(leave.signal).catch(() => null));
+  await upstream.arrived(3);
+
+  const refused = await send();
+  expect(refused.status).toBe(429);
+  expect(await refused.json()).toMatchObject({
+    error: { type: 'rate_limit', code: 'too_many_large_requests' },
+  });
+  expect((await daemon.request('/v1/account')).status).toBe(200);
+
+  leave.abort();
+  await Promise.all(open);
+  const later = new AbortController();
+  const free = async (): Promise<boolean> => {
+    const response = await Promise.race([
+      send(later.signal).catch(() => null),
+      upstream.arrived(4).then(() => null),
+    ]);
+    return response === null;
+  };
+  // The daemon notices some time later that a client has left.
+  while (!(await free()));
+  later.abort();
+});

@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
+import { RateLimiter } from '../../../src/http/transport/rate-limit.ts';
+import { startDaemon } from '../../daemon.ts';
+
+/** Sends a request at each time and tells which were let through. */
+function replay(times: readonly number[], limit: number): number[] {
+  let now = 0;
+  const limiter = new RateLimiter(() => now);
+  return times.filter((time) => {
+    now = time;
+    try {
+      limiter.take('key', limit);
+      return true;
+    } catch (error) {
+      if (error instanceof Failure) return false;
+      throw error;
+    }
+  });
+}
+
+const arrivals = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }).map((gaps) => {
+  let time = 0;
+  return gaps.map((gap) => {
+    time += gap;
+    return time;
+  });
+});
+
+describe('the rate limiter', () => {
+  it('lets no more than the limit through in any sixty seconds', () => {
+    fc.assert(
+      fc.property(arrivals, fc.integer({ min: 1, max: 10 }), (times, limit) => {
+        const passed = replay(times, limit);
+        for (const time of passed) {
+          const within = passed.filter((other) => other >= time && other < time + 60_000);
+          expect(within.length).toBeLessThanOrEqual(limit);
+        }
+      }),
+    );
+  });
+
+  it('lets a request through when it said it would', () => {
+    fc.assert(
+      fc.property(arrivals, fc.integer({ min: 1, max: 10 }), (times, limit) => {
+        let now = 0;
+        const limiter = new RateLimiter(() => now);
+        for (const time of times) {
+          now = Math.max(now, time);
+          try {
+            limiter.take('key', limit);
+          } catch (error) {
+            now = Math.round(now + (error as Failure).retryAfter! * 1000);
+            limiter.take('key', limit);
+          }
+        }
+      }),
+    );
+  });
+
+  it('refuses nobody who stays below the limit', () => {
+    const times = Array.from({ length: 200 }, (_, index) => index * 6200);
+    expect(replay(times, 10)).toEqual(times);
+  });
+
+  it('counts each key by itself', () => {
+    const limiter = new RateLimiter(() => 0);
+    limiter.take('one', 1);
+    expect(limiter.take('two', 1)).toMatchObject({ limit: 1, remaining: 0 });
+    expect(() => limiter.take('one', 1)).toThrow(/1 requests in a minute/);
+  });
+
+  it('lets a limit of zero through never', () => {
+    expect(replay([0, 100_000, 200_000], 0)).toEqual([]);
+  });
+
+  it('tells what is left and when all of it is back', () => {
+    let now = 500;
+    const limiter = new RateLimiter(() => now);
+    expect(limiter.take('key', 3)).toEqual({ limit: 3, remaining: 2, reset: 60.5 });
+    now = 30_500;
+    expect(limiter.take('key', 3)).toEqual({ limit: 3, remaining: 1, reset: 60.5 });
+    now = 62_000;
+    expect(limiter.take('key', 3)).toMatchObject({ remaining: 1 });
+  });
+});
+
+describe('over HTTP', () => {
+  it('counts requests by key, tells so in headers, and refuses with 429', async () => {
+    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 2 } } } });
+    const first = await daemon.request('/v1/models');
+    expect(first.headers.get('x-ratelimit-limit-requests')).toBe('2');
+    expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('1');
+    expect(first.headers.get('x-ratelimit-reset-requests')).toMatch(/^6[01]s$/);
+    await daemon.request('/v1/tasks');
+    const refused = await daemon.request('/v1/models');
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toEqual({
+      error: {
+        type: 'rate_limit',
+        message: 'this key may send 2 requests in a minute',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+    });
+  });
+
+  it('does not count who reads its account, and tells it where it stands', async () => {
+    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
+    const states: (readonly (string | null)[])[] = [];
+    const read = async (path: string) => {
+      const { status, headers } = await daemon.request(path);
+      expect([path, status]).toEqual([path, 200]);
+      states.push([
+        headers.get('x-ratelimit-remaining-requests'),
+        headers.get('x-ratelimit-reset-requests'),
+      ]);
+    };
+    await read('/v1/account');
+    await read('/v1/models');
+    for (const path of ['', '/usage', '/credits', '/callback-secret']) {
+      await read(`/v1/account${path}`);
+    }
+    expect(states[0]).toEqual(['1', '0s']);
+    for (const state of states.slice(1)) {
+      expect(state).toEqual(['0', expect.stringMatching(/^[1-6]\ds$/)]);
+    }
+  });
+
+  it('does not count who has no key, nor questions after health', async () => {
+    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
+    for (let count = 0; count < 3; count += 1) {
+      expect((await fetch(`${daemon.url}/v1/account`)).status).toBe(401);
+      expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+    }
+    expect((await daemon.request('/v1/models')).status).toBe(200);
+  });
+});
