@@ -6,7 +6,7 @@ import { postJson } from '../src/upstream.ts';
 import { listening, open, saying, textOf, turns, upstream } from './upstream/servers.ts';
 
 describe('an exchange', () => {
-  it('sends what it is told to, and asks for clear text', async () => {
+  it('sends method, path, headers and body, and requests an uncompressed response', async () => {
     const { url } = await listening(async (request, response) => {
       let text = '';
       for await (const chunk of request) text += String(chunk);
@@ -28,7 +28,7 @@ describe('an exchange', () => {
     expect(JSON.parse(await textOf(got))).toEqual(['GET', '/', null, '', 'identity']);
   });
 
-  it('gives status and headers, and follows no redirect', async () => {
+  it('returns status and headers of a redirect without following it', async () => {
     const { url } = await listening((_, response) => {
       response.writeHead(307, { Location: '/other', 'X-Many': ['a', 'b'] }).end();
     });
@@ -36,7 +36,7 @@ describe('an exchange', () => {
     expect([status, headers['location'], headers['x-many']]).toEqual([307, '/other', 'a, b']);
   });
 
-  it('passes over what is said before the answer', async () => {
+  it('ignores informational responses (103 Early Hints)', async () => {
     const url = await saying((socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
@@ -46,7 +46,7 @@ describe('an exchange', () => {
     expect([exchange.status, await textOf(exchange)]).toEqual([200, 'ok']);
   });
 
-  it('gives each piece when it comes', async () => {
+  it('passes each piece of the body to the reader as it arrives', async () => {
     const { url } = await listening((request, response) => {
       response.write('0');
       request.socket.on('next', (piece: string) => response.write(piece));
@@ -65,14 +65,14 @@ describe('an exchange', () => {
     expect(pieces).toEqual(['0', '1', '2', '3']);
   });
 
-  it('gives a body to a reader that comes late', async () => {
+  it('keeps the body until a late reader reads it', async () => {
     const { url } = await listening((_, response) => response.end('all of it'));
     const exchange = await open(url);
     await turns();
     expect(await textOf(exchange)).toBe('all of it');
   });
 
-  it('lets its reader pause, whose time does not run', async () => {
+  it('does not count the pauses of its reader as idle time', async () => {
     const size = 20_000_000;
     let sent = 0;
     const { url } = await listening((_, response) => {
@@ -104,7 +104,7 @@ describe('an exchange', () => {
     expect(read).toBe(size);
   });
 
-  it('lets its reader pause after every piece', async () => {
+  it('supports a reader that pauses after every piece', async () => {
     const { url } = await listening((_, response) => response.end(Buffer.alloc(1_000_000, 'a')));
     const exchange = await open(url);
     let read = 0;
@@ -116,7 +116,7 @@ describe('an exchange', () => {
     expect(read).toBe(1_000_000);
   });
 
-  it('fails as its reader does', async () => {
+  it('rejects with the error of its reader', async () => {
     const { url } = await listening((_, response) => response.write('a'));
     const exchange = await open(url);
     const failure = new Failure('service_error', 'No more of this');
@@ -127,7 +127,7 @@ describe('an exchange', () => {
     ).rejects.toBe(failure);
   });
 
-  it('refuses what is too large', async () => {
+  it('rejects a body beyond the limit', async () => {
     const { url } = await listening((_, response) => response.end('12345'));
     const by = upstream();
     await expect((await open(url, {}, by)).bytes(4)).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('an exchange', () => {
     expect(await (await open(url, {}, by)).bytes(5)).toEqual(Buffer.from('12345'));
   });
 
-  it('keeps a connection, and opens as many as there are requests at once', async () => {
+  it('reuses connections, and opens one for each concurrent request', async () => {
     const answers: (() => void)[] = [];
     const ports = new Set<number>();
     const { url } = await listening((request, response) => {
@@ -162,7 +162,7 @@ describe('an exchange', () => {
     ['X-GZip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('reads %s that nobody asked for', async (encoding, compress) => {
+  ])('decodes %s although it requested none', async (encoding, compress) => {
     const text = 'é'.repeat(300_000);
     const bytes = compress(text);
     const { url } = await listening((_, response) => {
@@ -188,7 +188,7 @@ describe('an exchange', () => {
     ['gzip, br', Buffer.from('a')],
     ['gzip', Buffer.from('no such thing')],
     ['gzip', gzipSync('half of it').subarray(0, 15)],
-  ])('refuses %s that cannot be read', async (encoding, bytes) => {
+  ])('rejects %s that cannot be decoded', async (encoding, bytes) => {
     const { url } = await listening((_, response) =>
       response.writeHead(200, { 'content-encoding': encoding }).end(bytes),
     );
@@ -199,7 +199,7 @@ describe('an exchange', () => {
   });
 });
 
-describe('a proxy that the environment names', () => {
+describe('a proxy of the environment (HTTPS_PROXY)', () => {
   async function proxied(noProxy: string) {
     const asked: string[] = [];
     const { url, server } = await listening((_, response) => response.end('straight'));
@@ -219,7 +219,7 @@ describe('a proxy that the environment names', () => {
     return { asked, url };
   }
 
-  it('is asked for a tunnel, and not named with its password', async () => {
+  it('gets a CONNECT request, and its password is in no error', async () => {
     const { asked } = await proxied('');
     await expect(open('https://oriel.invalid/path')).rejects.toMatchObject({
       code: 'unreachable',
@@ -228,7 +228,7 @@ describe('a proxy that the environment names', () => {
     expect(asked).toEqual(['oriel.invalid:443']);
   });
 
-  it('is not asked for hosts that are excepted, nor for plain HTTP', async () => {
+  it('is not used for hosts of NO_PROXY and for plain HTTP', async () => {
     const { asked, url } = await proxied('oriel.invalid');
     await expect(open('https://oriel.invalid/path')).rejects.toMatchObject({ code: 'unreachable' });
     expect(await textOf(await open(url))).toBe('straight');
@@ -238,7 +238,7 @@ describe('a proxy that the environment names', () => {
 
 const OPTIONS = { timeout: 30_000 };
 
-it('sends JSON with its headers and gives the answer of any status', async () => {
+it('postJson sends JSON with headers and returns the response of any status', async () => {
   const { url } = await listening(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += String(chunk);
@@ -253,12 +253,15 @@ it('sends JSON with its headers and gives the answer of any status', async () =>
   });
 });
 
-it.each(['', 'Bad gateway', '{"half":'])('gives no body where it is %j', async (text) => {
-  const { url } = await listening((_, response) => response.end(text));
-  expect(await postJson(url, {}, OPTIONS)).toEqual({ status: 200, body: undefined });
-});
+it.each(['', 'Bad gateway', '{"half":'])(
+  'postJson returns no body for the text %j',
+  async (text) => {
+    const { url } = await listening((_, response) => response.end(text));
+    expect(await postJson(url, {}, OPTIONS)).toEqual({ status: 200, body: undefined });
+  },
+);
 
-it('tells that nobody can have heard', async () => {
+it('postJson rejects with code unreachable after a refused connection', async () => {
   const { url, server } = await listening(() => {});
   server.close();
   await expect(postJson(url, {}, OPTIONS)).rejects.toMatchObject({
@@ -267,7 +270,7 @@ it('tells that nobody can have heard', async () => {
   });
 });
 
-it('tells that somebody may have heard, and asks once only', async () => {
+it('postJson rejects with code connection_lost after a reset, and sends once', async () => {
   let heard = 0;
   const { url } = await listening((request) => {
     heard += 1;
@@ -280,7 +283,7 @@ it('tells that somebody may have heard, and asks once only', async () => {
   expect(heard).toBe(1);
 });
 
-it('tells that an answer broke off', async () => {
+it('postJson rejects with code connection_lost after an interrupted response', async () => {
   const { url } = await listening((request, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('{"begun":');
     setImmediate(() => request.socket.destroy());
@@ -288,7 +291,7 @@ it('tells that an answer broke off', async () => {
   await expect(postJson(url, {}, OPTIONS)).rejects.toMatchObject({ code: 'connection_lost' });
 });
 
-it('does not wait longer than it is told to', async () => {
+it('postJson rejects with code total_timeout after its timeout', async () => {
   const { url } = await listening(() => {});
   await expect(postJson(url, {}, { timeout: 50 })).rejects.toMatchObject({
     type: 'timeout',

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { admitPrompt } from '../media/prompts.ts';
-import { MOST_WAITING, type SharedPool } from '../operations/pool.ts';
+import { MAX_WAITING, type SharedPool } from '../operations/pool.ts';
 import type { Tried } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import { TextGateway } from '../text/gateway.ts';
@@ -35,6 +35,6 @@ export function createTextGateway(parts: TextParts): TextGateway {
         ),
     },
     admitPrompt: (prompt, param, client) =>
-      admitPrompt(pool, prompt, param, { client, mostWaiting: MOST_WAITING }),
+      admitPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),
   });
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import { clientPool, type ImagePool, MOST_WAITING } from '../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import { Routing, type Tried } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
@@ -72,8 +72,8 @@ export class MediaGateway {
   async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
     const { config, files, store } = this.#options;
     const { batch, limits } = config();
-    const turn = { client: account.id, mostWaiting: MOST_WAITING };
-    const pool = clientPool(this.#options.pool, turn);
+    const context = { client: account.id, maxWaiting: MAX_WAITING };
+    const pool = clientPool(this.#options.pool, context);
     const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
     const { asset } = await keepImage(file, 'file', keeping);
     try {

@@ -1,6 +1,6 @@
 import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
-import { clientPool, type ImagePool, MOST_WAITING } from '../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import { type Routing, waysOf } from '../routing/routing.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
@@ -48,8 +48,8 @@ export class Moderator {
     if (model.type !== 'moderation') throw new TypeError(`${id} does not moderate`);
     const { store, routing } = this.#options;
     const { account, key } = holder;
-    const turn = { client: account.id, mostWaiting: MOST_WAITING };
-    const pool = clientPool(this.#options.pool, turn);
+    const context = { client: account.id, maxWaiting: MAX_WAITING };
+    const pool = clientPool(this.#options.pool, context);
     const reservation = await store.reserve(account.id, key.id, model.price.perRequest);
     const deadline = performance.now() + config.routing.timeouts.total;
     try {

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { Places } from '../../operations/places.ts';
+import { FairSemaphore } from '../../operations/fair-semaphore.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
@@ -52,8 +52,8 @@ export class Callbacks {
   readonly #now: () => number;
   readonly #backoff: (tries: number) => number | null;
   readonly #closing = new Cancellation();
-  readonly #places = new Places(AT_ONCE);
-  readonly #receivers = new Map<string, Places>();
+  readonly #places = new FairSemaphore(AT_ONCE);
+  readonly #receivers = new Map<string, FairSemaphore>();
   /** Deliveries that are waited for or tried, by identifier: each of them once. */
   readonly #known = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -131,14 +131,14 @@ export class Callbacks {
   /** First of those at its receiver, then of all, so that who waits for a receiver keeps no place. */
   async #placeFor({ accountId, url }: Delivery): Promise<() => void> {
     const receiver = `${accountId} ${URL.canParse(url) ? new URL(url).origin : url}`;
-    const own = this.#receivers.get(receiver) ?? new Places(PER_RECEIVER);
+    const own = this.#receivers.get(receiver) ?? new FairSemaphore(PER_RECEIVER);
     this.#receivers.set(receiver, own);
-    const leaveOwn = await own.take(accountId);
-    const leave = await this.#places.take(accountId);
+    const leaveOwn = await own.acquire(accountId);
+    const leave = await this.#places.acquire(accountId);
     return () => {
       leave();
       leaveOwn();
-      if (own.taken === 0 && own.waiting === 0) this.#receivers.delete(receiver);
+      if (own.acquired === 0 && own.waiting === 0) this.#receivers.delete(receiver);
     };
   }
 

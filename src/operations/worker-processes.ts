@@ -4,28 +4,28 @@ import type { Estimate } from '../images/input.ts';
 import type { Cancelled } from '../upstream/cancellation.ts';
 import type { Job, JobResult } from './job.ts';
 
-/** What a process is told to do. */
-export interface ProcessOrder {
+/** The message that starts a job in a process. */
+export interface ProcessRequest {
   readonly job: Job;
-  /** A job that would need more is not begun. */
+  /** Resources that the job may use; a job that needs more is not started. */
   readonly grant: Estimate;
 }
 
-/** The result of a job, or why it was not begun. */
+/** The result of a job, or the estimate for which it was not started. */
 export type ProcessOutcome =
   | { readonly result: JobResult }
   | { readonly estimate: Estimate; readonly result?: never };
 
-/** `memory` is the resident size in bytes afterwards. */
-export type ProcessAnswer = ProcessOutcome & { readonly memory?: number };
+/** `memory` is the resident size in bytes after the job. */
+export type ProcessResponse = ProcessOutcome & { readonly memory?: number };
 
-/** Why a process gave no answer: it was killed at the job's deadline, or died. */
-export class ProcessLost extends Error {
-  readonly late: boolean;
+/** A process sent no response: it missed the job's deadline, or died. */
+export class ProcessLostError extends Error {
+  readonly isTimeout: boolean;
 
-  constructor(message: string, late = false) {
+  constructor(message: string, isTimeout = false) {
     super(message);
-    this.late = late;
+    this.isTimeout = isTimeout;
   }
 }
 
@@ -37,13 +37,13 @@ export interface ProcessOptions {
 }
 
 /** Milliseconds for a process to load its code (85 on an idle machine). */
-const START = 30_000;
-/** Milliseconds after which a process without work ends. */
-const IDLE = 60_000;
-/** Resident bytes beyond which a process ends with its job: the allocator keeps what it freed. */
-const LARGEST_IDLE = 200 * 1024 * 1024;
+const START_TIMEOUT_MS = 30_000;
+/** Milliseconds after which an idle process ends. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** Resident bytes beyond which a process ends with its job: the allocator keeps freed memory. */
+const MAX_IDLE_BYTES = 200 * 1024 * 1024;
 
-/** Variables that the processes get; keys of providers are in others. */
+/** Environment variables of the processes. Others may contain keys of providers. */
 const INHERITED = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot'];
 
 function environment(): NodeJS.ProcessEnv {
@@ -60,14 +60,14 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Processes for jobs that run native code over files of strangers. They start when they are needed,
- * stay for the next job, and are killed when a job overstays its deadline or nobody wants it any
- * more. One that dies costs its job alone.
+ * Processes for jobs that run native code over untrusted files. A process starts when no idle one is
+ * left, is reused for further jobs, and is killed when its job misses the deadline or is aborted. If
+ * it dies, only its job fails.
  */
-export class Processes {
+export class WorkerProcesses {
   readonly #options: ProcessOptions;
   readonly #all = new Set<WorkerProcess>();
-  /** The last one is the one that worked last. */
+  /** A stack: the process that was used last is reused first. */
   readonly #idle: WorkerProcess[] = [];
   #startFault: string | null = null;
   #closed = false;
@@ -76,23 +76,27 @@ export class Processes {
     this.#options = options;
   }
 
-  /** Why the newest attempt to start a process failed; null where it did not. */
+  /** The error of the last attempt to start a process; null where it succeeded. */
   get startFault(): string | null {
     return this.#startFault;
   }
 
   /**
-   * Has a process perform a job.
+   * Runs a job in a process.
    *
-   * @param deadline milliseconds from when the process is up
-   * @throws ProcessLost; the signal's reason
+   * @param deadline milliseconds from when the process has started
+   * @throws ProcessLostError; the signal's reason
    */
-  async run(order: ProcessOrder, deadline: number, signal?: Cancelled): Promise<ProcessOutcome> {
+  async run(
+    request: ProcessRequest,
+    deadline: number,
+    signal?: Cancelled,
+  ): Promise<ProcessOutcome> {
     const worker = this.#idle.pop() ?? this.#start();
     try {
-      const { memory = 0, ...outcome } = await worker.run(order, deadline, signal);
-      if (memory > LARGEST_IDLE) worker.kill();
-      else this.#rest(worker);
+      const { memory = 0, ...outcome } = await worker.run(request, deadline, signal);
+      if (memory > MAX_IDLE_BYTES) worker.kill();
+      else this.#keepIdle(worker);
       return outcome;
     } catch (error) {
       worker.kill();
@@ -108,7 +112,7 @@ export class Processes {
   }
 
   #start(): WorkerProcess {
-    if (this.#closed) throw new ProcessLost('the daemon is being stopped');
+    if (this.#closed) throw new ProcessLostError('the daemon is being stopped');
     try {
       const worker = new WorkerProcess(this.#options, () => {
         this.#all.delete(worker);
@@ -118,16 +122,16 @@ export class Processes {
       this.#all.add(worker);
       return worker;
     } catch (error) {
-      // Out of descriptors, for one.
+      // For example, no file descriptor is left.
       this.#startFault = `no process could be started: ${(error as Error).message}`;
-      throw new ProcessLost(this.#startFault);
+      throw new ProcessLostError(this.#startFault);
     }
   }
 
-  #rest(worker: WorkerProcess): void {
+  #keepIdle(worker: WorkerProcess): void {
     if (this.#closed || worker.dead) return;
     this.#idle.push(worker);
-    worker.killAfter(IDLE);
+    worker.killAfter(IDLE_TIMEOUT_MS);
   }
 }
 
@@ -135,18 +139,18 @@ class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #ready: Promise<void>;
   #idleTimer: NodeJS.Timeout | undefined;
-  /** Rejects whatever is waited for. */
-  #lose: (error: ProcessLost) => void = () => {};
+  /** Rejects the pending response. */
+  #rejectPending: (error: ProcessLostError) => void = () => {};
   dead = false;
   startFault: string | null = null;
 
-  /** @param onEnd called once, when the process is gone */
+  /** @param onEnd called once, when the process has ended */
   constructor({ worker, nice }: ProcessOptions, onEnd: () => void) {
     this.#child = fork(worker, [], {
       serialization: 'advanced',
       env: environment(),
       execArgv: [],
-      // What native libraries print on their end is no log line.
+      // Native libraries print messages that are no log lines.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     const child = this.#child;
@@ -155,35 +159,41 @@ class WorkerProcess {
       this.dead = true;
       clearTimeout(this.#idleTimer);
       onEnd();
-      this.#lose(new ProcessLost(`the process that worked on this file ${reason}`));
+      this.#rejectPending(new ProcessLostError(`the process that worked on this file ${reason}`));
     };
     child.on('exit', (code, signal) => end(`died (${signal ?? `exit code ${code}`})`));
     child.on('error', ({ message }) => {
-      // An error of the channel, or none came about.
+      // The IPC channel failed, or the process did not start.
       child.kill('SIGKILL');
       end(`could not be used: ${message}`);
     });
-    this.#ready = this.#answer<'ready'>(START).then(
+    this.#ready = this.#response<'ready'>(START_TIMEOUT_MS).then(
       () => {
         lowerPriority(child, nice);
       },
-      (error: ProcessLost) => {
-        this.startFault = error.late ? `no process was up after ${START / 1000} s` : error.message;
-        throw new ProcessLost(this.startFault);
+      (error: ProcessLostError) => {
+        this.startFault = error.isTimeout
+          ? `no process was up after ${START_TIMEOUT_MS / 1000} s`
+          : error.message;
+        throw new ProcessLostError(this.startFault);
       },
     );
-    // Whoever runs a job gets it.
+    // Each `run` awaits the promise and gets the error; without this, Node would report it here.
     this.#ready.catch(() => {});
   }
 
-  /** @throws ProcessLost; the signal's reason */
-  async run(order: ProcessOrder, deadline: number, signal?: Cancelled): Promise<ProcessAnswer> {
+  /** @throws ProcessLostError; the signal's reason */
+  async run(
+    request: ProcessRequest,
+    deadline: number,
+    signal?: Cancelled,
+  ): Promise<ProcessResponse> {
     clearTimeout(this.#idleTimer);
     await this.#ready;
     const child = this.#child;
-    const answer = this.#answer<ProcessAnswer>(deadline, signal);
-    if (child.connected) child.send(order, () => {});
-    return answer;
+    const response = this.#response<ProcessResponse>(deadline, signal);
+    if (child.connected) child.send(request, () => {});
+    return response;
   }
 
   kill(): void {
@@ -196,29 +206,29 @@ class WorkerProcess {
   }
 
   /** Resolves with the next message. */
-  #answer<Message>(milliseconds: number, signal?: Cancelled): Promise<Message> {
+  #response<Message>(milliseconds: number, signal?: Cancelled): Promise<Message> {
     return new Promise((resolve, reject) => {
-      const leave = () => finish(() => reject(signal?.reason));
+      const abort = () => finish(() => reject(signal?.reason));
       const timer = setTimeout(
-        () => finish(() => reject(new ProcessLost('too late', true))),
+        () => finish(() => reject(new ProcessLostError('too late', true))),
         milliseconds,
       );
-      const take = (message: unknown) => finish(() => resolve(message as Message));
+      const receive = (message: unknown) => finish(() => resolve(message as Message));
       const finish = (settle: () => void) => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', leave);
-        this.#child.off('message', take);
-        this.#lose = () => {};
+        signal?.removeEventListener('abort', abort);
+        this.#child.off('message', receive);
+        this.#rejectPending = () => {};
         settle();
       };
       if (this.dead) {
-        finish(() => reject(new ProcessLost('the process that worked on this file died')));
+        finish(() => reject(new ProcessLostError('the process that worked on this file died')));
       } else if (signal?.aborted) {
-        leave();
+        abort();
       } else {
-        this.#lose = (error) => finish(() => reject(error));
-        this.#child.on('message', take);
-        signal?.addEventListener('abort', leave);
+        this.#rejectPending = (error) => finish(() => reject(error));
+        this.#child.on('message', receive);
+        signal?.addEventListener('abort', abort);
       }
     });
   }
@@ -228,6 +238,6 @@ function lowerPriority({ pid }: ChildProcess, nice: number): void {
   try {
     if (pid !== undefined) setPriority(pid, nice);
   } catch {
-    // It is gone already, or the system has no priorities.
+    // The process has ended already, or the system has no priorities.
   }
 }
