@@ -140,7 +140,7 @@ async function ask(
     models: {
       m: {
         type: 'text',
-        routes: [{ provider: 'mock', model: 'up', dialect: upstream, weight: 1 }],
+        routes: [{ provider: 'mock', model: 'up', dialect: upstream, priority: 1 }],
         ...model,
       },
     },
