@@ -16,6 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
   ['failure', 'libc', 'folders'],
+  ['error-codes'],
 ];
 
 /** The one place that imports a library. A folder's name ends with a slash, a scope's too. */

@@ -54,7 +54,7 @@ function typedOf(verb: Verb, flags: Readonly<Record<string, unknown>>): Record<s
 function withoutParam(error: unknown): never {
   if (!(error instanceof Failure)) throw error;
   const { type, message, code, status } = error;
-  throw new Failure(type, message, { status, ...(code !== null && { code }), cause: error });
+  throw new Failure(type, message, { status, originalCode: code, cause: error });
 }
 
 async function present(verb: Verb, result: object): Promise<void> {

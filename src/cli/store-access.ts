@@ -44,7 +44,6 @@ export async function administer(verb: Verb, request: Request): Promise<Done> {
   if (!verb.founds && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
-      status: 404,
     });
   }
   await checkDataFolder(request.dataDir);
@@ -142,7 +141,7 @@ async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | u
   if (!error?.type) return undefined;
   throw new Failure(error.type, error.message, {
     status: answer.status,
-    ...(error.code && { code: error.code }),
+    originalCode: error.code || null,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../error-codes.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import { readComplaint } from './complaint.ts';
 import { type Origin, withoutOrigin, withoutSecret } from './redaction.ts';
@@ -6,8 +7,8 @@ import { type Origin, withoutOrigin, withoutSecret } from './redaction.ts';
 interface Kind {
   readonly type: FailureType;
   readonly status?: number;
-  /** Ours, where the upstream's own would mean something else to the client. */
-  readonly code?: string;
+  /** The code for clients, where the upstream's own would mean something else to them. */
+  readonly code?: ErrorCode;
   /**
    * What clients are told, while the upstream's words, which may name it, go to the log; null where
    * its words are for the client.
@@ -203,12 +204,12 @@ export function upstreamFailure(
       ? words
       : `The provider ${kind.says ?? 'refused the request'}`;
   const detail = [said === null ? '' : `status ${said}`, words].filter((part) => part !== '');
-  const code = kind.code ?? (complaint.code === null ? null : clean(complaint.code));
   const param = kind.type === 'invalid_request' && complaint.param !== null;
   const wait = waitOf(options);
   return new Failure(kind.type, cut(message), {
     ...(kind.status !== undefined && { status: kind.status }),
-    ...(code !== null && { code }),
+    ...(kind.code !== undefined && { code: kind.code }),
+    originalCode: complaint.code === null ? null : clean(complaint.code),
     ...(param && { param: clean(complaint.param!) }),
     ...(wait !== null && { retryAfter: wait }),
     detail: cut(detail.join(': ')),
@@ -361,7 +362,7 @@ function rephrased(failure: Failure, { message, param, code, detail }: Words): F
     status,
     cause,
     ...(param !== null && { param }),
-    ...(code !== null && { code }),
+    originalCode: code,
     ...(detail !== null && { detail }),
     ...(retryAfter !== null && { retryAfter }),
   });

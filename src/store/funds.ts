@@ -50,7 +50,7 @@ function budgetLeft({ key }: KeyHolder, held: Held): number {
  */
 export function checkFunds(holder: KeyHolder, amount: number, held: Held = NOTHING): void {
   checkAmount(amount, 'reservation');
-  const refuse = (code: string, left: string) => {
+  const refuse = (code: 'insufficient_credits' | 'key_budget_exceeded', left: string) => {
     const most = `this may cost up to ${toCredits(amount)} credits, which are set aside until it ends`;
     return new Failure('insufficient_quota', `${most}; ${left}`, { code });
   };

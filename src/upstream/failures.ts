@@ -12,8 +12,15 @@ const LATE: Readonly<Record<Limit, string>> = {
   total: 'did not finish its answer in time',
 };
 
+const CODES = {
+  connect: 'connect_timeout',
+  first_byte: 'first_byte_timeout',
+  idle: 'idle_timeout',
+  total: 'total_timeout',
+} as const;
+
 export function lateFailure(limit: Limit, server: string, cause?: unknown): Failure {
-  return new Failure('timeout', `${server} ${LATE[limit]}`, { code: `${limit}_timeout`, cause });
+  return new Failure('timeout', `${server} ${LATE[limit]}`, { code: CODES[limit], cause });
 }
 
 /** @param why the reason of who let go; a Failure stands for itself */
@@ -43,7 +50,6 @@ export function networkFailure(error: unknown, server: string, progress: Progres
   if (progress === 'connecting' && SHORTAGES.has(codeOf(error))) {
     return new Failure('service_error', 'this server can open no connection at present', {
       code: 'connections_exhausted',
-      status: 503,
       retryAfter: 1,
       cause: error,
     });

@@ -302,7 +302,7 @@ describe('a stream', () => {
   });
 
   it('that fails says so, and has neither a finish reason nor [DONE]', () => {
-    const failure = new Failure('rate_limit', 'Too many\nrequests', { code: 'slow_down' });
+    const failure = new Failure('rate_limit', 'Too many\nrequests', { originalCode: 'slow_down' });
     const stream = frames([
       START,
       ...text(0, 'x').slice(0, 2),

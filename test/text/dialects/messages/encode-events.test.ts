@@ -231,7 +231,7 @@ describe('a stream', () => {
 });
 
 describe('a failure midway', () => {
-  const failure = new Failure('rate_limit', 'Slow down', { code: 'slow', param: 'model' });
+  const failure = new Failure('rate_limit', 'Slow down', { originalCode: 'slow', param: 'model' });
 
   it('never looks like success: an error and nothing after', () => {
     const [, , ...rest] = eventsOf(

@@ -296,7 +296,7 @@ describe('events of the responses format', () => {
     expect(turns[1]!.parts[0]).toMatchObject({ callId: 'functions.x:0' });
   });
 
-  const failure = new Failure('rate_limit', 'too fast', { code: 'slow_down' });
+  const failure = new Failure('rate_limit', 'too fast', { originalCode: 'slow_down' });
 
   it('never let a failure look like success', async () => {
     const frames = encode([
