@@ -33,7 +33,7 @@ export function plan(
     const known = { input, filename, source, optional };
     const settled = (record: Omit<FileRecord, 'index' | 'inputFilename' | 'originalSize'>) => ({
       ...known,
-      verdict: { originalSize: problem || answer ? 0 : sizeOf(source), ...record },
+      knownRecord: { originalSize: problem || answer ? 0 : sizeOf(source), ...record },
     });
     if (problem) return settled({ status: 'failed', error: problem });
     if (answer) return settled({ status: 'succeeded', data: answer });

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import {
   type BatchResult,
+  BatchSummary,
+  type CodedMessage,
   type FileRecord,
-  type Remark,
   runBatch,
-  Tally,
 } from '../operations/batch.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
@@ -24,7 +24,7 @@ import {
   linesReport,
   type Report,
   tableReport,
-  totals,
+  totalsLine,
 } from './report.ts';
 import { fileSink, type Sink, standardOutputSink, zipSink } from './sink.ts';
 import { HELD_BACK } from './table.ts';
@@ -84,7 +84,7 @@ async function choosePool(
   planned: readonly Planned[],
   { run }: Choices,
 ): Promise<BatchPool> {
-  const files = planned.filter(({ verdict }) => verdict === undefined);
+  const files = planned.filter(({ knownRecord }) => knownRecord === undefined);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
   return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
 }
@@ -120,7 +120,7 @@ async function runPlanned(
   const streams = run.json || run.jsonl || planned.length >= HELD_BACK;
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   const progress = await startProgress(planned.length, wanted);
-  const tally = new Tally();
+  const summary = new BatchSummary();
   const stop = new AbortController();
   const kept: FileRecord[] = [];
   /** Finished files whose turn in the order of the inputs has not come. */
@@ -131,14 +131,14 @@ async function runPlanned(
   const add = (record: FileRecord): Promise<void> => {
     added = record.index + 1;
     waiting.delete(record.index);
-    tally.add(record);
+    summary.add(record);
     // Only a manifest needs them all at the end; a folder of any size must not.
     if (sink.finish) kept.push(record);
     adding = report.add(record);
     return adding;
   };
   /** Adds every file that has not been added, so that a report that ends early leaves none out. */
-  const addRest = async (reason: Remark): Promise<void> => {
+  const addRest = async (reason: CodedMessage): Promise<void> => {
     await adding;
     while (added < planned.length) {
       let record = waiting.get(added);
@@ -154,8 +154,8 @@ async function runPlanned(
     }
   };
   let closing: Promise<void> | undefined;
-  const closeReport = (status: BatchResult['status'], reason: Remark): Promise<void> => {
-    closing ??= addRest(reason).then(() => report.finish(status, tally.summary(operation.gives)));
+  const closeReport = (status: BatchResult['status'], reason: CodedMessage): Promise<void> => {
+    closing ??= addRest(reason).then(() => report.finish(status, summary.totals(operation.gives)));
     return closing;
   };
   const interrupt = onInterrupt({
@@ -200,12 +200,12 @@ async function runPlanned(
     if (interrupt.happened) await forever();
     const status = added < planned.length ? 'stopped' : 'completed';
     await addRest(NOT_STARTED);
-    const summary = tally.summary(operation.gives);
-    await sink.finish?.({ ...head, status, summary, results: kept }, options);
+    const totals = summary.totals(operation.gives);
+    await sink.finish?.({ ...head, status, summary: totals, results: kept }, options);
     if (interrupt.happened) await forever();
     progress.stop();
     await closeReport(status, NOT_STARTED);
-    if (!run.quiet) say(totals(tally, performance.now() - started));
+    if (!run.quiet) say(totalsLine(summary, performance.now() - started));
   } catch (error) {
     if (interrupt.happened) await forever();
     // A reader of the document needs its end; the error itself is reported below.
@@ -217,11 +217,14 @@ async function runPlanned(
     if (pool.abandoned) noteNativeCode();
     else await pool.close();
   }
-  return tally.failed > 0 ? 1 : 0;
+  return summary.failed > 0 ? 1 : 0;
 }
 
-const NOT_STARTED: Remark = { code: 'not_started', message: 'not started' };
-const INTERRUPTED: Remark = { code: 'interrupted', message: 'interrupted before it was done' };
+const NOT_STARTED: CodedMessage = { code: 'not_started', message: 'not started' };
+const INTERRUPTED: CodedMessage = {
+  code: 'interrupted',
+  message: 'interrupted before it was done',
+};
 
 /** Once interrupted the process is about to end: nothing that would need finishing may begin. */
 function forever(): Promise<never> {

@@ -1,4 +1,10 @@
-import type { BatchResult, BatchSummary, FileRecord, Remark, Tally } from '../operations/batch.ts';
+import type {
+  BatchResult,
+  BatchSummary,
+  BatchTotals,
+  CodedMessage,
+  FileRecord,
+} from '../operations/batch.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { jsonText } from './json.ts';
@@ -20,7 +26,7 @@ export interface Report {
   finished?(record: FileRecord): unknown;
   /** Each record, in the order of the inputs. */
   add(record: FileRecord): Promise<void>;
-  finish(status: BatchResult['status'], summary: BatchSummary): Promise<void>;
+  finish(status: BatchResult['status'], totals: BatchTotals): Promise<void>;
 }
 
 type Head = Pick<BatchResult, 'requestId' | 'operation'>;
@@ -34,10 +40,10 @@ export function jsonReport(head: Head): Report {
       first = false;
       await print(lead + jsonText(record));
     },
-    async finish(status, summary) {
+    async finish(status, totals) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
       // How a batch ended is known at its end.
-      await print(`${lead}],"status":"${status}","summary":${jsonText(summary)}}\n`);
+      await print(`${lead}],"status":"${status}","summary":${jsonText(totals)}}\n`);
     },
   };
 }
@@ -79,7 +85,7 @@ export function dispensable(report: Report): Report {
   return {
     ...report,
     add: (record) => unlessUnread(() => report.add(record)),
-    finish: (status, summary) => unlessUnread(() => report.finish(status, summary)),
+    finish: (status, totals) => unlessUnread(() => report.finish(status, totals)),
   };
 }
 
@@ -147,7 +153,7 @@ function titleCell(column: string): Cell {
   return text(column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toUpperCase());
 }
 
-const inParentheses = ({ message }: Remark) => `(${message})`;
+const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
 /** Codes of files that a batch which ended early did not get to. */
 const UNDONE = new Set(['not_started', 'interrupted']);
@@ -233,8 +239,8 @@ export function tableReport(
 }
 
 /** The line of totals for people. */
-export function totals(tally: Tally, milliseconds: number): string {
-  const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = tally;
+export function totalsLine(summary: BatchSummary, milliseconds: number): string {
+  const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
   const parts = [`${succeeded} of ${files} done`];
@@ -243,7 +249,7 @@ export function totals(tally: Tally, milliseconds: number): string {
     const count = reasons.get(code) ?? 0;
     if (count > 0) parts.push(text(count));
   };
-  const outdated = tally.outdated > 0 ? ` (${tally.outdated} older than the input)` : '';
+  const outdated = summary.outdated > 0 ? ` (${summary.outdated} older than the input)` : '';
   skipped('output_exists', (count) => `${count} skipped${outdated}`);
   skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
   skipped('not_started', (count) => `${count} not started`);

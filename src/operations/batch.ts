@@ -9,14 +9,14 @@ export interface BatchInput {
   /** As its owner knows it; never used to open anything. */
   readonly filename: string;
   readonly source: Source;
-  /** A verdict reached before any work: the file is reported with it and not touched. */
-  readonly verdict?: Omit<FileRecord, 'index' | 'inputFilename'>;
+  /** A record that is known before any work: the file is reported with it and not opened. */
+  readonly knownRecord?: Omit<FileRecord, 'index' | 'inputFilename'>;
   /** A file that is skipped instead of failed where its format is not read. */
   readonly optional?: boolean;
 }
 
 /** A code for programs and a sentence for people. */
-export interface Remark {
+export interface CodedMessage {
   readonly code: string;
   readonly message: string;
 }
@@ -38,10 +38,10 @@ export interface FileRecord {
   readonly size?: number;
   readonly sha256?: string;
   readonly data?: object;
-  readonly error?: Remark;
+  readonly error?: CodedMessage;
   /** Why it was skipped: `output_exists`, `unsupported_format`, `not_started`, `interrupted`. */
-  readonly reason?: Remark;
-  readonly warnings?: readonly Remark[];
+  readonly reason?: CodedMessage;
+  readonly warnings?: readonly CodedMessage[];
 }
 
 type Image = NonNullable<JobSuccess['image']>;
@@ -176,7 +176,7 @@ async function runOne<Input extends BatchInput>(
   { operation, options, limits, pool, client, signal, deliver }: BatchOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
-  if (input.verdict) return { record: { ...base, ...input.verdict } };
+  if (input.knownRecord) return { record: { ...base, ...input.knownRecord } };
   const { source } = input;
   const job = { operation: operation.name, options, source, limits };
   const result = await pool.run(job, { client, signal });
@@ -224,7 +224,7 @@ async function runOne<Input extends BatchInput>(
   }
 }
 
-export interface BatchSummary {
+export interface BatchTotals {
   readonly total: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -241,7 +241,7 @@ export interface BatchSummary {
 export const OUTPUT_OUTDATED = 'output_outdated';
 
 /** Counts records as they pass, so that no list of them need be kept for it. */
-export class Tally {
+export class BatchSummary {
   total = 0;
   succeeded = 0;
   failed = 0;
@@ -270,7 +270,7 @@ export class Tally {
   }
 
   /** The `summary` of interface part 2.8. */
-  summary(gives: Operation['gives']): BatchSummary {
+  totals(gives: Operation['gives']): BatchTotals {
     const { total, succeeded, failed, skipped, planned, originalBytes, outputBytes } = this;
     return {
       total,
@@ -293,6 +293,6 @@ export interface BatchResult {
    * signal, `failed` where an output could not be written.
    */
   readonly status: 'completed' | 'stopped' | 'interrupted' | 'failed';
-  readonly summary: BatchSummary;
+  readonly summary: BatchTotals;
   readonly results: readonly FileRecord[];
 }

@@ -5,14 +5,14 @@ import {
   type BatchEntry,
   type BatchInput,
   type BatchOptions,
+  BatchSummary,
   type FileRecord,
   runBatch,
-  Tally,
 } from '../../src/operations/batch.ts';
 import { convert } from '../../src/operations/convert.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import type { Operation } from '../../src/operations/operation.ts';
-import type { ImagePool, Turn } from '../../src/operations/pool.ts';
+import type { ImagePool, JobContext } from '../../src/operations/pool.ts';
 
 const LIMITS: Job['limits'] = {
   fileBytes: 1e6,
@@ -276,18 +276,18 @@ describe('drawing', () => {
   });
 });
 
-describe('a verdict', () => {
+describe('a knownRecord', () => {
   test('stands, and its file is not touched', async () => {
     const pool = new QuickPool(2);
-    const verdict = {
+    const knownRecord = {
       status: 'skipped',
       originalSize: 0,
       outputFilename: 'there already',
     } as const;
     const records = await collect(
-      start([input('a'), { ...input('b'), verdict }, input('c')], pool),
+      start([input('a'), { ...input('b'), knownRecord }, input('c')], pool),
     );
-    expect(records[1]).toEqual({ index: 1, inputFilename: '/seen/b', ...verdict });
+    expect(records[1]).toEqual({ index: 1, inputFilename: '/seen/b', ...knownRecord });
     expect(pool.started).toEqual(['a', 'c']);
   });
 });
@@ -432,10 +432,10 @@ describe('a signal', () => {
 
   test('withdraws what still waits for a thread', async () => {
     const abort = new AbortController();
-    const turns: (Turn | undefined)[] = [];
+    const turns: (JobContext | undefined)[] = [];
     const pool = new HandPool(2);
     const run = pool.run.bind(pool);
-    pool.run = (job: Job, turn?: Turn) => {
+    pool.run = (job: Job, turn?: JobContext) => {
       turns.push(turn);
       if (pool.started.length === 0) return run(job);
       return new Promise((_, reject) => {
@@ -474,14 +474,14 @@ test('onFinish is told of each file as it ends', async () => {
   expect(told).toEqual([2, 0, 1]);
 });
 
-test('a tally counts every kind of record', () => {
-  const tally = new Tally();
+test('a summary counts every kind of record', () => {
+  const summary = new BatchSummary();
   const base = { index: 0, inputFilename: 'a', originalSize: 100 };
-  tally.add({ ...base, status: 'succeeded', size: 40 });
-  tally.add({ ...base, status: 'succeeded', size: 10 });
-  tally.add({ ...base, status: 'failed' });
-  tally.add({ ...base, status: 'skipped', originalSize: 0 });
-  expect(tally.summary('image')).toEqual({
+  summary.add({ ...base, status: 'succeeded', size: 40 });
+  summary.add({ ...base, status: 'succeeded', size: 10 });
+  summary.add({ ...base, status: 'failed' });
+  summary.add({ ...base, status: 'skipped', originalSize: 0 });
+  expect(summary.totals('image')).toEqual({
     total: 4,
     succeeded: 2,
     failed: 1,
@@ -489,6 +489,6 @@ test('a tally counts every kind of record', () => {
     originalBytes: 300,
     outputBytes: 50,
   });
-  expect(tally.summary('data')).not.toHaveProperty('outputBytes');
-  expect(tally.convertedBytes).toBe(200);
+  expect(summary.totals('data')).not.toHaveProperty('outputBytes');
+  expect(summary.convertedBytes).toBe(200);
 });

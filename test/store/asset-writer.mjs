@@ -1,6 +1,6 @@
 // Writes files until it is killed, and prints each name once the file is acknowledged.
 import { writeSync } from 'node:fs';
-import { AssetFiles } from '../../dist/src/store/assets.js';
+import { AssetFiles } from '../../dist/src/store/asset-files.js';
 
 const [folder] = process.argv.slice(2);
 const files = await AssetFiles.open(folder);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { openStore } from '../../src/store/open.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
-import { audit } from '../store/audit.ts';
+import { findInconsistencies } from '../store/consistency.ts';
 import type { AttackContext } from './attacks/attack.ts';
 import { ask, form, jsonOf } from './client.ts';
 import { configuration, REQUEST_TIMEOUT, SEND_TIMEOUT, UPSTREAM_KEYS } from './configuration.ts';
@@ -260,7 +260,7 @@ async function inFolder(
     violations.add('SIGTERM ends the daemon with exit code 0', `it ended with ${code}`);
   progress('auditing the store');
   const store = await openStore({ directory: join(data, 'store') });
-  for (const fault of await audit(store)) violations.add('every sum is right', fault);
+  for (const fault of await findInconsistencies(store)) violations.add('every sum is right', fault);
   await store.close();
   const { lines, logErrors } = await checkLog(
     join(folder, 'log'),

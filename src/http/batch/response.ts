@@ -5,9 +5,9 @@ import type { OutputImage } from '../../images/output.ts';
 import {
   type BatchInput,
   type BatchResult,
+  BatchSummary,
   type FileRecord,
   runBatch,
-  Tally,
 } from '../../operations/batch.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { AppContext } from '../app-context.ts';
@@ -39,11 +39,11 @@ export async function answerBatch(
 ): Promise<BatchResult | undefined> {
   const { config, pool, store, metrics } = context;
   const { key, account } = request.holder;
-  const tally = new Tally();
+  const summary = new BatchSummary();
   const results: FileRecord[] = [];
 
   const settle = async () => {
-    const counts = { requests: 1, outputs: tally.succeeded };
+    const counts = { requests: 1, outputs: summary.succeeded };
     const metered = { model: endpoint, charge: 0, counts };
     try {
       await store.settle({ accountId: account.id, keyId: key.id }, metered);
@@ -74,7 +74,7 @@ export async function answerBatch(
         signal.throwIfAborted();
         const outputFilename = image && (await keep?.(record.inputFilename, image));
         const whole = outputFilename === undefined ? record : { ...record, outputFilename };
-        tally.add(whole);
+        summary.add(whole);
         results.push(whole);
       }
       signal.throwIfAborted();
@@ -82,12 +82,11 @@ export async function answerBatch(
       metrics.observeBatch(endpoint, signal.aborted ? 'abandoned' : 'completed');
       await settle();
     }
-    const summary = tally.summary(operation.gives);
     return {
       requestId: request.id,
       operation: operation.name,
       status: 'completed',
-      summary,
+      summary: summary.totals(operation.gives),
       results,
     };
   };
@@ -108,10 +107,10 @@ function limitsOf({ pixels, frames, side, deadline, svg }: AppContext['config'][
 
 function inputOf({ filename, size, path }: FormFile, limits: Limits): BatchInput {
   if (path !== null) return { filename, source: { path } };
-  return { filename, source: { bytes: new Uint8Array() }, verdict: tooLarge(size, limits) };
+  return { filename, source: { bytes: new Uint8Array() }, knownRecord: tooLarge(size, limits) };
 }
 
-function tooLarge(size: number, limits: Limits): NonNullable<BatchInput['verdict']> {
+function tooLarge(size: number, limits: Limits): NonNullable<BatchInput['knownRecord']> {
   try {
     checkFileSize(size, limits);
   } catch (error) {

@@ -1,8 +1,8 @@
 import { spend, spendable } from '../funds.ts';
-import { type Counts, dayOf } from '../ledger.ts';
-import type { Metered } from '../store.ts';
+import { dayOf, type UsageCounts } from '../ledger.ts';
+import type { MeteredUsage } from '../store.ts';
 import type { Commits } from './commits.ts';
-import { Holds } from './holds.ts';
+import { Reservations } from './reservations.ts';
 import { type Change, type ChargeRow, holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
 
@@ -25,7 +25,7 @@ interface Charge extends ChargeRow {
   paid: number;
   amount: number;
   at: number;
-  readonly counts: { -readonly [Count in keyof Counts]: number };
+  readonly counts: { -readonly [Count in keyof UsageCounts]: number };
 }
 
 /**
@@ -37,9 +37,9 @@ interface Charge extends ChargeRow {
 export class Charges {
   readonly #state: State;
   readonly #commits: Commits;
-  readonly #holds: Holds;
+  readonly #reservations: Reservations;
   /** What is being booked: to a reader of rows on disk it is neither held nor spent yet. */
-  readonly booking = new Holds();
+  readonly booking = new Reservations();
   /** By the identifier of the key, then by model; all of one day. */
   #byKey = new Map<string, Map<string, Charge>>();
   #day = '';
@@ -51,13 +51,13 @@ export class Charges {
   #resolveNoted: () => void = () => {};
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(state: State, commits: Commits, holds: Holds) {
+  constructor(state: State, commits: Commits, reservations: Reservations) {
     this.#state = state;
     this.#commits = commits;
-    this.#holds = holds;
+    this.#reservations = reservations;
     for (const [order, row] of state.charges.rows) {
       this.#complete.push({ ...row, order });
-      holds.add(row, row.amount);
+      reservations.add(row, row.amount);
     }
     if (state.charges.size > 0) this.#arm();
     commits.onIdle = () => this.#note();
@@ -76,7 +76,7 @@ export class Charges {
    *
    * @param amount micro-credits, at most what the payer can spend
    */
-  add(payer: Payer, { model, counts }: Metered, amount: number, at: number): Promise<void> {
+  add(payer: Payer, { model, counts }: MeteredUsage, amount: number, at: number): Promise<void> {
     const day = dayOf(at);
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
@@ -91,7 +91,7 @@ export class Charges {
     sum.cachedInputTokens += counts.cachedInputTokens ?? 0;
     sum.outputTokens += counts.outputTokens ?? 0;
     sum.outputs += counts.outputs ?? 0;
-    this.#holds.add(payer, amount);
+    this.#reservations.add(payer, amount);
     this.#dirty.add(charge);
     this.#arm();
     if (!this.#noted) {
@@ -159,13 +159,13 @@ export class Charges {
   #book(charge: Charge): void {
     const { order, accountId, keyId, model, counts, paid } = charge;
     const isDirty = this.#dirty.delete(charge);
-    this.#holds.add(charge, -charge.amount);
+    this.#reservations.add(charge, -charge.amount);
     const transaction = new Transaction(this.#state, charge.at);
     transaction.changes.push(['charges', order, null]);
     const before = holderIn(this.#state, charge);
     // The account is gone, or has less, only if a failed write undid its creation or its credits.
     if (before) {
-      const held = this.#holds.of(accountId, keyId);
+      const held = this.#reservations.of(accountId, keyId);
       const amount = Math.max(0, Math.min(charge.amount, spendable(before, held)));
       const holder = spend(before, amount);
       if (amount > 0) {
@@ -179,7 +179,7 @@ export class Charges {
       () => this.booking.add(charge, -charge.amount),
       () => {
         this.booking.add(charge, -charge.amount);
-        this.#holds.add(charge, charge.amount);
+        this.#reservations.add(charge, charge.amount);
         this.#complete.push(charge);
         if (isDirty) this.#dirty.add(charge);
         this.#arm();

@@ -23,7 +23,7 @@ const SHARD_NAME = /^[a-z]+-\d{6,}\.\d+\.json$/;
 /** Where a shard is, and what to know it by. */
 export interface ShardEntry {
   readonly collection: Collection;
-  /** It holds the rows of orders from this times 512 on. */
+  /** It reservations the rows of orders from this times 512 on. */
   readonly number: number;
   readonly file: string;
   readonly checksum: number;
@@ -34,7 +34,7 @@ interface ShardList {
   readonly version: number;
   /** Identifier of the store. */
   readonly store: string;
-  /** The first journal that holds what the shards do not. */
+  /** The first journal that reservations what the shards do not. */
   readonly journal: number;
   /** What the journal before it held. */
   readonly previous: Extent | null;
@@ -143,7 +143,7 @@ export class Checkpoint {
    * Writes the shards that changed, then the list that makes them count. Until then the former
    * checkpoint and its journals hold everything.
    *
-   * @param first the first journal that holds what these shards may not
+   * @param first the first journal that reservations what these shards may not
    * @param changed names of shards
    * @param durable the row as it is to be in a shard; null for none
    */

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey, Plan } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import {
-  attempted,
   type Delivery,
   type DeliveryAttempt,
   type DeliveryOutcome,
-  deliveryOver,
+  deliveryEnded,
+  withAttempt,
 } from '../delivery.ts';
+import { conflict, notFound } from '../errors.ts';
 import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
-import { carry, type LedgerEntry } from '../ledger.ts';
-import { conflict, missing } from '../refusal.ts';
+import { carryForward, type LedgerEntry } from '../ledger.ts';
 import type {
   Completion,
-  Forgotten,
-  Hold,
-  Metered,
+  DeletedRecords,
+  MeteredUsage,
   NewAccount,
   NewKey,
   NewTask,
+  Reservation,
   Store,
   StoreHealth,
   TaskTotals,
@@ -82,7 +82,7 @@ export class Driver extends Reader implements Store {
     transaction.account(account);
     transaction.entry(account, { type: 'grant', amount, note: note ?? null });
     await this.records.commit(transaction);
-    return this.records.holds.within(account);
+    return this.records.reservations.within(account);
   }
 
   async setPlan(accountId: string, plan: Plan): Promise<Account> {
@@ -90,7 +90,7 @@ export class Driver extends Reader implements Store {
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
-    return this.records.holds.within(account);
+    return this.records.reservations.within(account);
   }
 
   async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
@@ -104,7 +104,7 @@ export class Driver extends Reader implements Store {
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
-    return this.records.holds.within(account);
+    return this.records.reservations.within(account);
   }
 
   async createKey(key: NewKey): Promise<ApiKey> {
@@ -135,20 +135,20 @@ export class Driver extends Reader implements Store {
 
   async revokeKey(keyId: string): Promise<ApiKey> {
     const order = this.records.state.keyById.order(keyId);
-    if (order === undefined) throw missing('key', keyId);
+    if (order === undefined) throw notFound('key', keyId);
     const key = this.records.state.keys.rows.get(order)!;
     if (key.revokedAt !== null) {
       await this.records.commits.settled('keys', order);
-      return this.records.holds.within(key);
+      return this.records.reservations.within(key);
     }
     const revoked = { ...key, revokedAt: this.records.now() };
     const transaction = this.records.begin();
     transaction.changes.push(['keys', order, revoked]);
     await this.records.commit(transaction);
-    return this.records.holds.within(revoked);
+    return this.records.reservations.within(revoked);
   }
 
-  findRepeat(
+  findTaskByIdempotencyKey(
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined> {
@@ -178,19 +178,19 @@ export class Driver extends Reader implements Store {
     return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
   }
 
-  reopenTask(taskId: string): Promise<Task> {
+  requeueTask(taskId: string): Promise<Task> {
     return this.#tasks.reopen(taskId);
   }
 
-  noteTask(taskId: string, progress: unknown): Promise<Task> {
+  saveProgress(taskId: string, progress: unknown): Promise<Task> {
     return this.#tasks.note(taskId, progress);
   }
 
-  deleteTasks(endedBefore: number): Promise<Forgotten> {
+  deleteTasks(endedBefore: number): Promise<DeletedRecords> {
     return this.#tasks.forget(endedBefore);
   }
 
-  trimTasks(accountId: string, most: TaskTotals): Promise<Forgotten> {
+  trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
     return this.#tasks.trim(accountId, most);
   }
 
@@ -216,16 +216,16 @@ export class Driver extends Reader implements Store {
     const order = deliveryById.order(deliveryId);
     if (order === undefined) {
       const isOver = await this.records.archive.has('delivery', deliveryId);
-      throw isOver ? deliveryOver(deliveryId) : missing('delivery', deliveryId);
+      throw isOver ? deliveryEnded(deliveryId) : notFound('delivery', deliveryId);
     }
-    const delivery = attempted(deliveries.rows.get(order)!, attempt, outcome);
+    const delivery = withAttempt(deliveries.rows.get(order)!, attempt, outcome);
     const transaction = this.records.begin();
     transaction.changes.push(['deliveries', order, delivery]);
     await this.records.commit(transaction);
     return delivery;
   }
 
-  async hold(accountId: string, keyId: string, amount: number): Promise<Hold> {
+  async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
     const holder = this.records.holder({ accountId, keyId }, this.records.bare);
     checkFunds(holder, amount, this.records.held(holder));
     // A free request has no charge to lose; its counts wait in memory until they can be written.
@@ -234,27 +234,27 @@ export class Driver extends Reader implements Store {
       if (failure) throw failure;
       this.#checkBacklog();
     }
-    return this.records.holds.begin(accountId, keyId, amount);
+    return this.records.reservations.begin(accountId, keyId, amount);
   }
 
   async settle(
-    source: Hold | Pick<Hold, 'accountId' | 'keyId'>,
-    metered: Metered,
+    source: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
+    metered: MeteredUsage,
   ): Promise<number> {
     checkAmount(metered.charge, 'charge');
     const holder = this.records.holder(source, this.records.bare);
-    if ('id' in source && !this.records.holds.end(source.id)) return 0;
+    if ('id' in source && !this.records.reservations.end(source.id)) return 0;
     this.records.checkOpen();
     const amount = Math.min(metered.charge, spendable(holder, this.records.held(holder)));
     await this.records.charges.add(source, metered, amount, this.records.now());
     return amount;
   }
 
-  async release(hold: Hold): Promise<void> {
-    this.records.holds.end(hold.id);
+  async release(reservation: Reservation): Promise<void> {
+    this.records.reservations.end(reservation.id);
   }
 
-  async foldLedger(
+  async compactLedger(
     accountId: string,
     { before, lines }: { before: number; lines: number },
   ): Promise<void> {
@@ -265,7 +265,7 @@ export class Driver extends Reader implements Store {
     if (excess === 0 && (oldest === undefined || oldest[1].at >= before)) return;
     const entries = [...ledgerOfAccount.oldest(accountId)];
     const isFolded = (entry: LedgerEntry, index: number) => index < excess || entry.at < before;
-    const folded = carry(
+    const folded = carryForward(
       entries.map(([, entry]) => entry),
       isFolded,
     );

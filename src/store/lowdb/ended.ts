@@ -1,7 +1,7 @@
 import type { Asset, NewAsset } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
-import { assetExists } from '../refusal.ts';
-import { isTerminal, TASK_STATES, TASK_TYPES, type Task, weightOf } from '../task.ts';
+import { assetExists } from '../errors.ts';
+import { approximateSize, isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../task.ts';
 import type { Archive, ArchivedRecord, Extension, Located } from './archive/archive.ts';
 import { hashOf, NO_TASK } from './archive/layout.ts';
 import type { Commits } from './commits.ts';
@@ -205,7 +205,7 @@ function* batchesOf(selected: readonly Selected[]): Generator<Iterable<ArchivedR
   let bytes = 0;
   for (const record of [...selected].sort(byAccount)) {
     batch.push(record);
-    bytes += weightOf(record.body);
+    bytes += approximateSize(record.body);
     if (batch.length < MOST_RECORDS && bytes < MOST_BYTES) continue;
     yield recordsOf(batch);
     batch = [];

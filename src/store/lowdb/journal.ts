@@ -66,7 +66,7 @@ export interface JournalFile {
   readonly start: number;
 }
 
-/** What a journal file holds. */
+/** What a journal file reservations. */
 export interface JournalContent {
   readonly changes: readonly Change[];
   /** Where the last whole batch ends: one byte behind the file where only its line break is missing. */

@@ -194,7 +194,7 @@ export class Journals {
     return journal;
   }
 
-  /** FieldMetadata in the manifest what the journal in use holds, so that damage there is told from a torn write. */
+  /** Writes the extent of the current journal to the manifest, so that damage within it is not taken for a torn write. */
   async mark(): Promise<void> {
     const { length, checksum, isFinal } = this.#current!.extent;
     const { journal } = this.#manifest;

@@ -14,7 +14,7 @@ const FLAGS = constants.O_RDWR | constants.O_CREAT;
  *
  * @param onFallback called where the system or the file system has no kernel locks; then the pid
  *   in the file decides, which excludes only processes of this host and pid namespace
- * @throws Failure service_error, 503 `store_locked`, while another process holds the lock
+ * @throws Failure service_error, 503 `store_locked`, while another process reservations the lock
  */
 export async function lockFolder(
   files: Files,

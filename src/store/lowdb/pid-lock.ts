@@ -17,7 +17,7 @@ export interface Owner {
   readonly host?: string;
   /** When the lock was acquired, ISO 8601; for messages. */
   readonly since?: string;
-  /** Whether the process also holds a kernel lock; then pid, boot and start do not decide. */
+  /** Whether the process also reservations a kernel lock; then pid, boot and start do not decide. */
   readonly kernel?: boolean;
 }
 

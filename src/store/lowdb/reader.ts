@@ -1,9 +1,9 @@
 import type { Account, ApiKey } from '../account.ts';
 import type { Asset } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
+import { notFound } from '../errors.ts';
 import type { LedgerEntry, UsageRow } from '../ledger.ts';
-import { missing } from '../refusal.ts';
-import type { KeyHolder, Page, Span, StoreStatistics, TaskQuery } from '../store.ts';
+import type { KeyHolder, Page, StoreStatistics, TaskQuery, TimeRange } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
 import { bodyOf, type Located } from './archive/archive.ts';
 import { type ArchivedBody, findArchived, findDelivery } from './ended.ts';
@@ -25,14 +25,14 @@ export class Reader {
       const { accountById, accountByName, accounts } = this.records.state;
       const order = accountById.order(idOrName) ?? accountByName.order(idOrName);
       if (order === undefined) return undefined;
-      return { order, value: this.records.holds.within(accounts.rows.get(order)!) };
+      return { order, value: this.records.reservations.within(accounts.rows.get(order)!) };
     });
   }
 
   async listAccounts(): Promise<readonly Account[]> {
     return this.#flushed(() =>
       [...this.records.state.accounts.rows.values()].map((account) =>
-        this.records.holds.within(account),
+        this.records.reservations.within(account),
       ),
     );
   }
@@ -45,8 +45,8 @@ export class Reader {
     const place = key && this.records.bare.accountById.order(key.accountId);
     const account = place && this.records.commits.durable<Account>('accounts', place);
     if (!key || !account) return undefined;
-    const { holds, charges } = this.records;
-    return charges.booking.withinBoth(holds.withinBoth({ key, account }));
+    const { reservations, charges } = this.records;
+    return charges.booking.withinBoth(reservations.withinBoth({ key, account }));
   }
 
   async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
@@ -56,7 +56,7 @@ export class Reader {
         accountId === undefined
           ? [...keys.rows.values()]
           : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
-      return found.map((key) => this.records.holds.within(key));
+      return found.map((key) => this.records.reservations.within(key));
     });
   }
 
@@ -92,7 +92,7 @@ export class Reader {
       ? { order: archived.record.entry.order, owner: archived.body.task.accountId }
       : order !== undefined && { order, owner: tasks.rows.get(order)!.accountId };
     if (!found || (accountId !== undefined && found.owner !== accountId)) {
-      throw missing('task', taskId);
+      throw notFound('task', taskId);
     }
     return found.order;
   }
@@ -114,7 +114,7 @@ export class Reader {
     return firstOf(tasks, limit, fits).map((task) => ({ order: taskById.order(task.id)!, task }));
   }
 
-  async openTasks(): Promise<readonly Task[]> {
+  async listOpenTasks(): Promise<readonly Task[]> {
     return this.#flushed(() => {
       const { tasksInState } = this.records.state;
       return [...tasksInState.oldest('pending'), ...tasksInState.oldest('processing')]
@@ -133,7 +133,7 @@ export class Reader {
     );
   }
 
-  async openDeliveries(): Promise<readonly Delivery[]> {
+  async listPendingDeliveries(): Promise<readonly Delivery[]> {
     return this.#flushed(() =>
       [...this.records.state.deliveriesInState.oldest('pending')]
         .map(([, delivery]) => delivery)
@@ -183,7 +183,7 @@ export class Reader {
     );
   }
 
-  async span(): Promise<Span | null> {
+  async timeRange(): Promise<TimeRange | null> {
     return this.#flushed(() => {
       const { accounts, keys, tasks, assets, ledger } = this.records.state;
       let from = Infinity;
@@ -212,7 +212,7 @@ export class Reader {
       accounts: accounts.size,
       keys: keys.size,
       tasks: Object.fromEntries(counts) as Record<TaskState, number>,
-      credits: { ...credits, reserved: credits.reserved + this.records.holds.total },
+      credits: { ...credits, reserved: credits.reserved + this.records.reservations.total },
     };
   }
 

@@ -1,13 +1,13 @@
 import { Failure } from '../../failure.ts';
 import type { Account } from '../account.ts';
-import type { Held } from '../funds.ts';
-import { missing } from '../refusal.ts';
+import { notFound } from '../errors.ts';
+import type { ActiveReservations } from '../funds.ts';
 import type { KeyHolder } from '../store.ts';
 import type { Archive } from './archive/archive.ts';
 import { Charges } from './charges.ts';
 import type { Commits } from './commits.ts';
 import type { Ended } from './ended.ts';
-import { Holds } from './holds.ts';
+import { Reservations } from './reservations.ts';
 import { holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
 
@@ -29,7 +29,7 @@ export class Records {
   readonly archive: Archive;
   /** What takes it there. */
   readonly ended: Ended;
-  readonly holds = new Holds();
+  readonly reservations = new Reservations();
   readonly charges: Charges;
   readonly now: () => number;
   #isClosed = false;
@@ -39,7 +39,7 @@ export class Records {
     this.commits = commits;
     this.archive = archive;
     this.ended = ended;
-    this.charges = new Charges(state, commits, this.holds);
+    this.charges = new Charges(state, commits, this.reservations);
     this.now = now;
   }
 
@@ -75,7 +75,7 @@ export class Records {
 
   account(id: string): Account {
     const account = this.state.accountById.get(id);
-    if (!account) throw missing('account', id);
+    if (!account) throw notFound('account', id);
     return account;
   }
 
@@ -86,11 +86,11 @@ export class Records {
   holder({ accountId, keyId }: Payer, state = this.state): KeyHolder {
     const holder = holderIn(state, { accountId, keyId });
     if (holder) return holder;
-    if (!state.accountById.get(accountId)) throw missing('account', accountId);
-    throw missing('key', keyId);
+    if (!state.accountById.get(accountId)) throw notFound('account', accountId);
+    throw notFound('key', keyId);
   }
 
-  held({ account, key }: KeyHolder): Held {
-    return this.holds.of(account.id, key.id);
+  held({ account, key }: KeyHolder): ActiveReservations {
+    return this.reservations.of(account.id, key.id);
   }
 }

@@ -1,9 +1,9 @@
 import type { Account, ApiKey } from '../account.ts';
 import { type Asset, countsAsStored } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
-import { type Counts, dayOf, type LedgerEntry, type UsageRow } from '../ledger.ts';
+import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
-import { isTerminal, type Task, weightOf } from '../task.ts';
+import { approximateSize, isTerminal, type Task } from '../task.ts';
 import { NO_TASK } from './archive/layout.ts';
 import { Grouped, Sum, Table, Unique } from './table.ts';
 
@@ -16,7 +16,7 @@ export interface ChargeRow {
   readonly paid: number;
   /** Micro-credits. */
   readonly amount: number;
-  readonly counts: Counts;
+  readonly counts: UsageCounts;
   /** When it last grew, in milliseconds since 1970. */
   readonly at: number;
 }
@@ -58,7 +58,7 @@ export const COLLECTIONS = [
 ] as const;
 export type Collection = keyof Rows;
 
-/** One row set, or removed: what the journal holds and replays. */
+/** One row set, or removed: what the journal reservations and replays. */
 export type Change = {
   [Name in Collection]: readonly [collection: Name, order: number, row: Rows[Name] | null];
 }[Collection];
@@ -148,7 +148,7 @@ export class State {
   readonly openRequests = this.tasks.index(
     () =>
       new Sum<Task>(({ accountId, status, request }) =>
-        isTerminal(status) ? null : [accountId, weightOf(request)],
+        isTerminal(status) ? null : [accountId, approximateSize(request)],
       ),
   );
   /** Counts and bytes of ended tasks in memory, by account. */
@@ -157,7 +157,9 @@ export class State {
   );
   readonly endedBytes = this.tasks.index(
     () =>
-      new Sum<Task>((task) => (isTerminal(task.status) ? [task.accountId, weightOf(task)] : null)),
+      new Sum<Task>((task) =>
+        isTerminal(task.status) ? [task.accountId, approximateSize(task)] : null,
+      ),
   );
 
   readonly assets = new Table<Asset>();

@@ -1,19 +1,19 @@
 import { Failure } from '../../failure.ts';
-import { type Asset, checkRoom } from '../asset.ts';
+import { type Asset, checkStorageQuota } from '../asset.ts';
+import { conflict, notFound } from '../errors.ts';
 import { charge, checkAmount, release, reserve } from '../funds.ts';
 import { newId } from '../identifier.ts';
-import { conflict, missing } from '../refusal.ts';
-import type { Completion, Forgotten, NewTask, TaskTotals } from '../store.ts';
+import type { Completion, DeletedRecords, NewTask, TaskTotals } from '../store.ts';
 import {
-  advance,
+  approximateSize,
   checkOpenRequests,
   checkOpenTasks,
   isTerminal,
-  noted,
   TASK_STATES,
   type Task,
   type TaskError,
-  weightOf,
+  transition,
+  withProgress,
 } from '../task.ts';
 import { bodyOf, type Located } from './archive/archive.ts';
 import { type ArchivedBody, checkNew, findArchived, findDelivery } from './ended.ts';
@@ -59,10 +59,10 @@ export class Tasks {
     }
     // From here on all happens in one turn.
     const before = this.#records.holder(task);
-    checkOpenTasks(state.openTasks.of(accountId), task.most);
+    checkOpenTasks(state.openTasks.of(accountId), task.maxOpenTasks);
     checkOpenRequests(state.openRequests.of(accountId), task.request);
     const bytes = assets.reduce((sum, asset) => sum + asset.bytes, 0);
-    checkRoom(state.stored.of(accountId), bytes, task.storage);
+    checkStorageQuota(state.stored.of(accountId), bytes, task.storageQuota);
     const holder = reserve(before, task.reservation, this.#records.held(before));
     const at = now();
     const created: Task = {
@@ -120,18 +120,18 @@ export class Tasks {
     const { state, now } = this.#records;
     const task = state.taskById.get(id);
     if (task?.status !== 'pending') return undefined;
-    return this.#write(advance(task, 'processing', now(), { attempts: task.attempts + 1 }));
+    return this.#write(transition(task, 'processing', now(), { attempts: task.attempts + 1 }));
   }
 
   async reopen(id: string): Promise<Task> {
     return this.#write(
-      advance(this.#task(id) ?? (await this.#refuse(id)), 'pending', this.#records.now()),
+      transition(this.#task(id) ?? (await this.#refuse(id)), 'pending', this.#records.now()),
     );
   }
 
   async note(id: string, progress: unknown): Promise<Task> {
     return this.#write(
-      noted(this.#task(id) ?? (await this.#refuse(id)), progress, this.#records.now()),
+      withProgress(this.#task(id) ?? (await this.#refuse(id)), progress, this.#records.now()),
     );
   }
 
@@ -140,7 +140,7 @@ export class Tasks {
     if (ending.assets?.length) await checkNew(this.#records.archive, ending.assets);
     const task = this.#task(id) ?? (await this.#refuse(id));
     const charged = Math.min(ending.charge, task.reserved);
-    const ended = advance(task, ending.status, this.#records.now(), {
+    const ended = transition(task, ending.status, this.#records.now(), {
       result: ending.result ?? null,
       error: ending.error ?? null,
       reserved: 0,
@@ -166,7 +166,7 @@ export class Tasks {
     return ended;
   }
 
-  async forget(endedBefore: number): Promise<Forgotten> {
+  async forget(endedBefore: number): Promise<DeletedRecords> {
     return this.#records.ended.alone(async () => {
       const forgotten: Forgetting = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
@@ -181,7 +181,7 @@ export class Tasks {
     });
   }
 
-  async trim(accountId: string, most: TaskTotals): Promise<Forgotten> {
+  async trim(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
     const before = this.#endedOf(accountId);
     if (before.tasks <= most.tasks && before.bytes <= most.bytes) return { tasks: [], assets: [] };
     return this.#records.ended.alone(async () => {
@@ -204,7 +204,7 @@ export class Tasks {
         const { length } = forgotten.assets;
         this.#forgetRow(order, task, transaction, forgotten);
         tasks -= 1;
-        bytes -= weightOf(task);
+        bytes -= approximateSize(task);
         for (const asset of forgotten.assets.slice(length)) bytes -= asset.bytes;
       }
       if (transaction.changes.length > 0) await this.#records.commit(transaction);
@@ -305,7 +305,7 @@ export class Tasks {
   /** @throws Failure 409 `task_state` for a task of the archive, which has ended, and else 404 */
   async #refuse(id: string): Promise<never> {
     const archived = await findArchived(this.#records.archive, id);
-    if (!archived) throw missing('task', id);
+    if (!archived) throw notFound('task', id);
     throw conflict(`${id} is ${archived.body.task.status}: it has ended`, 'task_state');
   }
 }

@@ -2,9 +2,9 @@ import type { Account } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import { availableOf } from '../credits.ts';
 import type { Delivery } from '../delivery.ts';
+import { assetExists } from '../errors.ts';
 import { newId } from '../identifier.ts';
-import { type Counts, dayOf, type LedgerEntry, used } from '../ledger.ts';
-import { assetExists } from '../refusal.ts';
+import { addUsage, dayOf, type LedgerEntry, type UsageCounts } from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
 import type { Task } from '../task.ts';
 import type { Located } from './archive/archive.ts';
@@ -118,7 +118,7 @@ export class Transaction {
     this.changes.push(['ledger', order, added]);
   }
 
-  usage(accountId: string, model: string, counts: Partial<Counts>, spent: number): void {
+  usage(accountId: string, model: string, counts: Partial<UsageCounts>, spent: number): void {
     const day = dayOf(this.#now);
     const order = this.#state.usageByDay.order(keyOfSum(accountId, day, model));
     const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
@@ -133,6 +133,6 @@ export class Transaction {
       spent: 0,
     };
     const place = order ?? this.#state.usage.newOrder();
-    this.changes.push(['usage', place, used(row, counts, spent)]);
+    this.changes.push(['usage', place, addUsage(row, counts, spent)]);
   }
 }

@@ -1,4 +1,4 @@
-import { type Asset, checkRoom, type NewAsset } from '../asset.ts';
+import { type Asset, checkStorageQuota, type NewAsset } from '../asset.ts';
 import { checkNew } from './ended.ts';
 import type { Records } from './records.ts';
 import { SPENT, UPLOADS } from './state.ts';
@@ -17,7 +17,7 @@ export class Uploads {
   async add(accountId: string, upload: NewAsset, most: number): Promise<Asset> {
     const { id } = this.#records.account(accountId);
     await checkNew(this.#records.archive, [upload]);
-    checkRoom(this.#records.bare.stored.of(id), upload.bytes, most);
+    checkStorageQuota(this.#records.bare.stored.of(id), upload.bytes, most);
     const transaction = this.#records.begin();
     const asset = transaction.asset(id, null, upload);
     await this.#records.commit(transaction);

@@ -41,7 +41,7 @@ describe('a daemon that is killed', () => {
     // As if it had been taken up by many more that died of it.
     const store = await openStore({ directory: join(daemon.data, 'store') });
     for (let life = 0; life < 100; life += 1) {
-      await store.reopenTask(id);
+      await store.requeueTask(id);
       await store.claimTask(id);
     }
     await store.close();

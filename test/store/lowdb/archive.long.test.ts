@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit, everyTask } from '../audit.ts';
-import { code } from '../fresh.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { failureWith } from '../fresh.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
@@ -107,7 +107,7 @@ describe('tasks that have ended', () => {
     expect((await everyTask(again)).map(({ id }) => id)).toEqual(ids.toReversed());
     ids.push(...(await archived(again, directory)));
     expect((await everyTask(again)).map(({ id }) => id)).toEqual(ids.toReversed());
-    expect(await audit(again)).toEqual([]);
+    expect(await findInconsistencies(again)).toEqual([]);
     await again.close();
   });
 
@@ -136,7 +136,7 @@ describe('tasks that have ended', () => {
       expect((await everyTask(store)).map(({ id }) => id)).toEqual(kept.toReversed());
     }
     expect(kept.length).toBeLessThanOrEqual(18);
-    expect(await audit(store)).toEqual([]);
+    expect(await findInconsistencies(store)).toEqual([]);
     await store.close();
     // Segments of which all is forgotten are gone.
     expect(segmentsIn(directory).length).toBeLessThan(10);
@@ -168,7 +168,7 @@ describe('tasks that have ended', () => {
       ids.push(task.id);
     }
     expect(faults).toHaveLength(1);
-    const unavailable = code('store_unavailable', 503);
+    const unavailable = failureWith('store_unavailable', 503);
     await expect(store.deleteTasks(Infinity)).rejects.toEqual(unavailable);
     const crashed = await openLowdbStore({ directory: copyOfCrashed(directory), journalLimit });
     expect((await everyTask(crashed)).map(({ id }) => id)).toEqual(ids.toReversed());
@@ -214,7 +214,7 @@ describe('a damaged record of the archive', () => {
       journalLimit,
       onFault: (error) => faults.push((error as Error).message),
     });
-    const unreadable = code('record_damaged', 500);
+    const unreadable = failureWith('record_damaged', 500);
     const refused = again.findTask(account.id, task.id);
     await expect(refused).rejects.toEqual(unreadable);
     await expect(refused).rejects.toMatchObject({

@@ -37,9 +37,9 @@ async function work() {
       callbackUrl: null,
       idempotency: { key: `key-${left}`, fingerprint: 'f' },
       reservation: 0,
-      most: Infinity,
+      maxOpenTasks: Infinity,
       assets: [],
-      storage: 0,
+      storageQuota: 0,
     });
     await store.claimTask(task.id);
     await store.completeTask(task.id, { result: {}, charge: 0, counts: {}, assets: [] });
@@ -50,7 +50,7 @@ globalThis.gc?.();
 const { heapUsed } = process.memoryUsage();
 const { completed } = store.statistics().tasks;
 const page = await store.listTasks({ accountId: owner.id }, { limit: 20 });
-const repeated = await store.findRepeat(owner.id, { key: 'key-0', fingerprint: 'f' });
+const repeated = await store.findTaskByIdempotencyKey(owner.id, { key: 'key-0', fingerprint: 'f' });
 await store.close();
 
 /** Rows that the next start puts into memory. */

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit, everyTask } from '../audit.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
@@ -52,16 +52,16 @@ describe('a disk that fails', () => {
       expect(await store.findAccount('late')).toBeUndefined();
       expect(await store.findAccount(account.id)).toMatchObject({ granted: 100, reserved: 10 });
       expect((await store.findKey(key.hash))!.key.revokedAt).toBeNull();
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
 
       disk.hook = () => {};
       await store.grant(account.id, 7);
       expect(await store.claimTask(kept.id)).toMatchObject({ attempts: 1 });
       expect(await store.createAccount({ name: 'late', plan: 'free', credits: 1 })).toBeDefined();
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
       const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 107, reserved: 10 });
-      expect(await audit(copy)).toEqual([]);
+      expect(await findInconsistencies(copy)).toEqual([]);
       await copy.close();
     },
   );
@@ -76,7 +76,7 @@ describe('a disk that fails', () => {
     const tries = await Promise.allSettled([
       store.addUpload(account.id, newAsset({ bytes: 60 }), 100),
       store.createTask(taskFor(key, { reservation: 1, assets: [input] })),
-      store.noteTask(task.id, { job: 1 }),
+      store.saveProgress(task.id, { job: 1 }),
       store.completeTask(task.id, completionOf({ assets: [output] })),
     ]);
     for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
@@ -85,11 +85,11 @@ describe('a disk that fails', () => {
       status: 'processing',
       progress: null,
     });
-    expect(await store.openDeliveries()).toEqual([]);
+    expect(await store.listPendingDeliveries()).toEqual([]);
     for (const { id } of [input, output]) expect(await store.findAsset(id)).toBeUndefined();
     await store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
     await store.completeTask(task.id, completionOf({ assets: [output] }));
-    const [delivery] = await store.openDeliveries();
+    const [delivery] = await store.listPendingDeliveries();
 
     disk.hook = failing('write');
     const attempt = { at: 1, status: 204, error: null, milliseconds: 1 };
@@ -97,10 +97,10 @@ describe('a disk that fails', () => {
     await expect(tried).rejects.toEqual(unavailable);
     await expect(store.deleteUploads(Infinity)).rejects.toEqual(unavailable);
     disk.hook = () => {};
-    expect(await store.openDeliveries()).toEqual([delivery]);
+    expect(await store.listPendingDeliveries()).toEqual([delivery]);
     const full = store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
     await expect(full).rejects.toMatchObject({ code: 'storage_full' });
-    expect(await audit(store)).toEqual([]);
+    expect(await findInconsistencies(store)).toEqual([]);
   });
 
   it('rejects what was computed upon what failed, and takes what comes later', async () => {
@@ -126,7 +126,7 @@ describe('a disk that fails', () => {
     await expect(behind).rejects.toEqual(unavailable);
     await store.createTask(taskFor(key, { reservation: 60 }));
     expect(await store.findAccount(account.id)).toMatchObject({ granted: 100, reserved: 60 });
-    expect(await audit(store)).toEqual([]);
+    expect(await findInconsistencies(store)).toEqual([]);
   });
 
   it('that took half a batch has it cut off', async () => {
@@ -171,7 +171,7 @@ describe('a disk that fails', () => {
     expect(store.health()).toMatchObject({ fault: null, journals: 2 });
     const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
-    expect(await audit(copy)).toEqual([]);
+    expect(await findInconsistencies(copy)).toEqual([]);
     await copy.close();
   });
 
@@ -226,7 +226,7 @@ describe('a disk that fails', () => {
           reserved: 0,
           spent: 3,
         });
-        expect(await audit(again)).toEqual([]);
+        expect(await findInconsistencies(again)).toEqual([]);
         expect(await again.createTask(refused)).toMatchObject({ created: true });
         await again.close();
       }
@@ -238,7 +238,7 @@ describe('a disk that fails', () => {
     async (...operations) => {
       const { directory, disk, store, key, account } = await onDisk();
       const holder = { accountId: account.id, keyId: key.id };
-      const held = await store.hold(account.id, key.id, 40);
+      const held = await store.reserve(account.id, key.id, 40);
       disk.hook = (operation) => {
         if (operations.includes(operation)) throw systemError('ENOSPC');
       };
@@ -248,21 +248,21 @@ describe('a disk that fails', () => {
       expect(await store.settle(holder, metered)).toBe(30);
       expect(store.health()).toMatchObject({ fault: expect.any(String), pendingCharges: 2 });
       // Others are refused before they cost anything; what is free is not.
-      await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(unavailable);
-      await store.release(await store.hold(account.id, key.id, 0));
+      await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
+      await store.release(await store.reserve(account.id, key.id, 0));
       const { account: known } = (await store.findKey(key.hash))!;
       expect(known).toMatchObject({ reserved: 60, spent: 0 });
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 60, spent: 0 });
 
       disk.hook = () => {};
       await store.grant(account.id, 1);
-      await expect(store.hold(account.id, key.id, 42)).rejects.toMatchObject({
+      await expect(store.reserve(account.id, key.id, 42)).rejects.toMatchObject({
         code: 'insufficient_credits',
       });
-      await store.hold(account.id, key.id, 41);
+      await store.reserve(account.id, key.id, 41);
       const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 101, spent: 60 });
-      expect(await audit(copy)).toEqual([]);
+      expect(await findInconsistencies(copy)).toEqual([]);
       await copy.close();
       expect(await store.findAccount(account.id)).toMatchObject({ spent: 60, reserved: 41 });
       expect(store.health()).toMatchObject({ fault: null, pendingCharges: 0 });
@@ -317,7 +317,7 @@ describe('a disk that fails', () => {
     expect([fault, checkpointFault]).toEqual(Array(2).fill('checkpoint failed: ENOSPC: no'));
     expect(journalBytes).toBeGreaterThan(60_000);
     expect(journals).toBe(readdirSync(join(directory, 'journal')).length);
-    await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(unavailable);
+    await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
     await expect(store.addUpload(account.id, newAsset(), 1000)).rejects.toEqual(unavailable);
     // What was begun can end.
     await store.claimTask(task.id);
@@ -327,7 +327,7 @@ describe('a disk that fails', () => {
     // The next attempt comes by itself.
     while (store.health().checkpointFault !== null) await setImmediate();
     expect(store.health()).toMatchObject({ fault: null, journals: 1 });
-    await store.hold(account.id, key.id, 1);
+    await store.reserve(account.id, key.id, 1);
     await store.close();
     expect(readdirSync(join(directory, 'journal'))).toHaveLength(1);
   });
@@ -439,7 +439,7 @@ describe('a disk that is slow', () => {
     disk.hook = hook;
     const ended = store.expireTask(task.id);
     await reached.passed;
-    const open = store.openDeliveries();
+    const open = store.listPendingDeliveries();
     const listed = store.listDeliveries(account.id, task.id);
     for (const read of [open, listed]) expect(await isPending(read)).toBe(true);
     go.open();

@@ -6,7 +6,7 @@ import { encodeLine } from '../../../src/store/lowdb/journal-line.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Recovery } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit } from '../audit.ts';
+import { findInconsistencies } from '../consistency.ts';
 import { completionOf, newAsset } from '../records.ts';
 
 const ACCOUNT = {
@@ -98,24 +98,24 @@ function former(): string {
 it('opens what the version before wrote, and goes on with it', async () => {
   const directory = former();
   const store = await openLowdbStore({ directory, journalLimit: 500 });
-  const open = await store.openTasks();
+  const open = await store.listOpenTasks();
   const gaps = { callbackUrl: null, progress: null };
   expect(open).toEqual(
     ['task_shard', 'task_journal'].map((id) => ({ ...formerTask(id), ...gaps })),
   );
   expect(await store.listDeliveries(ACCOUNT.id, 'task_shard')).toEqual([]);
-  expect(await store.openDeliveries()).toEqual([]);
+  expect(await store.listPendingDeliveries()).toEqual([]);
   const asset = newAsset();
-  await store.noteTask('task_shard', { job: 1 });
+  await store.saveProgress('task_shard', { job: 1 });
   await store.completeTask('task_shard', completionOf({ charge: 2, assets: [asset] }));
   await store.expireTask('task_journal');
-  expect(await store.openDeliveries()).toEqual([]);
-  expect(await audit(store)).toEqual([]);
+  expect(await store.listPendingDeliveries()).toEqual([]);
+  expect(await findInconsistencies(store)).toEqual([]);
   await store.close();
   const again = await openLowdbStore({ directory });
   expect(await again.findAsset(asset.id)).toMatchObject({ taskId: 'task_shard' });
   expect((await again.deleteTasks(Infinity)).tasks).toHaveLength(2);
-  expect(await audit(again)).toEqual([]);
+  expect(await findInconsistencies(again)).toEqual([]);
   await again.close();
   // From now on it is known to exist.
   rmSync(join(directory, 'store.json'));
@@ -133,11 +133,11 @@ it('opens what the version before left when a journal was begun and its folder n
   appendFileSync(path(2), 'torn');
   const recoveries: Recovery[] = [];
   const store = await openLowdbStore({ directory, onRecovery: (one) => recoveries.push(one) });
-  expect(await store.openTasks()).toHaveLength(2);
+  expect(await store.listOpenTasks()).toHaveLength(2);
   await store.close();
   expect(recoveries).toMatchObject([{ file: path(2), dropped: 4 }]);
   expect(readFileSync(recoveries[0]!.keptIn, 'utf8')).toBe('torn');
   const again = await openLowdbStore({ directory });
-  expect(await again.openTasks()).toHaveLength(2);
+  expect(await again.listOpenTasks()).toHaveLength(2);
   await again.close();
 });

@@ -13,8 +13,8 @@ import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit, everyTask } from '../audit.ts';
-import { hastyFiles } from '../hooked-files.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
 
@@ -55,7 +55,7 @@ async function open(directory: string) {
   const recoveries: Recovery[] = [];
   const store = await openLowdbStore({
     directory,
-    files: hastyFiles,
+    files: unsyncedFiles,
     onRecovery: (recovery) => recoveries.push(recovery),
   });
   return { store, recoveries };
@@ -82,7 +82,7 @@ describe('a journal', () => {
       const whole = ends.findLast((end) => end.length === before);
       // Making an owner is two transactions, and what is between them was not noted.
       if (whole) expect(await told(store)).toEqual(whole.state);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
       const cut = { file: path, offset: before, dropped: length - before };
       expect(recoveries).toMatchObject(before >= length ? [] : [cut]);
       for (const { keptIn } of recoveries) {
@@ -130,7 +130,7 @@ describe('a journal', () => {
       damaged[at]! ^= 0x04;
       writeFileSync(path, damaged);
       const offset = starts.findLast((start) => start <= at);
-      await expect(openLowdbStore({ directory, files: hastyFiles })).rejects.toMatchObject({
+      await expect(openLowdbStore({ directory, files: unsyncedFiles })).rejects.toMatchObject({
         name: 'Failure',
         code: 'store_corrupt',
         message: expect.stringContaining(`${path}, byte ${offset}: `),
@@ -198,7 +198,7 @@ describe('a journal', () => {
           { file: join(place, FIRST), offset: start, dropped: length - start },
         ]);
         expect(await again.findAccount(account.id)).toMatchObject({ spent: 5 * at });
-        expect(await audit(again)).toEqual([]);
+        expect(await findInconsistencies(again)).toEqual([]);
         await again.close();
       }
     }

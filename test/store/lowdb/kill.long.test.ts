@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit, everyTask } from '../audit.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
 
 const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url));
 const KILLS = Number(process.env['ORIEL_KILLS'] ?? 16);
@@ -58,10 +58,10 @@ describe('kill -9', () => {
       const { granted, spent } = store.statistics().credits;
       expect(spent).toBeGreaterThanOrEqual((known.get('settled') ?? []).length);
       expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
       // What nobody works at any more is put back, as a daemon does when it starts.
-      for (const { id, status } of await store.openTasks()) {
-        if (status === 'processing') await store.reopenTask(id);
+      for (const { id, status } of await store.listOpenTasks()) {
+        if (status === 'processing') await store.requeueTask(id);
       }
       await store.close();
     }

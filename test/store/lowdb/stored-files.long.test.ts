@@ -5,8 +5,8 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit, everyTask } from '../audit.ts';
-import { hastyFiles, hookedFiles, systemError } from '../hooked-files.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { hookedFiles, systemError, unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash.ts';
 
@@ -131,10 +131,15 @@ describe('a store of which one file', () => {
           const onFault = (error: unknown) => told.push((error as Error).message);
           let store: Store | undefined;
           try {
-            store = await openLowdbStore({ directory, journalLimit, files: hastyFiles, onFault });
+            store = await openLowdbStore({
+              directory,
+              journalLimit,
+              files: unsyncedFiles,
+              onFault,
+            });
             const known = new Set((await everyTask(store)).map(({ id }) => id));
             const lost = life.made.filter((id) => !known.has(id)).length;
-            const faults = await audit(store);
+            const faults = await findInconsistencies(store);
             if (lost + faults.length > 0) outcomes.push(`${name} ${what}: ${lost} lost, ${faults}`);
           } catch (error) {
             const { message } = error as Error;
@@ -161,14 +166,14 @@ describe('a backup', () => {
     for (const backup of snapshots.slice(0, -1).filter((files) => files.has('store.json'))) {
       const alone = temporaryFolder();
       write(alone, backup);
-      const restored = await openLowdbStore({ directory: alone, files: hastyFiles });
+      const restored = await openLowdbStore({ directory: alone, files: unsyncedFiles });
       const tasks = await everyTask(restored);
       await restored.close();
       const mixed = temporaryFolder();
       write(mixed, newer);
       write(mixed, backup);
       try {
-        const store = await openLowdbStore({ directory: mixed, files: hastyFiles });
+        const store = await openLowdbStore({ directory: mixed, files: unsyncedFiles });
         expect(await everyTask(store)).toEqual(tasks);
         await store.close();
         outcomes.restored += 1;

@@ -32,7 +32,7 @@ const task = {
   request: { prompt: 'a harbour at dawn' },
   deadline: 4_000_000_000_000,
   idempotency: null,
-  storage: Infinity,
+  storageQuota: Infinity,
 };
 
 const newAsset = () => ({
@@ -47,7 +47,7 @@ async function work(worker) {
     const callbackUrl = turn % 2 === 0 ? 'https://example.com/told' : null;
     const reservation = turn % 5;
     const { id } = (
-      await store.createTask({ ...task, reservation, most: 1_000_000, assets, callbackUrl })
+      await store.createTask({ ...task, reservation, maxOpenTasks: 1_000_000, assets, callbackUrl })
     ).task;
     say(`made ${id}`);
     if (turn % 4 === 0) {
@@ -55,7 +55,7 @@ async function work(worker) {
       continue;
     }
     await store.claimTask(id);
-    await store.noteTask(id, { turn });
+    await store.saveProgress(id, { turn });
     if (turn % 4 === 1) {
       await store.failTask(id, { type: 'timeout', message: 'x', code: null });
       say(`failed ${id}`);
@@ -72,7 +72,7 @@ async function work(worker) {
       await store.recordAttempt(delivery.id, attempt, { status: 'delivered' });
       say(`delivered ${id}`);
     }
-    const hold = await store.hold(account.id, key.id, 2);
+    const hold = await store.reserve(account.id, key.id, 2);
     await store.settle(hold, { model: 'm', counts: { outputTokens: 1 }, charge: 1 });
     say('settled 1');
     if (turn % 10 === 0) {

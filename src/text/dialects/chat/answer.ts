@@ -53,8 +53,8 @@ export class MessageLayout {
     this.#reasoningText += text;
   }
 
-  endReasoning({ proof }: TextEvent & { readonly type: 'reasoning-end' }): void {
-    this.#reasoning.push({ text: this.#reasoningText, proof, after: this.calls });
+  endReasoning({ signature }: TextEvent & { readonly type: 'reasoning-end' }): void {
+    this.#reasoning.push({ text: this.#reasoningText, signature, after: this.calls });
   }
 
   /** `reasoning_details` of the answer; null if the plain text suffices. */

@@ -1,6 +1,6 @@
 import type { Json, TextEvent } from '../../canonical.ts';
 import type { JsonEnd } from './json-end.ts';
-import { ownProof } from './reasoning.ts';
+import { ownSignature } from './reasoning.ts';
 
 export type ProseKind = 'text' | 'refusal' | 'reasoning';
 
@@ -176,8 +176,8 @@ export class BlockQueue {
       block.closed = true;
       this.#emit({ type: 'tool-end', block: number });
     } else if (block.kind === 'reasoning') {
-      const proof = ownProof([...block.details.values()], this.#provider);
-      this.#emit({ type: 'reasoning-end', block: number, proof });
+      const signature = ownSignature([...block.details.values()], this.#provider);
+      this.#emit({ type: 'reasoning-end', block: number, signature });
     } else if (block.kind !== 'native') {
       this.#emit({ type: `${block.kind}-end`, block: number });
     }

@@ -8,7 +8,7 @@ import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { BlockQueue } from './blocks.ts';
 import { CallAssembler } from './calls.ts';
 import { isFailed } from './observe.ts';
-import { isProven, textOfDetail } from './reasoning.ts';
+import { isSigned, textOfDetail } from './reasoning.ts';
 import { usageOf } from './usage.ts';
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -174,7 +174,7 @@ export class ChatDecoder implements EventDecoder {
       const text = textOfDetail(detail);
       if (!this.#plainReasoning && text !== '') this.#write('reasoning', text);
       // Details that only repeat the plain text start no reasoning block.
-      if (isProven(detail) || !this.#plainReasoning) this.#addDetail(detail);
+      if (isSigned(detail) || !this.#plainReasoning) this.#addDetail(detail);
     }
   }
 
