@@ -116,7 +116,7 @@ async function ask(
   verb: AdminCommand,
   { input }: Request,
 ): Promise<Done | undefined> {
-  const { postJson } = await import('../upstream.ts');
+  const { postJson } = await import('../upstream/post-json.ts');
   const { sudoUser } = ownActor();
   const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
     headers: {
