@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Outlet } from '../../text/relay/response-stream.ts';
+import type { ResponseStream } from '../../text/relay/response-stream.ts';
 import { atEndOfTick } from './tick.ts';
 
 /** Milliseconds of silence after which a comment keeps proxies from giving the connection up. */
@@ -16,7 +16,7 @@ const HEADERS = {
 } as const;
 
 /** The stream of one answer. Nothing is sent before there is something to say. */
-export class SseResponse implements Outlet {
+export class SseResponse implements ResponseStream {
   readonly #reply: FastifyReply;
   #silence: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;

@@ -165,7 +165,7 @@ class AnswerStream {
     if (!isStarted) return;
     this.#nextBlock += 1;
     if (isCutOff) return;
-    if (kind === 'reasoning') yield { type: 'reasoning-end', block, proof: null } as const;
+    if (kind === 'reasoning') yield { type: 'reasoning-end', block, signature: null } as const;
     else yield { type: `${kind}-end`, block } as const;
   }
 

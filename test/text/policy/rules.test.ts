@@ -9,7 +9,7 @@ import { textRequest, turn } from '../request.ts';
 const PLAIN: TextModel = {
   type: 'text',
   ownedBy: 'oriel',
-  routes: [{ provider: 'some', model: 'upstream', weight: 1 }],
+  routes: [{ provider: 'some', model: 'upstream', priority: 1 }],
   price: { input: 0, output: 0 },
 };
 const REASONER: TextModel = {
@@ -53,9 +53,9 @@ describe('reasoning effort', () => {
     (effort) => {
       const supported = REASONER.reasoning!.supported_efforts;
       if (supported.includes(effort)) {
-        const { request, turned } = applied(ask(effort), REASONER);
+        const { request, changedSettings } = applied(ask(effort), REASONER);
         expect(request.reasoning?.effort).toBe(effort);
-        expect(turned).toEqual([]);
+        expect(changedSettings).toEqual([]);
       } else {
         const failure = refusal(ask(effort), REASONER);
         expect(failure).toMatchObject({ type: 'invalid_request', status: 400 });
@@ -80,9 +80,9 @@ describe('reasoning effort', () => {
   });
 
   it('none is removed for a model without reasoning, others are refused', () => {
-    const { request, turned } = applied(ask('none'), PLAIN);
+    const { request, changedSettings } = applied(ask('none'), PLAIN);
     expect(request.reasoning).toBeNull();
-    expect(turned).toEqual(['reasoning']);
+    expect(changedSettings).toEqual(['reasoning']);
     expect(refusal(ask('low'), PLAIN).message).toContain('does not reason');
   });
 
@@ -96,17 +96,17 @@ describe('reasoning effort', () => {
     [10, 'low'],
   ] as const)('for a budget of %i tokens is %s', (budget, effort) => {
     const asked = { dialect: 'messages', reasoning: reasoning({ budget }) } as const;
-    const { request, turned } = applied(asked, REASONER);
+    const { request, changedSettings } = applied(asked, REASONER);
     expect(request.reasoning).toMatchObject({ budget, effort });
     // An upstream of the same format gets the client's budget unchanged.
-    expect(turned).toEqual([]);
+    expect(changedSettings).toEqual([]);
   });
 
   it('is the default effort for thinking: enabled without a budget', () => {
     const alias = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
-    const { request, turned } = applied(alias, REASONER);
+    const { request, changedSettings } = applied(alias, REASONER);
     expect(request.reasoning?.effort).toBe('medium');
-    expect(turned).toEqual(['reasoning']);
+    expect(changedSettings).toEqual(['reasoning']);
     expect(refusal(alias, PLAIN).param).toBe('thinking');
   });
 });
@@ -114,7 +114,7 @@ describe('reasoning effort', () => {
 describe('request limits', () => {
   it('refuse more output tokens than the model has', () => {
     const model = { ...PLAIN, maxOutputTokens: 100 };
-    expect(applied({ maxOutputTokens: 100 }, model).turned).toEqual([]);
+    expect(applied({ maxOutputTokens: 100 }, model).changedSettings).toEqual([]);
     const body = { max_tokens: 101 };
     const failure = refusal({ body, maxOutputTokens: 101 }, model);
     expect(failure.param).toBe('max_tokens');
@@ -129,7 +129,7 @@ describe('request limits', () => {
 
 describe('a model with fixed reasoning', () => {
   const text = (value: string): Part => ({ type: 'text', text: value, path: 'p' });
-  const thought: Part = { type: 'reasoning', text: 'Hm.', proof: null, path: 'p' };
+  const thought: Part = { type: 'reasoning', text: 'Hm.', signature: null, path: 'p' };
 
   it.each(['low', 'high', 'max'] as const)('accepts the effort %s (rule 1)', (effort) => {
     const { request } = applied({ reasoning: reasoning({ effort }) }, FIXED);
@@ -143,16 +143,18 @@ describe('a model with fixed reasoning', () => {
   });
 
   it('renames max_tokens to max_completion_tokens, up to 1,048,576 (rule 2)', () => {
-    const { turned } = applied({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
-    expect(turned).toContain('maxOutputTokens');
-    expect(applied({ maxOutputTokens: 1_048_576 }, FIXED).turned).toContain('maxOutputTokens');
+    const { changedSettings } = applied({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
+    expect(changedSettings).toContain('maxOutputTokens');
+    expect(applied({ maxOutputTokens: 1_048_576 }, FIXED).changedSettings).toContain(
+      'maxOutputTokens',
+    );
     expect(refusal({ maxOutputTokens: 1_048_577 }, FIXED).param).toBe('max_completion_tokens');
-    expect(applied({}, FIXED).turned).toEqual([]);
+    expect(applied({}, FIXED).changedSettings).toEqual([]);
   });
 
   it('drops sampling settings and refuses n above 1 (rule 3)', () => {
     const sampling = { temperature: 0.3, topP: 0.5, frequencyPenalty: 1, presencePenalty: 0 };
-    const { request, turned } = applied({ ...sampling, n: 1, seed: 4 }, FIXED);
+    const { request, changedSettings } = applied({ ...sampling, n: 1, seed: 4 }, FIXED);
     expect(request).toMatchObject({
       temperature: null,
       topP: null,
@@ -160,7 +162,7 @@ describe('a model with fixed reasoning', () => {
       presencePenalty: null,
       seed: 4,
     });
-    expect(turned).toHaveLength(4);
+    expect(changedSettings).toHaveLength(4);
     expect(refusal({ n: 2 }, FIXED)).toMatchObject({ status: 400, param: 'n' });
   });
 
@@ -168,7 +170,7 @@ describe('a model with fixed reasoning', () => {
     const question = turn('user', [text('a')]);
     const whole = turn('assistant', [thought, text('b')], { path: 'messages[1]' });
     const bare = turn('assistant', [text('b')], { path: 'messages[1]' });
-    expect(applied({ turns: [question, whole, question] }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: [question, whole, question] }, FIXED).changedSettings).toEqual([]);
     expect(refusal({ turns: [question, bare, question] }, FIXED).param).toBe(
       'messages[1].reasoning_content',
     );
@@ -187,13 +189,15 @@ describe('a model with fixed reasoning', () => {
       turn('assistant', [thought, call]),
       turn('user', [result(callId)]),
     ];
-    expect(applied({ turns: turns('c1') }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: turns('c1') }, FIXED).changedSettings).toEqual([]);
     expect(refusal({ turns: turns('c2') }, FIXED).param).toBe('messages[2]');
   });
 
   it('accepts a partial message only as the last one (rule 6)', () => {
     const partial = turn('assistant', [text('b')], { partial: true, path: 'messages[0]' });
-    expect(applied({ turns: [turn('user', [text('a')]), partial] }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: [turn('user', [text('a')]), partial] }, FIXED).changedSettings).toEqual(
+      [],
+    );
     expect(refusal({ turns: [partial, turn('user', [text('a')])] }, FIXED).param).toBe(
       'messages[0].partial',
     );
@@ -210,7 +214,7 @@ describe('a model with fixed reasoning', () => {
     });
     const data = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
     const file = image({ kind: 'file', id: 'ms://file' });
-    expect(applied({ turns: [turn('user', [data, file])] }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: [turn('user', [data, file])] }, FIXED).changedSettings).toEqual([]);
     const address = image({ kind: 'url', url: 'https://example.com/a.png' });
     expect(refusal({ turns: [turn('user', [address])] }, FIXED).param).toBe(
       'messages[0].content[0].image_url.url',

@@ -115,7 +115,7 @@ export function blocksOf(events: readonly TextEvent[]): DecodedBlock[] {
       if ('text' in event) open.text += event.text;
       if ('json' in event) open.text += event.json;
       if (step !== 'end') continue;
-      if (event.type === 'reasoning-end' && event.proof) open.more = event.proof;
+      if (event.type === 'reasoning-end' && event.signature) open.more = event.signature;
       blocks.push(open);
       open = null;
     }

@@ -5,7 +5,7 @@ import type { Json, TextRequest } from '../../../../src/text/canonical.ts';
 import { callIdOnWire } from '../../../../src/text/dialects/call-ids.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { request } from './conversation.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
@@ -318,12 +318,12 @@ describe('a malformed chat request is refused naming the field and the expected 
     [
       { thinking: { type: 'enabled' }, reasoning_effort: 'none' },
       'thinking',
-      /enabled is in conflict with reasoning_effort none/,
+      /enabled contradicts reasoning_effort none/,
     ],
     [
       { thinking: { type: 'disabled' }, reasoning_effort: 'low' },
       'thinking',
-      /disabled is in conflict with reasoning_effort low/,
+      /disabled contradicts reasoning_effort low/,
     ],
     [{ stop: ['1', '2', '3', '4', '5'] }, 'stop', /expected .*up to 4 texts, received a list/],
     [{ stop: [1] }, 'stop[0]', /expected a text, received 1/],
@@ -524,7 +524,7 @@ describe('messages of a chat request', () => {
 });
 
 describe('reasoning in a chat request', () => {
-  const proof = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+  const signature = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
 
   it('as plain text has no signature', () => {
     const { turns } = messages(HELLO, {
@@ -533,7 +533,7 @@ describe('reasoning in a chat request', () => {
       content: 'Hi',
     });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'Hm.', proof: null },
+      { type: 'reasoning', text: 'Hm.', signature: null },
       { type: 'text', text: 'Hi' },
     ]);
   });
@@ -545,19 +545,25 @@ describe('reasoning in a chat request', () => {
       content: 'Hi',
       reasoning_content: 'the last bit',
       reasoning_details: [
-        { type: 'reasoning.text', text: 'One.', signature: seal(proof), index: 0 },
-        { type: 'reasoning.text', text: '', signature: seal(proof), index: 1, after_tool_calls: 1 },
+        { type: 'reasoning.text', text: 'One.', signature: wrapSignature(signature), index: 0 },
+        {
+          type: 'reasoning.text',
+          text: '',
+          signature: wrapSignature(signature),
+          index: 1,
+          after_tool_calls: 1,
+        },
         { type: 'reasoning.text', text: 'Three.', index: 2, after_tool_calls: 2 },
       ],
       tool_calls: [call('a'), call('b')],
     });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'One.', proof },
+      { type: 'reasoning', text: 'One.', signature },
       { type: 'text', text: 'Hi' },
       { type: 'tool-call', id: 'a' },
-      { type: 'reasoning', text: '', proof },
+      { type: 'reasoning', text: '', signature },
       { type: 'tool-call', id: 'b' },
-      { type: 'reasoning', text: 'Three.', proof: null },
+      { type: 'reasoning', text: 'Three.', signature: null },
     ]);
   });
 
@@ -574,7 +580,7 @@ describe('reasoning in a chat request', () => {
     expect(turns[1]!.parts[0]).toMatchObject({
       type: 'reasoning',
       text: 'Short.',
-      proof: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
+      signature: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
     });
   });
 
@@ -584,7 +590,7 @@ describe('reasoning in a chat request', () => {
       content: 'Hi',
       reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'oriel:broken' }],
     });
-    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', proof: null });
+    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', signature: null });
   });
 });
 

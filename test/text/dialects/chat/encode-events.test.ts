@@ -7,7 +7,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextEvent, TextRequest, Usage } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { blocksOf, decode, request } from './conversation.ts';
 
 const USAGE: Usage = { input: 10, output: 5, cachedInput: 4, cacheWrite: 0, reasoning: 2 };
@@ -20,7 +20,7 @@ const SIX = {
   cached_input_tokens: 4,
 };
 const START: TextEvent = { type: 'start', id: 'x', model: 'answering-model' };
-const PROOF = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+const SIGNATURE = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
 
 const finish = (more: Json = {}): TextEvent =>
   ({
@@ -45,11 +45,11 @@ const tool = (block: number, id: string, ...pieces: string[]): TextEvent[] => [
 const reasoning = (
   block: number,
   words: string,
-  proof: typeof PROOF | null = null,
+  signature: typeof SIGNATURE | null = null,
 ): TextEvent[] => [
   { type: 'reasoning-start', block },
   ...(words === '' ? [] : [{ type: 'reasoning-delta' as const, block, text: words }]),
-  { type: 'reasoning-end', block, proof },
+  { type: 'reasoning-end', block, signature },
 ];
 
 const asked = (more: Json = {}) =>
@@ -382,19 +382,19 @@ const CASES: Readonly<Record<string, readonly TextEvent[]>> = {
   reasoning: [START, ...reasoning(0, 'Hm.'), ...text(1, 'Yes.'), finish()],
   'reasoning with a signature': [
     START,
-    ...reasoning(0, 'Hm.', PROOF),
+    ...reasoning(0, 'Hm.', SIGNATURE),
     ...text(1, 'Yes.'),
     finish(),
   ],
   'empty reasoning with a signature': [
     START,
-    ...reasoning(0, '', PROOF),
+    ...reasoning(0, '', SIGNATURE),
     ...text(1, 'Yes.'),
     finish(),
   ],
   'reasoning, a call, reasoning': [
     START,
-    ...reasoning(0, 'First.', PROOF),
+    ...reasoning(0, 'First.', SIGNATURE),
     ...tool(1, 'a', '{}'),
     ...reasoning(2, 'Then.'),
     ...tool(3, 'b', '{}'),
@@ -489,7 +489,7 @@ describe('reasoning in a chat answer', () => {
     const message = messageOf(CASES['reasoning, a call, reasoning']!);
     expect(message['reasoning_content']).toBe('First.Then.');
     expect(message['reasoning_details']).toEqual([
-      { type: 'reasoning.text', text: 'First.', signature: seal(PROOF), index: 0 },
+      { type: 'reasoning.text', text: 'First.', signature: wrapSignature(SIGNATURE), index: 0 },
       { type: 'reasoning.text', text: 'Then.', after_tool_calls: 1, index: 1 },
     ]);
   });
@@ -498,16 +498,16 @@ describe('reasoning in a chat answer', () => {
     const message = messageOf(CASES['reasoning, a call, reasoning']!);
     const { turns } = request({ messages: [{ role: 'user', content: 'x' }, message] });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'First.', proof: PROOF },
+      { type: 'reasoning', text: 'First.', signature: SIGNATURE },
       { type: 'tool-call', id: 'a' },
-      { type: 'reasoning', text: 'Then.', proof: null },
+      { type: 'reasoning', text: 'Then.', signature: null },
       { type: 'tool-call', id: 'b' },
     ]);
   });
 
   it('of a chat upstream has its reasoning_details unchanged', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'xyz', index: 0 }];
-    const proof = {
+    const signature = {
       dialect: 'chat',
       provider: 'a',
       value: { reasoning_details: details },
@@ -515,7 +515,7 @@ describe('reasoning in a chat answer', () => {
     const events: TextEvent[] = [
       START,
       { type: 'reasoning-start', block: 0 },
-      { type: 'reasoning-end', block: 0, proof },
+      { type: 'reasoning-end', block: 0, signature },
       finish(),
     ];
     expect(messageOf(events)['reasoning_details']).toEqual(details);

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';
 import { turn } from '../../request.ts';
 import { foreign, request, TARGET } from './conversation.ts';
@@ -216,10 +216,13 @@ describe('a conversation encoded for a chat upstream', () => {
 });
 
 describe('reasoning encoded for a chat upstream', () => {
-  const thought = (text: string, proof: Extract<Part, { type: 'reasoning' }>['proof']): Part => ({
+  const thought = (
+    text: string,
+    signature: Extract<Part, { type: 'reasoning' }>['signature'],
+  ): Part => ({
     type: 'reasoning',
     text,
-    proof,
+    signature,
     path: 'p',
   });
   const details = [{ type: 'reasoning.encrypted', data: 'xyz' }];
@@ -356,8 +359,12 @@ describe('a chat request for a chat upstream', () => {
         content: 'x',
         reasoning_content: 'Hm',
         reasoning_details: [
-          { type: 'reasoning.text', text: 'Hm', signature: seal(own) },
-          { type: 'reasoning.text', text: 'No', signature: seal({ ...own, provider: 'other' }) },
+          { type: 'reasoning.text', text: 'Hm', signature: wrapSignature(own) },
+          {
+            type: 'reasoning.text',
+            text: 'No',
+            signature: wrapSignature({ ...own, provider: 'other' }),
+          },
         ],
         tool_calls: [{ id: 'a', type: 'function', function: { name: LONG, arguments: '{}' } }],
       },

@@ -37,7 +37,7 @@ describe('a messages stream', () => {
       stop(3),
       ...end('tool_use'),
     ]);
-    const proof = (value: object) => ({ dialect: 'messages', provider: 'anthropic', value });
+    const signature = (value: object) => ({ dialect: 'messages', provider: 'anthropic', value });
     expect(events).toEqual([
       { type: 'start', id: 'msg_1', model: 'claude' },
       {
@@ -46,9 +46,9 @@ describe('a messages stream', () => {
       },
       { type: 'reasoning-start', block: 0 },
       { type: 'reasoning-delta', block: 0, text: 'Hm' },
-      { type: 'reasoning-end', block: 0, proof: proof({ signature: 'signed' }) },
+      { type: 'reasoning-end', block: 0, signature: signature({ signature: 'signed' }) },
       { type: 'reasoning-start', block: 1 },
-      { type: 'reasoning-end', block: 1, proof: proof({ data: 'hidden' }) },
+      { type: 'reasoning-end', block: 1, signature: signature({ data: 'hidden' }) },
       { type: 'text-start', block: 2 },
       { type: 'text-delta', block: 2, text: 'Hello' },
       { type: 'text-delta', block: 2, text: ' there' },
@@ -149,7 +149,7 @@ describe('a messages stream', () => {
       ...end('end_turn'),
     ]);
     expect(types(events)).toEqual(['start', 'usage', 'reasoning-start', 'reasoning-end', 'finish']);
-    expect(events[3]).toMatchObject({ proof: { value: { signature: 'signed' } } });
+    expect(events[3]).toMatchObject({ signature: { value: { signature: 'signed' } } });
   });
 
   it('decodes the explanation of a refusal', () => {
@@ -489,7 +489,7 @@ describe('recorded messages answers', () => {
         made[made.length - 1] += event.text;
       }
       if (event.type === 'reasoning-end')
-        made[made.length - 1] += `|${event.proof?.value['signature']}`;
+        made[made.length - 1] += `|${event.signature?.value['signature']}`;
       if (event.type === 'tool-start') calls = [event.id, event.name, {}];
       if (event.type === 'tool-delta') calls[2] = JSON.parse(event.json);
       if (event.type === 'tool-end') made.push(JSON.stringify([...calls, undefined]));

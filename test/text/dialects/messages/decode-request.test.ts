@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 
 const base = { model: 'm', max_tokens: 100 };
 const user = (content: unknown) => ({ ...base, messages: [{ role: 'user', content }] });
@@ -316,7 +316,7 @@ describe('a messages request is decoded', () => {
     const content = [
       { type: 'thinking', thinking: 'a', signature: 'signed' },
       { type: 'thinking', thinking: '', signature: 'signed too' },
-      { type: 'thinking', thinking: 'b', signature: seal(foreign) },
+      { type: 'thinking', thinking: 'b', signature: wrapSignature(foreign) },
       { type: 'redacted_thinking', data: 'hidden' },
       { type: 'thinking', thinking: 'c', signature: '' },
       { type: 'thinking', thinking: 'd' },
@@ -324,13 +324,13 @@ describe('a messages request is decoded', () => {
     ];
     const own = (value: object) => ({ dialect: 'messages', provider: null, value });
     expect(parts(assistant(content))[0]).toMatchObject([
-      { type: 'reasoning', text: 'a', proof: own({ signature: 'signed' }) },
-      { text: '', proof: own({ signature: 'signed too' }) },
-      { text: 'b', proof: foreign },
-      { text: '', proof: own({ data: 'hidden' }) },
-      { text: 'c', proof: null },
-      { text: 'd', proof: null },
-      { text: 'e', proof: null },
+      { type: 'reasoning', text: 'a', signature: own({ signature: 'signed' }) },
+      { text: '', signature: own({ signature: 'signed too' }) },
+      { text: 'b', signature: foreign },
+      { text: '', signature: own({ data: 'hidden' }) },
+      { text: 'c', signature: null },
+      { text: 'd', signature: null },
+      { text: 'e', signature: null },
     ]);
   });
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextEvent, Usage } from '../../../../src/text/canonical.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { unseal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { decoded, decodedWhole, encoding, eventsOf, framesOf, joined } from './answers.ts';
 
 const usage: Usage = { input: 30, output: 9, cachedInput: 10, cacheWrite: 5, reasoning: 4 };
@@ -28,12 +28,12 @@ const calls = (block: number, ...pieces: readonly string[]): TextEvent[] => [
 const foreign = { dialect: 'responses', provider: 'openai', value: { id: 'rs_1' } } as const;
 const thinks = (
   block: number,
-  proof: Extract<TextEvent, { type: 'reasoning-end' }>['proof'],
+  signature: Extract<TextEvent, { type: 'reasoning-end' }>['signature'],
   ...texts: readonly string[]
 ): TextEvent[] => [
   { type: 'reasoning-start', block },
   ...texts.map((text) => ({ type: 'reasoning-delta', block, text }) as const),
-  { type: 'reasoning-end', block, proof },
+  { type: 'reasoning-end', block, signature },
 ];
 const own = (value: Json) => ({ dialect: 'messages', provider: 'anthropic', value }) as const;
 
@@ -215,7 +215,7 @@ describe('an encoded messages stream', () => {
     );
     const signed = sent.flatMap(({ delta }) => (delta as Json | undefined)?.['signature'] ?? []);
     expect(signed).toHaveLength(1);
-    expect(unseal(signed[0] as string)).toEqual(foreign);
+    expect(unwrapSignature(signed[0] as string)).toEqual(foreign);
   });
 
   it('has one empty delta for a call without arguments', () => {
@@ -286,7 +286,7 @@ const words = fc.oneof(
   fc.constantFrom('\ud800', '\u2028', 'data: x\n\n', '🌍'),
 );
 const object = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value));
-const proofs = fc.constantFrom(null, foreign, own({ signature: 'signed' }));
+const signatures = fc.constantFrom(null, foreign, own({ signature: 'signed' }));
 
 function cut(text: string, at: number): string[] {
   return [text.slice(0, at), text.slice(at)].filter((piece) => piece !== '');
@@ -300,10 +300,10 @@ const answer = fc
           (block: number) =>
             says(block, ...cut(text, at)),
       ),
-      fc.tuple(words, fc.nat(5), proofs).map(
-        ([text, at, proof]) =>
+      fc.tuple(words, fc.nat(5), signatures).map(
+        ([text, at, signature]) =>
           (block: number) =>
-            thinks(block, proof, ...cut(text, at)),
+            thinks(block, signature, ...cut(text, at)),
       ),
       fc.tuple(object, fc.nat(9)).map(
         ([json, at]) =>

@@ -3,7 +3,7 @@ import { Failure } from '../../../../src/failure.ts';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { textRequest, turn } from '../../request.ts';
 
 const target: Target = {
@@ -40,11 +40,14 @@ const result = (callId: string, text = callId): Part => ({
   content: [{ type: 'text', path: 'messages[2].content', text }],
   isError: false,
 });
-const thinks = (proof: Extract<Part, { type: 'reasoning' }>['proof'], text = 'Hm'): Part => ({
+const thinks = (
+  signature: Extract<Part, { type: 'reasoning' }>['signature'],
+  text = 'Hm',
+): Part => ({
   type: 'reasoning',
   path: 'messages[1].reasoning_content',
   text,
-  proof,
+  signature,
 });
 const own = (value: Json, provider: string | null = 'anthropic') =>
   ({ dialect: 'messages', provider, value }) as const;
@@ -472,9 +475,9 @@ describe('a messages request for a messages upstream', () => {
           {
             type: 'thinking',
             thinking: 'b',
-            signature: seal({ dialect: 'chat', provider: 'p', value: {} }),
+            signature: wrapSignature({ dialect: 'chat', provider: 'p', value: {} }),
           },
-          { type: 'thinking', thinking: 'c', signature: seal(own({ signature: 'mine' })) },
+          { type: 'thinking', thinking: 'c', signature: wrapSignature(own({ signature: 'mine' })) },
           { type: 'thinking', thinking: 'd' },
           { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
           { type: 'tool_use', id: 'x:0', name: 'n'.repeat(80), input: { a: 1 } },

@@ -121,7 +121,7 @@ describe('a responses stream', () => {
     expect(events.at(-2)).toEqual({
       type: 'reasoning-end',
       block: 0,
-      proof: { dialect: 'responses', provider: 'acme', value },
+      signature: { dialect: 'responses', provider: 'acme', value },
     });
   });
 

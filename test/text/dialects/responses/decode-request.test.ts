@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 
 const decode = (body: Record<string, unknown>) =>
@@ -140,7 +140,7 @@ describe('a responses request', () => {
     const { turns } = decode({
       input: [
         { type: 'reasoning', ...own, status: 'completed' },
-        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: seal(foreign) },
+        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: wrapSignature(foreign) },
         { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: 'oriel:broken' },
         {
           type: 'reasoning',
@@ -151,10 +151,10 @@ describe('a responses request', () => {
       ],
     });
     expect(turns[0]!.parts).toMatchObject([
-      { text: 'one\n\ntwo', proof: { dialect: 'responses', provider: null, value: own } },
-      { text: '', proof: foreign },
-      { proof: null },
-      { text: 'c', proof: null },
+      { text: 'one\n\ntwo', signature: { dialect: 'responses', provider: null, value: own } },
+      { text: '', signature: foreign },
+      { signature: null },
+      { text: 'c', signature: null },
     ]);
   });
 

@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextEvent, Usage } from '../../../../src/text/canonical.ts';
-import { unseal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { documents } from './documents.ts';
 import { blocksOf, contextOf, decode, encode, eventsIn, failureOf, finishOf } from './events.ts';
@@ -30,11 +30,11 @@ const tool = (block: number, id: string, ...pieces: string[]): TextEvent[] => [
   ...pieces.map((json) => ({ type: 'tool-delta', block, json }) as const),
   { type: 'tool-end', block },
 ];
-const proof = { dialect: 'messages', provider: 'acme', value: { signature: 'sig' } } as const;
+const signature = { dialect: 'messages', provider: 'acme', value: { signature: 'sig' } } as const;
 const reasoning = (block: number, ...pieces: string[]): TextEvent[] => [
   { type: 'reasoning-start', block },
   ...pieces.map((piece) => ({ type: 'reasoning-delta', block, text: piece }) as const),
-  { type: 'reasoning-end', block, proof },
+  { type: 'reasoning-end', block, signature },
 ];
 const refusal = (block: number, piece: string): TextEvent[] => [
   { type: 'refusal-start', block },
@@ -271,7 +271,7 @@ describe('encoded responses events', () => {
     const { output } = responses.foldEvents(contextOf(), [[start, ...reasoning(0), finish()]]);
     const [item] = output as Json[];
     expect(item).toMatchObject({ type: 'reasoning', summary: [] });
-    expect(unseal(String(item!['encrypted_content']))).toEqual(proof);
+    expect(unwrapSignature(String(item!['encrypted_content']))).toEqual(signature);
   });
 
   it('mark only the call that was cut as incomplete', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { turn } from '../../request.ts';
 import { documents } from './documents.ts';
@@ -78,21 +78,21 @@ describe('a request of another format encoded for a responses upstream', () => {
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'responses', provider, value },
+      signature: { dialect: 'responses', provider, value },
     });
     const named = (id: string): Part => ({
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
+      signature: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
     });
     const other: Part = {
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
+      signature: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
     };
-    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', proof: null };
+    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', signature: null };
     expect(
       items(
         turn('user', [text('go')]),
@@ -407,16 +407,16 @@ describe('a responses request for a responses upstream', () => {
 
   it('drops reasoning of other providers and unwraps its own', () => {
     const value = { id: 'rs_9', summary: [], encrypted_content: 'gAAA' };
-    const sealed = (dialect: 'messages' | 'responses', provider: string) => ({
+    const wrapped = (dialect: 'messages' | 'responses', provider: string) => ({
       type: 'reasoning',
       id: 'rs_oriel_1',
       summary: [],
-      encrypted_content: seal({ dialect, provider, value }),
+      encrypted_content: wrapSignature({ dialect, provider, value }),
     });
     const input = [
-      sealed('messages', 'acme'),
-      sealed('responses', 'else'),
-      sealed('responses', 'acme'),
+      wrapped('messages', 'acme'),
+      wrapped('responses', 'else'),
+      wrapped('responses', 'acme'),
       {
         type: 'reasoning',
         id: 'rs_oriel_2',
