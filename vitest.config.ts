@@ -2,15 +2,10 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take minutes, the longest first: begun last, they would be all that still runs. */
-const LONG = ['/test/media/tasks/disk-full.', '/test/text/routing.'];
-
-class LongFirst extends BaseSequencer {
+/** Starts `*.long.test.ts` files first: started last, they would run alone at the end. */
+class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const index = LONG.findIndex((part) => moduleId.includes(part));
-      return index === -1 ? LONG.length : index;
-    };
+    const rank = ({ moduleId }: TestSpecification) => (moduleId.endsWith('.long.test.ts') ? 0 : 1);
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }
@@ -19,14 +14,14 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/build.setup.ts'],
-    // For machines that are busy with other work as well: nothing is measured by these.
+    // Generous, for machines under load: tests do not measure time by them.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
-    sequence: { sequencer: LongFirst },
-    // Some files wait for time to pass, most for processes that they start: with a worker a core,
-    // cores would idle.
+    sequence: { sequencer: LongFilesFirst },
+    // Most files wait for processes that they start, some for time to pass: with one worker per core,
+    // cores would be idle.
     maxWorkers: availableParallelism() + 1,
   },
 });

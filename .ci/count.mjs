@@ -1,4 +1,4 @@
-// Adds up vitest's JSON reports and names what failed, at the end, where logs that are cut keep it:
+// Adds up vitest's JSON reports and prints the failed tests, at the end of the log, where it is not truncated:
 // node count.mjs EXIT_CODE REPORT [EXIT_CODE REPORT]...
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -9,8 +9,8 @@ for (let index = 0; index < runs.length; index += 2) {
   const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
   const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = report;
   count.passed += passed;
-  // A run that ended badly without a failed test, by a fault of lint or outside of any test, or that
-  // ran no test, counts as one failure, so that nothing reads as all well that was not.
+  // A run that failed without a failed test (lint, an error outside of any test), or that ran no test,
+  // counts as one failure.
   count.failed += failed === 0 && (code !== '0' || passed === 0) ? 1 : failed;
   for (const { name, message, assertionResults } of report.testResults ?? []) {
     const tests = assertionResults.filter(({ status }) => status === 'failed');

@@ -1,7 +1,12 @@
-// Writes what derives from the source: the table of operations in the README, the JSON Schema of the
-// configuration and the list of error codes. With --check it only compares. With a README named, only
-// its table is written. node .ci/docs.mjs [--check] [README]
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+// Writes the generated parts of the documentation: tables between markers in Markdown files, from the
+// registry of operations and from OpenAPI, and the JSON Schema and the default file of the configuration.
+// With --check it only compares, and exits with 1 on a difference. With a file named, it handles the table of operations in
+// that file alone. node .ci/docs.mjs [--check] [FILE]
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -9,75 +14,121 @@ const { values, positionals } = parseArgs({
   options: { check: { type: 'boolean' } },
   allowPositionals: true,
 });
-const [file = fileURLToPath(new URL('../README.md', import.meta.url))] = positionals;
 
-// A computed name, because a search for unused files would not find what is not built yet.
-const registry = new URL('../dist/src/operations/registry.js', import.meta.url);
-const { OPERATIONS } = await import(registry.href);
-const declared = new URL('../dist/src/config/json-schema.js', import.meta.url);
-const { configJsonSchema } = await import(declared.href);
+const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+// A computed specifier: knip would report one of a file that is not built yet.
+const built = (name) => import(new URL(`../dist/src/${name}`, import.meta.url).href);
 
-const GIVES = { image: 'files', data: 'report' };
-const rows = OPERATIONS.map(({ name, summary, gives, endpoint }) => [
-  `\`${name}\``,
-  summary,
-  GIVES[gives],
-  endpoint === undefined ? '' : `\`${endpoint}\``,
-]);
-const HEAD = ['Command', 'What it does', 'Gives', 'Endpoint, below `/api/free/`'];
-
-const [start, end] = ['<!-- operations:start -->', '<!-- operations:end -->'];
-const readme = readFileSync(file, 'utf8');
-const from = readme.indexOf(start);
-const to = readme.indexOf(end, from);
-if (from === -1 || to === -1) throw new Error(`${file}: no ${start} with an ${end} after it`);
-
-const before = readme.slice(0, from + start.length);
-const written = `${before}\n\n${markdown([HEAD, ...rows])}\n\n${readme.slice(to)}`;
-if (!values.check) {
-  writeFileSync(file, written);
-} else if (written !== readme) {
-  console.error(`${file}: the table of operations is not the registry's; npm run docs writes it`);
-  process.exitCode = 1;
-}
-
-/** The rows of a table as Markdown, in columns of even width, as the formatter wants it. */
-function markdown(rows) {
-  const cells = rows.map((row) => row.map((cell) => String(cell).replaceAll('|', '\\|')));
+/** A Markdown table with columns of even width, as the formatter wants it. */
+function table(rows) {
+  const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-  const [head, ...body] = cells.map((row) => row.map((cell, at) => cell.padEnd(widths[at])));
+  const [head, ...body] = cells.map((row) =>
+    row.map((cell, column) => cell.padEnd(widths[column])),
+  );
   const rule = widths.map((width) => '-'.repeat(width));
   return [head, rule, ...body].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
-const codeTable = new URL('../dist/src/error-codes.js', import.meta.url);
-const { HTTP_CODES } = await import(codeTable.href);
-const codes = Object.entries(HTTP_CODES).map(([code, { types, status, meaning }]) => [
-  `\`${code}\``,
-  `\`${types[0]}\``,
-  status,
-  meaning,
-]);
-const errors = `# Error codes
+async function operationsTable() {
+  const { OPERATIONS } = await built('operations/registry.js');
+  const gives = { image: 'files', data: 'report' };
+  return table([
+    ['Command', 'What it does', 'Gives', 'Endpoint, below `/api/free/`'],
+    ...OPERATIONS.map((operation) => [
+      `\`${operation.name}\``,
+      operation.summary,
+      gives[operation.gives],
+      operation.endpoint === undefined ? '' : `\`${operation.endpoint}\``,
+    ]),
+  ]);
+}
+
+/** The OpenAPI document of a daemon that runs on an empty data folder meanwhile. */
+async function openApi() {
+  const data = mkdtempSync(join(tmpdir(), 'oriel-docs-'));
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('ORIEL_'));
+  const env = { ...Object.fromEntries(own), ORIEL_BOOTSTRAP_KEY: 'documentation-0123456789' };
+  const args = ['serve', '--port', '0', '--data', data, '--log-format', 'json'];
+  const daemon = spawn(process.execPath, [path('dist/bin/oriel.cjs'), ...args], {
+    cwd: data,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    for await (const line of createInterface({ input: daemon.stdout })) {
+      const { msg, url } = JSON.parse(line);
+      if (msg === 'ready') return await (await fetch(`${url}/openapi.json`)).json();
+    }
+    throw new Error('the daemon ended before it was ready');
+  } finally {
+    daemon.kill('SIGKILL');
+    rmSync(data, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+async function endpointsTable() {
+  const { paths } = await openApi();
+  const endpoints = Object.entries(paths).flatMap(([route, methods]) =>
+    Object.entries(methods).map(([method, { summary, parameters = [] }]) => {
+      const query = parameters.filter((parameter) => parameter.in === 'query');
+      const names = query.map(({ name }) => `${name}=`).join('&');
+      return [`\`${method.toUpperCase()} ${route}${names && `?${names}`}\``, summary];
+    }),
+  );
+  return table([['Endpoint', 'What it does'], ...endpoints]);
+}
+
+async function configurationSchema() {
+  const { configJsonSchema } = await built('config/json-schema.js');
+  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+}
+
+/** A Markdown file with other text between the markers of a section. */
+function withSection(file, section, text) {
+  const [start, end] = [`<!-- ${section}:start -->`, `<!-- ${section}:end -->`];
+  const markdown = readFileSync(file, 'utf8');
+  const from = markdown.indexOf(start);
+  const to = markdown.indexOf(end, from);
+  if (from === -1 || to === -1) throw new Error(`${file}: expected ${start} and ${end} after it`);
+  return `${markdown.slice(0, from + start.length)}\n\n${text}\n\n${markdown.slice(to)}`;
+}
+
+function update(file, text) {
+  if (!values.check) {
+    writeFileSync(file, text);
+  } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
+    console.error(`${file}: generated parts are out of date; npm run docs writes them`);
+    process.exitCode = 1;
+  }
+}
+
+async function errorCodesFile() {
+  const { HTTP_CODES } = await built('error-codes.js');
+  const codes = Object.entries(HTTP_CODES).map(([code, { types, status, meaning }]) => [
+    `\`${code}\``,
+    `\`${types[0]}\``,
+    String(status),
+    meaning,
+  ]);
+  return `# Error codes
 
 Written by \`npm run docs\` from \`src/error-codes.ts\`. An error has one of these codes, the code of the
 provider's own error, or none. The status is that of the usual type; a failed file of a batch is in the
 report of the batch, and has no status of its own.
 
-${markdown([['Code', 'Type', 'Status', 'Meaning'], ...codes])}
+${table([['Code', 'Type', 'Status', 'Meaning'], ...codes])}
 `;
-const configSchema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-const generated = {
-  'config/oriel.schema.json': configSchema,
-  'config/error-codes.md': errors,
-};
-// With a README named, only its table is of interest.
-for (const [name, text] of positionals.length > 0 ? [] : Object.entries(generated)) {
-  const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
-  if (!values.check) {
-    writeFileSync(path, text);
-  } else if (!existsSync(path) || readFileSync(path, 'utf8') !== text) {
-    console.error(`${name} differs from the source that it derives from; npm run docs writes it`);
-    process.exitCode = 1;
-  }
+}
+
+const [only] = positionals;
+const readme = only ?? path('README.md');
+update(readme, withSection(readme, 'operations', await operationsTable()));
+if (only === undefined) {
+  const api = path('src/http/README.md');
+  update(api, withSection(api, 'endpoints', await endpointsTable()));
+  update(path('config/oriel.schema.json'), await configurationSchema());
+  update(path('config/error-codes.md'), await errorCodesFile());
+  const { defaultFile } = await built('config/default-file.js');
+  update(path('config/default.yaml'), defaultFile());
 }

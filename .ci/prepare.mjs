@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
-// What the outer npm was told (--global, --prefix, --omit) would lead the inner one elsewhere.
+// Options of the outer npm (--global, --prefix, --omit) must not apply to the inner one.
 const env = Object.fromEntries(
   Object.entries(process.env).filter(
     ([name]) =>
@@ -23,5 +23,5 @@ if (!existsSync('node_modules')) {
 } else if (existsSync('node_modules/typescript')) {
   run('npm run --silent build');
 } else {
-  console.error('oriel: not built, for want of development dependencies: npm ci');
+  console.error('oriel: not built, because development dependencies are missing; run npm ci');
 }

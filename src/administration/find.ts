@@ -1,13 +1,13 @@
 import { Failure } from '../failure.ts';
 import type { Account, ApiKey } from '../store/account.ts';
-import { missing } from '../store/refusal.ts';
+import { notFound } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
 /** @throws Failure where there is no such account */
-export async function accountNamed(store: Store, name: string): Promise<Account> {
+export async function requireAccount(store: Store, name: string): Promise<Account> {
   const account = await store.findAccount(name);
   if (account) return account;
-  throw missing('account', name);
+  throw notFound('account', name);
 }
 
 /** So much of an identifier, its kind included, that nobody types it by accident. */
@@ -18,7 +18,7 @@ const SHORTEST = 8;
  *   or the hash of a key
  * @throws Failure where there is no such key, or several
  */
-export async function keyNamed(store: Store, text: string, hash: string): Promise<ApiKey> {
+export async function requireKey(store: Store, text: string, hash: string): Promise<ApiKey> {
   const keys = await store.listKeys();
   const exact = keys.filter((key) => key.id === text || key.hint === text || key.hash === hash);
   const begun = text.length < SHORTEST ? [] : keys.filter(({ id }) => id.startsWith(text));

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
 import type { SharedPool } from '../operations/pool.ts';
-import type { AssetFiles } from '../store/assets.ts';
+import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import type { TextGateway } from '../text/gateway.ts';

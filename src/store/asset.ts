@@ -31,7 +31,7 @@ export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes' | 'sha256'>;
  * @param bytes of what is to be added
  * @throws Failure insufficient_quota, code `storage_full`, where that would make them more than `most`
  */
-export function checkRoom(taken: number, bytes: number, most: number): void {
+export function checkStorageQuota(taken: number, bytes: number, most: number): void {
   if (bytes === 0 || taken + bytes <= most) return;
   const stored = `uploads and inputs of open tasks take ${taken} of the ${most} bytes that the account has`;
   const message = `this request has files of ${bytes} bytes, but ${stored}`;

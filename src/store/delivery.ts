@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.ts';
-import { conflict } from './refusal.ts';
+import { conflict } from './errors.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -42,7 +42,7 @@ export type DeliveryOutcome =
 /** Tries that are remembered. */
 const ATTEMPTS = 50;
 
-export function deliveryOver(id: string): Failure {
+export function deliveryEnded(id: string): Failure {
   return conflict(`${id} has been delivered or given up: it is not tried again`, 'delivery_state');
 }
 
@@ -51,12 +51,12 @@ export function deliveryOver(id: string): Failure {
  *
  * @throws Failure invalid_request, 409 `delivery_state`, where it has been delivered or given up
  */
-export function attempted(
+export function withAttempt(
   delivery: Delivery,
   attempt: DeliveryAttempt,
   outcome: DeliveryOutcome,
 ): Delivery {
-  if (delivery.status !== 'pending') throw deliveryOver(delivery.id);
+  if (delivery.status !== 'pending') throw deliveryEnded(delivery.id);
   return {
     ...delivery,
     status: outcome.status,

@@ -4,12 +4,12 @@ import { availableOf, MAX_CREDITS, toCredits } from './credits.ts';
 import type { KeyHolder } from './store.ts';
 
 /** What requests under way hold of an account and of a key, beside what is written in the records. */
-export interface Held {
+export interface ActiveReservations {
   readonly account: number;
   readonly key: number;
 }
 
-const NOTHING: Held = { account: 0, key: 0 };
+const NOTHING: ActiveReservations = { account: 0, key: 0 };
 
 /** @throws Failure invalid_request unless a sum is whole micro-credits that an account may have */
 export function checkAmount(amount: number, param: string): void {
@@ -35,11 +35,11 @@ export function grant<Holder extends Account>(account: Holder, amount: number): 
 }
 
 /** What a key can spend now: what its account has left, and what is left of its own budget. */
-export function spendable(holder: KeyHolder, held: Held = NOTHING): number {
+export function spendable(holder: KeyHolder, held: ActiveReservations = NOTHING): number {
   return Math.min(availableOf(holder.account) - held.account, budgetLeft(holder, held));
 }
 
-function budgetLeft({ key }: KeyHolder, held: Held): number {
+function budgetLeft({ key }: KeyHolder, held: ActiveReservations): number {
   return key.budget === null ? Infinity : key.budget - key.reserved - key.spent - held.key;
 }
 
@@ -48,7 +48,11 @@ function budgetLeft({ key }: KeyHolder, held: Held): number {
  *
  * @throws Failure insufficient_quota, code `insufficient_credits` or `key_budget_exceeded`
  */
-export function checkFunds(holder: KeyHolder, amount: number, held: Held = NOTHING): void {
+export function checkFunds(
+  holder: KeyHolder,
+  amount: number,
+  held: ActiveReservations = NOTHING,
+): void {
   checkAmount(amount, 'reservation');
   const refuse = (code: 'insufficient_credits' | 'key_budget_exceeded', left: string) => {
     const most = `this may cost up to ${toCredits(amount)} credits, which are set aside until it ends`;
@@ -65,27 +69,31 @@ export function checkFunds(holder: KeyHolder, amount: number, held: Held = NOTHI
 }
 
 /** Sets credits aside. @throws Failure insufficient_quota, as `checkFunds` does */
-export function reserve(holder: KeyHolder, amount: number, held: Held = NOTHING): KeyHolder {
+export function reserve(
+  holder: KeyHolder,
+  amount: number,
+  held: ActiveReservations = NOTHING,
+): KeyHolder {
   checkFunds(holder, amount, held);
-  return moved(holder, amount, 0);
+  return moveCredits(holder, amount, 0);
 }
 
 /** Spends credits that were set aside. */
 export function charge(holder: KeyHolder, amount: number): KeyHolder {
-  return moved(holder, -amount, amount);
+  return moveCredits(holder, -amount, amount);
 }
 
 /** Gives back credits that were set aside. */
 export function release(holder: KeyHolder, amount: number): KeyHolder {
-  return moved(holder, -amount, 0);
+  return moveCredits(holder, -amount, 0);
 }
 
 /** Spends credits that nobody set aside; `amount` is at most what is `spendable`. */
 export function spend(holder: KeyHolder, amount: number): KeyHolder {
-  return moved(holder, 0, amount);
+  return moveCredits(holder, 0, amount);
 }
 
-function moved({ account, key }: KeyHolder, reserved: number, spent: number): KeyHolder {
+function moveCredits({ account, key }: KeyHolder, reserved: number, spent: number): KeyHolder {
   if (reserved === 0 && spent === 0) return { account, key };
   const move = <Holder extends { readonly reserved: number; readonly spent: number }>(
     holder: Holder,

@@ -24,7 +24,7 @@ export interface LedgerEntry {
 }
 
 /** What one request used, beside its price. */
-export interface Counts {
+export interface UsageCounts {
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
@@ -34,7 +34,7 @@ export interface Counts {
 }
 
 /** What an account used of one model on one day (UTC). */
-export interface UsageRow extends Counts {
+export interface UsageRow extends UsageCounts {
   readonly accountId: string;
   /** `2026-11-21`. */
   readonly day: string;
@@ -60,7 +60,7 @@ export function dayOf(at: number): string {
 }
 
 /** A row with one more use in it. */
-export function used(row: UsageRow, counts: Partial<Counts>, spent: number): UsageRow {
+export function addUsage(row: UsageRow, counts: Partial<UsageCounts>, spent: number): UsageRow {
   return {
     ...row,
     requests: row.requests + (counts.requests ?? 1),
@@ -73,7 +73,7 @@ export function used(row: UsageRow, counts: Partial<Counts>, spent: number): Usa
 }
 
 /** What an entry changed of what its account can spend. Spending what was reserved changes nothing. */
-export function effectOf({ type, amount, taskId }: LedgerEntry): number {
+export function availableChange({ type, amount, taskId }: LedgerEntry): number {
   if (type === 'reserve') return -amount;
   if (type === 'charge') return taskId === null ? -amount : 0;
   return amount;
@@ -85,7 +85,7 @@ export function effectOf({ type, amount, taskId }: LedgerEntry): number {
  * @param isFolded whether an entry may be folded once all before it are
  * @returns how many entries it stands for, and itself; undefined where there is nothing to fold
  */
-export function carry(
+export function carryForward(
   entries: Iterable<LedgerEntry>,
   isFolded: (entry: LedgerEntry, index: number) => boolean,
 ): { readonly count: number; readonly carried: LedgerEntry } | undefined {
@@ -94,7 +94,7 @@ export function carry(
   let folded: { count: number; carried: LedgerEntry } | undefined;
   for (const entry of entries) {
     if (!isFolded(entry, seen)) break;
-    sum += effectOf(entry);
+    sum += availableChange(entry);
     seen += 1;
     // The day's sum of text charges stands where the day's first was, before grants that paid for
     // the later ones: history is not cut between the two.

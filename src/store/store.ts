@@ -1,7 +1,7 @@
 import type { Account, ApiKey, Plan } from './account.ts';
 import type { Asset, NewAsset } from './asset.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
-import type { Counts, LedgerEntry, UsageRow } from './ledger.ts';
+import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
 import type { Task, TaskError, TaskState, TaskType } from './task.ts';
 
 /** An API key with the account that pays for what it does. */
@@ -37,18 +37,18 @@ export interface NewTask
   /** Micro-credits to hold until it ends. */
   readonly reservation: number;
   /** Tasks of the account that may be open, this one included. */
-  readonly most: number;
+  readonly maxOpenTasks: number;
   /** Its inputs, on disk already. */
   readonly assets: readonly NewAsset[];
   /** Bytes that uploads of the account and inputs of its open tasks may have in all. */
-  readonly storage: number;
+  readonly storageQuota: number;
 }
 
 /** What a task that completed gives, and what of its reservation that costs; the rest is released. */
 export interface Completion {
   readonly result: unknown;
   readonly charge: number;
-  readonly counts: Partial<Counts>;
+  readonly counts: Partial<UsageCounts>;
   /** What it gave, on disk already. */
   readonly assets: readonly NewAsset[];
 }
@@ -67,7 +67,7 @@ export interface TaskTotals {
 }
 
 /** What a store knows no longer. */
-export interface Forgotten {
+export interface DeletedRecords {
   readonly tasks: readonly Task[];
   /** Those whose files nobody needs any more. */
   readonly assets: readonly Asset[];
@@ -80,7 +80,7 @@ export interface Page<Id> {
 }
 
 /** Credits held for a request under way. It lives in memory: where the process dies, it is released. */
-export interface Hold {
+export interface Reservation {
   readonly id: string;
   readonly accountId: string;
   readonly keyId: string;
@@ -88,9 +88,9 @@ export interface Hold {
 }
 
 /** What a request used and what that costs, in micro-credits. */
-export interface Metered {
+export interface MeteredUsage {
   readonly model: string;
-  readonly counts: Partial<Counts>;
+  readonly counts: Partial<UsageCounts>;
   readonly charge: number;
 }
 
@@ -103,7 +103,7 @@ export interface StoreStatistics {
 }
 
 /** From the first to the last time that records tell, in milliseconds since 1970. */
-export interface Span {
+export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
@@ -174,7 +174,7 @@ export interface Store {
    * The task that an idempotency key made before, so that nothing needs to be done for one that is
    * repeated; undefined where it made none. Fails as `createTask` does where the request was another.
    */
-  findRepeat(
+  findTaskByIdempotencyKey(
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined>;
@@ -194,23 +194,23 @@ export interface Store {
   /** pending or processing → expired, all released. */
   expireTask(taskId: string): Promise<Task>;
   /** processing → pending: for work whose processor is gone. What it noted stays. */
-  reopenTask(taskId: string): Promise<Task>;
+  requeueTask(taskId: string): Promise<Task>;
   /** Notes what a task that is processed must not lose, in place of what was noted before. */
-  noteTask(taskId: string, progress: unknown): Promise<Task>;
+  saveProgress(taskId: string, progress: unknown): Promise<Task>;
   /** Undefined for another account's too. */
   findTask(accountId: string, taskId: string): Promise<Task | undefined>;
   /** Newest first. */
   listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
   /** Every task that has not ended, oldest first: what a worker goes through after a start. */
-  openTasks(): Promise<readonly Task[]>;
+  listOpenTasks(): Promise<readonly Task[]>;
   /**
    * Forgets tasks that ended before a time, with their assets and deliveries. One whose delivery is
    * pending is kept until that ends. At most a thousand are forgotten at once: to be called again until
    * there are none.
    */
-  deleteTasks(endedBefore: number): Promise<Forgotten>;
+  deleteTasks(endedBefore: number): Promise<DeletedRecords>;
   /** The same with the oldest ended tasks of an account, where they are more than it may have. */
-  trimTasks(accountId: string, most: TaskTotals): Promise<Forgotten>;
+  trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords>;
   /** Forgets inputs of tasks that have ended, at most a thousand at once. Resolves with those. */
   deleteInputs(): Promise<readonly Asset[]>;
 
@@ -227,7 +227,7 @@ export interface Store {
   deleteUploads(madeBefore: number): Promise<readonly Asset[]>;
 
   /** Every delivery that is pending, the one that is due first first. */
-  openDeliveries(): Promise<readonly Delivery[]>;
+  listPendingDeliveries(): Promise<readonly Delivery[]>;
   /** Undefined where the task is not this account's; empty where it asked for no callback or has not ended. */
   listDeliveries(accountId: string, taskId: string): Promise<readonly Delivery[] | undefined>;
   /** Adds a try to a pending delivery. Of more than 50 tries only the last are kept. */
@@ -241,7 +241,7 @@ export interface Store {
    * Holds credits for a request under way. Nothing is written: a hold does not outlast the process.
    * Fails with `store_unavailable` while a charge could not be written either.
    */
-  hold(accountId: string, keyId: string, amount: number): Promise<Hold>;
+  reserve(accountId: string, keyId: string, amount: number): Promise<Reservation>;
   /**
    * Ends a hold with what the request cost, or records one that had none. More than was held is
    * charged only as far as the account and the key have it; the answer tells how much that was.
@@ -249,9 +249,12 @@ export interface Store {
    * second; a power cut before that takes it back. Where it cannot be written this resolves all the
    * same: the charge counts in memory, and is written as soon as it can be.
    */
-  settle(holder: Hold | Pick<Hold, 'accountId' | 'keyId'>, metered: Metered): Promise<number>;
+  settle(
+    holder: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
+    metered: MeteredUsage,
+  ): Promise<number>;
   /** Ends a hold that cost nothing. A hold ends once: to end it again does nothing, and costs nothing. */
-  release(hold: Hold): Promise<void>;
+  release(hold: Reservation): Promise<void>;
 
   /** Newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
@@ -263,13 +266,13 @@ export interface Store {
    * @param before folds entries that are older, in milliseconds since 1970
    * @param lines entries that stay one by one, once there are a tenth more: all of them are in memory
    */
-  foldLedger(accountId: string, limits: { before: number; lines: number }): Promise<void>;
+  compactLedger(accountId: string, limits: { before: number; lines: number }): Promise<void>;
 
   /**
    * The time that the records span, from the first account on; null where there are none. Walks through
    * all records.
    */
-  span(): Promise<Span | null>;
+  timeRange(): Promise<TimeRange | null>;
   /** Cheap: counts are kept, not counted. */
   statistics(): StoreStatistics;
   health(): StoreHealth;

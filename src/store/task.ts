@@ -1,5 +1,5 @@
 import { Failure, type FailureType } from '../failure.ts';
-import { conflict } from './refusal.ts';
+import { conflict } from './errors.ts';
 
 export const TASK_TYPES = ['image', 'video', 'audio'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
@@ -59,7 +59,7 @@ const NEXT: Readonly<Record<TaskState, readonly TaskState[]>> = {
   expired: [],
 };
 
-function mayBecome(from: TaskState, to: TaskState): boolean {
+function canTransition(from: TaskState, to: TaskState): boolean {
   return NEXT[from].includes(to);
 }
 
@@ -87,17 +87,18 @@ const MOST_OPEN_BYTES = 64 * 2 ** 20;
  * @throws Failure rate_limit, code `too_many_tasks`, where another is too much
  */
 export function checkOpenRequests(taken: number, request: unknown): void {
-  if (taken + weightOf(request) <= MOST_OPEN_BYTES) return;
+  if (taken + approximateSize(request) <= MOST_OPEN_BYTES) return;
   const message = `the requests of the tasks that have not ended take ${taken} of ${MOST_OPEN_BYTES} bytes`;
   throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: RETRY_AFTER });
 }
 
 /** About how many bytes a JSON value takes in memory. */
-export function weightOf(value: unknown): number {
+export function approximateSize(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
   let weight = 16;
-  for (const [name, member] of Object.entries(value)) weight += name.length + weightOf(member);
+  for (const [name, member] of Object.entries(value))
+    weight += name.length + approximateSize(member);
   return weight;
 }
 
@@ -107,10 +108,10 @@ const [KEPT_TEXT, KEPT_LIST] = [256, 16];
 const MOST_KEPT = 4096;
 
 /** The request of a task that did not complete: failing costs nothing, so that it must not take much room. */
-function cutRequest(request: unknown): unknown {
-  if (weightOf(request) <= MOST_KEPT) return request;
+function truncateRequest(request: unknown): unknown {
+  if (approximateSize(request) <= MOST_KEPT) return request;
   const cut = shorten(request);
-  return weightOf(cut) <= 4 * MOST_KEPT ? cut : null;
+  return approximateSize(cut) <= 4 * MOST_KEPT ? cut : null;
 }
 
 function shorten(value: unknown): unknown {
@@ -131,12 +132,13 @@ type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged'
  *
  * @throws Failure invalid_request, 409 `task_state`, where it may not go there from where it is
  */
-export function advance(task: Task, to: TaskState, now: number, change: TaskChange = {}): Task {
-  if (!mayBecome(task.status, to)) {
+export function transition(task: Task, to: TaskState, now: number, change: TaskChange = {}): Task {
+  if (!canTransition(task.status, to)) {
     throw conflict(`${task.id} is ${task.status} and cannot become ${to}`, 'task_state');
   }
   const progress = isTerminal(to) ? null : task.progress;
-  const request = to === 'failed' || to === 'expired' ? cutRequest(task.request) : task.request;
+  const request =
+    to === 'failed' || to === 'expired' ? truncateRequest(task.request) : task.request;
   return { ...task, ...change, request, progress, status: to, updatedAt: later(task, now) };
 }
 
@@ -145,7 +147,7 @@ export function advance(task: Task, to: TaskState, now: number, change: TaskChan
  *
  * @throws Failure invalid_request, 409 `task_state`, where nobody processes it
  */
-export function noted(task: Task, progress: unknown, now: number): Task {
+export function withProgress(task: Task, progress: unknown, now: number): Task {
   if (task.status !== 'processing') {
     throw conflict(`${task.id} is ${task.status}: there is nothing to note`, 'task_state');
   }

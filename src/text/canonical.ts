@@ -11,7 +11,7 @@ export type DialectName = 'chat' | 'responses' | 'messages';
  * What makes reasoning worth sending back to who wrote it: a signature, an encrypted payload, an
  * identifier. Nobody else can read it, so it goes back to its own provider and to no other.
  */
-export interface ReasoningProof {
+export interface ReasoningSignature {
   readonly dialect: DialectName;
   /** The provider of the configuration that gave it; null where the client sent it bare. */
   readonly provider: string | null;
@@ -46,9 +46,9 @@ export interface MediaPart extends Placed {
 
 export interface ReasoningPart extends Placed {
   readonly type: 'reasoning';
-  /** Empty where only the proof was given. */
+  /** Empty where only the signature was given. */
   readonly text: string;
-  readonly proof: ReasoningProof | null;
+  readonly signature: ReasoningSignature | null;
 }
 
 export interface ToolCallPart extends Placed {
@@ -138,7 +138,7 @@ export interface ReasoningRequest {
  * Single values of a request. Each dialect says how it calls them; null where the client did not say,
  * so that the provider's default applies.
  */
-export interface Knobs {
+export interface RequestSettings {
   readonly toolChoice: ToolChoice | null;
   readonly parallelToolCalls: boolean | null;
   readonly maxOutputTokens: number | null;
@@ -158,10 +158,10 @@ export interface Knobs {
   readonly reasoning: ReasoningRequest | null;
 }
 
-export type Knob = keyof Knobs;
+export type RequestSetting = keyof RequestSettings;
 
 /** A request for text in any dialect, understood. */
-export interface TextRequest extends Knobs {
+export interface TextRequest extends RequestSettings {
   /** How the client wrote it, and how it wants its answer. */
   readonly dialect: DialectName;
   /** As it was sent, for routes of the same dialect. Never changed in place. */
@@ -232,7 +232,7 @@ export type TextEvent =
   | {
       readonly type: 'reasoning-end';
       readonly block: number;
-      readonly proof: ReasoningProof | null;
+      readonly signature: ReasoningSignature | null;
     }
   | {
       readonly type: 'tool-start';

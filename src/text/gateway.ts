@@ -1,13 +1,13 @@
 import { findModel, type TextModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { Routing, type Tried, waysOf } from '../routing/routing.ts';
+import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
+import type { AbortSignalLike, LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
-import type { Upstream } from '../upstream.ts';
 import { Meter } from './billing/meter.ts';
-import { Tally } from './billing/usage-tracker.ts';
+import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import { DIALECTS } from './dialects/dialects.ts';
@@ -18,14 +18,14 @@ import { dialectOf } from './execution/upstream-request.ts';
 import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
-import { GivenIds } from './policy/stored-ids.ts';
+import { StoredIds } from './policy/stored-ids.ts';
 
 /** Milliseconds for aborted answers to be charged. */
 const CLOSING = 1000;
 
 /** What a gateway tells of its work as it goes on. */
 export interface TextObserver {
-  readonly tried: Tried;
+  readonly onAttempt: OnAttempt;
   /** A request was charged. */
   used(model: string, usage: Usage): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
@@ -43,7 +43,7 @@ export interface TextGatewayOptions {
   /** As it is now. */
   readonly config: () => Config;
   readonly store: Store;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly observer: TextObserver;
   /**
    * Judges the words of a request whose answer may hold images.
@@ -58,20 +58,20 @@ export interface TextGatewayOptions {
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
-  readonly #open = new Set<Cancellation>();
-  readonly #given = new GivenIds();
+  readonly #open = new Set<LightAbortSignal>();
+  readonly #given = new StoredIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    this.#routing = new Routing(config, observer.tried);
+    this.#routing = new Routing(config, observer.onAttempt);
   }
 
   /**
    * Answers one request.
    *
-   * @returns the whole answer as JSON; null where it was streamed to the outlet, which then is to be
+   * @returns the whole answer as JSON; null where it was streamed to the response, which then is to be
    *   closed, whether all went well or the stream says that it did not
    * @throws Failure where the client has been told nothing yet
    */
@@ -120,39 +120,39 @@ export class TextGateway {
       defaultLimit,
       trustUpstream,
     });
-    const tally = new Tally();
+    const tracker = new UsageTracker();
     this.#open.add(call.clientDisconnect);
-    const signal: Cancelled = call.clientDisconnect;
+    const signal: AbortSignalLike = call.clientDisconnect;
     const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
     const attempt = new Attempt(
-      { call, inspection, allowance, dropped, given, ruled, model, config, tally, signal },
+      { call, inspection, allowance, dropped, given, ruled, model, config, tracker, signal },
       this.#options.upstream,
     );
     const deadline = performance.now() + config.routing.timeouts.total;
     try {
       const outcome = await this.#routing.run({
         model: id,
-        subject: { requestId: call.requestId },
-        ways: waysOf(model),
+        logContext: { requestId: call.requestId },
+        candidates: routeCandidates(model),
         signal,
         deadline,
         attempt: ({ route }) => attempt.run(route, deadline - performance.now()),
         failureOf: ({ failure }: Outcome) => failure,
-        forget: () => tally.forget(),
+        onAttemptFailed: () => tracker.forget(),
       });
-      await this.#settle(meter, tally, call.requestId, id);
-      if (outcome.end !== '') call.outlet.write(outcome.end);
+      await this.#settle(meter, tracker, call.requestId, id);
+      if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
     } catch (error) {
       // What a client did not wait for, or cannot be told, has been worked on all the same.
       const worked =
         signal.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (worked) await this.#settle(meter, tally, call.requestId, id);
+      if (worked) await this.#settle(meter, tracker, call.requestId, id);
       else await meter.release();
-      if (!call.outlet.begun || !(error instanceof Failure)) throw error;
+      if (!call.response.begun || !(error instanceof Failure)) throw error;
       // The client has been kept waiting by comments: it can only be told inside the stream.
       const encoder = DIALECTS[call.dialect].encodeEvents(attempt.context);
-      call.outlet.write(encoder.push({ type: 'error', failure: error }));
+      call.response.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
       this.#open.delete(call.clientDisconnect);
@@ -173,9 +173,14 @@ export class TextGateway {
     });
   }
 
-  async #settle(meter: Meter, tally: Tally, requestId: string, model: string): Promise<void> {
+  async #settle(
+    meter: Meter,
+    tracker: UsageTracker,
+    requestId: string,
+    model: string,
+  ): Promise<void> {
     const { observer } = this.#options;
-    const { used, excess } = await meter.settle(tally.total(), tally.seen());
+    const { used, excess } = await meter.settle(tracker.total(), tracker.seen());
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Interruption } from './measure.ts';
 import { chosenCases, type GoalResult, type Report, type Section, type Settings } from './suite.ts';
 
-/** What a case is put together from. */
+/** Inputs of a case. */
 export interface Bench {
   readonly settings: Settings;
   /** An empty folder of this run. */
@@ -11,11 +11,11 @@ export interface Bench {
   readonly log: (line: string) => void;
 }
 
-/** What came out of a case. */
+/** Result of a case. */
 export interface Trial {
   readonly section: Section;
   readonly goals: readonly GoalResult[];
-  /** What makes its figures incomplete. */
+  /** Errors that make its figures incomplete. */
   readonly faults: readonly string[];
   readonly raw: unknown;
 }
@@ -38,7 +38,7 @@ export async function runCases(
       try {
         trials.set(id, await cases[id]!({ settings, folder, log }));
       } catch (error) {
-        // The other cases go on; that this one is missing is told.
+        // The other cases go on; the report names the failed one.
         if (error instanceof Interruption) throw error;
         faults.push(`${id}: ${error instanceof Error ? error.message : String(error)}`);
         log(`  ${faults.at(-1)}`);

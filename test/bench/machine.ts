@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 
-/** What the figures depend on besides the programs themselves. */
+/** Facts about the machine that figures depend on. */
 export function machine(): Record<string, string> {
   return {
     CPU: cpus()[0]?.model.trim() ?? 'unknown',

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
-/** A whole process to start: what a user would type, with nothing of the harness inside it. */
+/** A process to start, as a user would start it, without code of the harness. */
 export interface Command {
   file: string;
   args: readonly string[];
@@ -15,18 +15,18 @@ export interface Command {
 export interface Figures {
   /** Seconds from start to exit. */
   wall: number;
-  /** Seconds of user and system time of the process and all that it waited for. */
+  /** Seconds of user and system time of the process and its children. */
   cpu: number;
   /**
    * Bytes: the larger of the greatest resident set of any one process of the tree (exact, where GNU time
-   * is installed) and the greatest sum over the tree that sampling saw.
+   * is installed) and the greatest sampled sum over the tree.
    */
   peak: number | undefined;
-  /** Seconds of CPU time that everything else on the machine took meanwhile. */
+  /** Seconds of CPU time of all other processes meanwhile. */
   others: number;
 }
 
-/** The person at the terminal wants no more. */
+/** The user interrupted the run. */
 export class Interruption extends Error {}
 
 const timeLimit = 15 * 60_000;
@@ -35,7 +35,7 @@ const gnuTime = ['/usr/bin/time', '/usr/local/bin/gtime', '/opt/homebrew/bin/gti
   isGnuTime,
 );
 
-/** Whether exact peak memory can be had; sampling alone misses what lives for milliseconds. */
+/** Whether exact peak memory is available; sampling misses processes of milliseconds. */
 export const hasGnuTime = gnuTime !== undefined;
 
 /**
@@ -47,10 +47,10 @@ const script = 'TIMEFORMAT="%3R %3U %3S"; times=$1; shift; { time "$@" 2>&3 3>&-
 
 /**
  * Runs the command to its end, with its outputs in `folder`: `stdout`, `stderr` and the measuring
- * tools' own notes.
+ * tools' own output.
  *
- * @throws Interruption on SIGINT, and another error where the command cannot be started, fails, or does
- *   not end within a quarter of an hour
+ * @throws Interruption on SIGINT, and another error if the command cannot be started, fails, or does not end
+ *   within a quarter of an hour
  */
 export async function measure(command: Command, folder: string): Promise<Figures> {
   const times = join(folder, 'times');
@@ -83,7 +83,7 @@ export async function measure(command: Command, folder: string): Promise<Figures
       const size = treeSize(child.pid!, depth);
       if (size !== undefined) sampled = Math.max(sampled ?? 0, size);
     }, samplingInterval);
-    // A group of its own, so that nothing of a tree survives it.
+    // A process group of its own, so that the whole tree can be killed.
     const kill = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
     const interrupt = () => {
       interrupted = true;
@@ -122,7 +122,7 @@ export async function measure(command: Command, folder: string): Promise<Figures
   return { wall, cpu, peak: peak === 0 ? undefined : peak, others: Math.max(0, busy - cpu) };
 }
 
-/** CPU time that the machine has spent on anything. */
+/** Total CPU time of the machine. */
 function busySeconds(): number {
   const milliseconds = cpus().reduce((sum, { times }) => {
     return sum + times.user + times.nice + times.sys + times.irq;
@@ -130,7 +130,7 @@ function busySeconds(): number {
   return milliseconds / 1000;
 }
 
-/** The resident bytes of all descendants at least `depth` below `id`, where the system tells. */
+/** The resident bytes of all descendants at least `depth` below `id`, if the system has /proc. */
 function treeSize(id: number, depth: number): number | undefined {
   let total: number | undefined;
   try {

@@ -2,18 +2,18 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-/** A program that is measured where the machine has it. */
+/** A program that is measured if the machine has it. */
 export interface Program {
   name: string;
-  /** The Debian package that brings it. */
+  /** Its Debian package. */
   from: string;
-  /** Its path; `undefined` where it is not installed. */
+  /** Its path; `undefined` if it is not installed. */
   file: string | undefined;
 }
 
 /**
- * Finds a program on the PATH, or where servers are, which is on root's PATH alone. `beside` looks only
- * where another program was found.
+ * Finds a program on the PATH, or in the sbin folders, which only root's PATH has. `beside` restricts the search to
+ * the folder of another program.
  */
 export function findProgram(name: string, from: string, beside?: Program): Program {
   const folders =
@@ -38,14 +38,14 @@ function isExecutable(file: string): boolean {
 /** The first version number that a program prints; most programs say other things before it. */
 export function programVersion({ file }: Program, args: readonly string[]): string {
   if (file === undefined) return 'not installed';
-  // Some say it on standard error, and some with a status that is none of success.
+  // Some print it on standard error, and some exit with a status other than 0.
   const { stdout, stderr } = spawnSync(file, args, { encoding: 'utf8' });
   return /\d+\.\d+[\w.-]*/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
 }
 
 /**
  * Installs packages at exact versions into a folder of their own, so that no peer ever becomes a
- * dependency of the project. A folder that already holds these versions is used as it is.
+ * dependency of the project. A folder that already has these versions is reused.
  */
 export function installPackages(
   folder: string,

@@ -3,34 +3,34 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Command, type Figures, Interruption, measure } from './measure.ts';
 
-/** A fresh place for one run's outputs. */
+/** Empty folders for one run's outputs. */
 export interface Run {
-  /** The empty folder that a contender writes its files to. */
+  /** Empty folder for the output files. */
   folder: string;
-  /** The file that has what it printed. */
+  /** File with its standard output. */
   stdout: string;
 }
 
 export interface Contender {
   name: string;
-  /** `subject` and `limit` run in all rounds; peers in some, as they only show where the field stands. */
+  /** Role: `subject` and `limit` run in all rounds, peers in some. */
   role: 'subject' | 'limit' | 'peer';
-  /** What it ran with, for the table. */
+  /** Version, for the table. */
   settings: string;
-  /** Why it cannot run here: `not installed (apt-get install webp)`. */
+  /** Reason why it cannot run here: `not installed (apt-get install webp)`. */
   absent?: string | undefined;
-  /** Whether its outputs must come out as large as the limit's: the same encoder at the same settings. */
+  /** Whether its outputs must have the size of the limit's: same encoder, same settings. */
   sameEncoder?: boolean;
   command(run: Run): Command;
 }
 
-/** What a check read from a contender's outputs. */
+/** Observations of a check on a contender's outputs. */
 export type Observation = Record<string, number>;
 
 /**
- * Looks at the outputs of the warm-up. `limit` is what was seen of the limit, which is checked first.
+ * Checks the outputs of the warm-up. `limit` is the observation of the limit, which is checked first.
  *
- * @throws where the contender did not do the work: then its time says nothing
+ * @throws if the contender did not do the work, which makes its time meaningless
  */
 export type Check = (
   run: Run,
@@ -40,16 +40,16 @@ export type Check = (
 
 export interface Standing {
   contender: Contender;
-  /** What was counted, by round; a round that it sat out is `undefined`. */
+  /** Measurements by round; `undefined` for a round without it. */
   rounds: (Figures | undefined)[];
   observation: Observation;
-  /** Why there are no figures. */
+  /** Reason for missing figures. */
   failure: string | undefined;
 }
 
 /**
  * Measures contenders against each other: a warm-up each, whose outputs are checked, then A B C A B C.
- * A machine that slows down for a while slows all of a round, so that ratios within a round stay true.
+ * A machine that slows down for a while slows all of a round, so that ratios within a round stay comparable.
  */
 export async function race(
   contenders: readonly Contender[],
@@ -85,7 +85,7 @@ export async function race(
   return standings;
 }
 
-/** Runs a contender until little else ran beside it, or the retries are used up. */
+/** Runs a contender until other processes used little CPU meanwhile, or the retries are used up. */
 async function quietest(
   standing: Standing,
   retries: number,
@@ -138,13 +138,13 @@ export function median(values: readonly number[]): number | undefined {
   return (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** What a share of the values is not above: 0.99 for all but the slowest hundredth. */
+/** Quantile of the values: 0.99 for p99. */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
-/** The share of the machine that other processes had while these ran: how far to trust the walls. */
+/** Share of the machine that other processes had during these runs. */
 export function disturbance(standings: readonly Standing[]): number {
   const figures = standings.flatMap(({ rounds }) => rounds.flatMap((round) => round ?? []));
   const others = figures.reduce((sum, round) => sum + round.others, 0);
@@ -156,12 +156,12 @@ function share({ others, wall }: { others: number; wall: number }): number {
   return others / (wall * availableParallelism());
 }
 
-/** A figure's median over the rounds. */
+/** Median of a figure over the rounds. */
 export function typical(standing: Standing, name: Measure): number | undefined {
   return median(standing.rounds.flatMap((figures) => figures?.[name] ?? []));
 }
 
-/** A contender's least figure over another's: what noise has touched least, where it only ever adds. */
+/** Ratio of two contenders' least figures, which have the least noise. */
 export function bestRatio(standing: Standing, to: Standing, name: Measure): number | undefined {
   const [own, other] = [standing, to].map(({ rounds }) => {
     const values = rounds.flatMap((figures) => figures?.[name] ?? []);
@@ -170,7 +170,7 @@ export function bestRatio(standing: Standing, to: Standing, name: Measure): numb
   return own === undefined || other === undefined || other === 0 ? undefined : own / other;
 }
 
-/** A figure in each round over another contender's in the same round. */
+/** Ratios of a figure to another contender's in the same round. */
 export function ratios(standing: Standing, to: Standing, name: Measure): number[] {
   return standing.rounds.flatMap((figures, round) => {
     const own = figures?.[name];

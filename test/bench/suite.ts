@@ -1,12 +1,12 @@
 import type { Table } from './table.ts';
 
-/** What the person who starts a benchmark may choose. */
+/** Options of a run. */
 export interface Settings {
   /** Counted rounds of Oriel and its limit, after one warm-up. */
   rounds: number;
-  /** How often a run that other processes disturbed is done again. */
+  /** Retries of a run that other processes disturbed. */
   retries: number;
-  /** A small corpus and few rounds, to see that everything runs. */
+  /** Small corpus and few rounds, for a smoke test. */
   quick: boolean;
   /** Ids of the cases to run; `undefined` for all. An id takes those that continue it along. */
   only: readonly string[] | undefined;
@@ -18,36 +18,36 @@ export interface Settings {
   scratch: string;
 }
 
-/** A bound that Oriel sets itself, and where it stands. */
+/** A goal of Oriel, and its measurement. */
 export interface GoalResult {
   case: string;
   goal: string;
   measured: string;
-  /** The same from the best runs alone: how it might look on a quiet machine. */
+  /** The figure of the best runs alone, as an estimate for an idle machine. */
   atBest: string;
-  /** `undefined` where nothing was measured. */
+  /** Whether the goal was met; `undefined` without a measurement. */
   met: boolean | undefined;
 }
 
 export interface Section {
   title: string;
-  /** What was done to what, in a sentence or two. */
+  /** Description of the work, in a sentence or two. */
   text: string;
   table: Table;
 }
 
 export interface Report {
-  /** Versions of what took part, by name. */
+  /** Versions of the contenders, by name. */
   versions: Record<string, string>;
   sections: readonly Section[];
   goals: readonly GoalResult[];
-  /** What makes the figures incomplete or incomparable; any of it fails the run. */
+  /** Errors that make the figures incomplete or incomparable; each fails the run. */
   faults: readonly string[];
   /** Every figure, for `--json`. */
   raw: unknown;
 }
 
-/** One subject of measurement. A suite says how it measures; the report is the same for all. */
+/** One subject of measurement. The report has the same form for all suites. */
 export interface Suite {
   summary: string;
   /** Ids of the cases, for `--only`. */

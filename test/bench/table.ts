@@ -3,7 +3,7 @@ export interface Table {
   rows: readonly (readonly string[])[];
 }
 
-/** A Markdown table, padded so that it reads as well in a terminal. Figures are aligned right. */
+/** A Markdown table, padded for terminals. Figures are aligned right. */
 export function markdown({ headings, rows }: Table): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = headings.map((_, column) =>

@@ -15,7 +15,7 @@ import { Spool } from '../../src/http/uploads/spool.ts';
 import type { SharedPool } from '../../src/operations/pool.ts';
 import { startSharedPool } from '../../src/operations/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
-import { AssetFiles } from '../../src/store/assets.ts';
+import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf, hintOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';

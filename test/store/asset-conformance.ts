@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
-import { audit, everyTask } from './audit.ts';
-import { bothOf, code, freshStore } from './fresh.ts';
+import { everyTask, findInconsistencies } from './consistency.ts';
+import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import { bothOf, failureWith, freshStore } from './fresh.ts';
 import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
-import type { OpenOptions, Subject } from './subject.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 /** What every driver holds of assets and uploads. */
-export function keepsAssets(subject: Subject): void {
+export function describeAssets(subject: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('assets', () => {
@@ -42,20 +42,22 @@ export function keepsAssets(subject: Subject): void {
       const { key } = await owner(store, 10);
       const asset = newAsset();
       const poor = taskFor(key, { reservation: 11, assets: [asset] });
-      await expect(store.createTask(poor)).rejects.toEqual(code('insufficient_credits', 402));
+      await expect(store.createTask(poor)).rejects.toEqual(
+        failureWith('insufficient_credits', 402),
+      );
       const idempotency = { key: 'k', fingerprint: 'f' };
       const { task } = await store.createTask(taskFor(key, { reservation: 1, idempotency }));
       const same = taskFor(key, { reservation: 1, idempotency, assets: [asset] });
       expect((await store.createTask(same)).created).toBe(false);
       const completion = completionOf({ assets: [asset] });
       await expect(store.completeTask(task.id, completion)).rejects.toEqual(
-        code('task_state', 409),
+        failureWith('task_state', 409),
       );
       expect(await store.findAsset(asset.id)).toBeUndefined();
       await store.claimTask(task.id);
       await store.completeTask(task.id, completion);
       // A name is given once.
-      const taken = code('asset_exists', 409);
+      const taken = failureWith('asset_exists', 409);
       const again = await reopened();
       const twice = taskFor(key, { reservation: 1, assets: [newAsset(), asset] });
       await expect(again.createTask(twice)).rejects.toEqual(taken);
@@ -63,7 +65,7 @@ export function keepsAssets(subject: Subject): void {
       expect(await again.findAsset(asset.id)).toMatchObject({ taskId: task.id });
       expect(await again.findAsset(twice.assets[0]!.id)).toBeUndefined();
       expect(await everyTask(again)).toHaveLength(1);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('may have no checksum, as those of former versions', async () => {
@@ -135,7 +137,7 @@ export function keepsAssets(subject: Subject): void {
       const full = expect.objectContaining({ type: 'insufficient_quota', code: 'storage_full' });
       const make = (one: Store, ...bytes: number[]) => {
         const assets = bytes.map((size) => newAsset({ bytes: size }));
-        const task = taskFor(key, { reservation: 0, storage: 100, assets });
+        const task = taskFor(key, { reservation: 0, storageQuota: 100, assets });
         return one.createTask(task).then(({ task: { id } }) => ({ id, assets }));
       };
       await store.addUpload(account.id, newAsset({ bytes: 30 }), 100);
@@ -158,7 +160,7 @@ export function keepsAssets(subject: Subject): void {
       for (const id of inputs) expect(await again.findAsset(id)).toBeUndefined();
       await make(again, 70);
       await expect(make(again, 1)).rejects.toEqual(full);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
   });
 
@@ -188,7 +190,9 @@ export function keepsAssets(subject: Subject): void {
       await expect(add(again, 1)).rejects.toEqual(full);
       await add(again, 1, 101);
       expect(await again.findAsset(upload.id)).toEqual(upload);
-      await expect(add(again, 1, 100, 'acct_x')).rejects.toEqual(code('account_not_found', 404));
+      await expect(add(again, 1, 100, 'acct_x')).rejects.toEqual(
+        failureWith('account_not_found', 404),
+      );
     });
 
     it('made before a time are forgotten, and their room is free again', async () => {

@@ -2,21 +2,21 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../src/store/credits.ts';
 import type { NewTask, Store } from '../../src/store/store.ts';
-import { keepsAssets } from './asset-conformance.ts';
-import { audit, everyTask } from './audit.ts';
-import { delivers } from './delivery-conformance.ts';
-import { bothOf, code, freshStore } from './fresh.ts';
-import { ledgerProperties } from './ledger-properties.ts';
-import { listingProperties } from './listing-properties.ts';
+import { describeAssets } from './asset-conformance.ts';
+import { everyTask, findInconsistencies } from './consistency.ts';
+import { describeDeliveries } from './delivery-conformance.ts';
+import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import { bothOf, failureWith, freshStore } from './fresh.ts';
+import { describeLedgerProperties } from './ledger-properties.ts';
+import { describeListingProperties } from './listing-properties.ts';
 import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from './records.ts';
-import type { OpenOptions, Subject } from './subject.ts';
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
 const ALL_DAYS = { from: '2026-01-01', to: '2026-12-31' };
 
 /** What every driver of the Store must hold. */
-export function conforms(subject: Subject): void {
+export function describeStoreDriver(subject: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('accounts', () => {
@@ -50,7 +50,9 @@ export function conforms(subject: Subject): void {
         store.createAccount(account),
       ]);
       expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-      await expect(store.createAccount(account)).rejects.toEqual(code('account_exists', 409));
+      await expect(store.createAccount(account)).rejects.toEqual(
+        failureWith('account_exists', 409),
+      );
       expect(await store.listAccounts()).toHaveLength(1);
     });
 
@@ -64,7 +66,7 @@ export function conforms(subject: Subject): void {
       expect(await again.listLedger(account.id, { limit: 9 })).toMatchObject([
         { type: 'grant', amount: 3, note: 'welcome', available: 3, taskId: null },
       ]);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('rotate the secret of their callbacks, and keep the one before', async () => {
@@ -81,7 +83,7 @@ export function conforms(subject: Subject): void {
       const third = await again.rotateCallbackSecret(account.id, true);
       expect(third).toMatchObject({ previousSecret: null });
       await expect(again.rotateCallbackSecret('acct_x', true)).rejects.toEqual(
-        code('account_not_found', 404),
+        failureWith('account_not_found', 404),
       );
     });
 
@@ -99,18 +101,18 @@ export function conforms(subject: Subject): void {
       const { store } = await fresh();
       const { account } = await owner(store, 1_000_000_000 * CREDIT);
       await expect(store.grant(account.id, 1)).rejects.toMatchObject({ param: 'credits' });
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('that are not there give 404', async () => {
       const { store } = await fresh();
       const { key, account } = await owner(store);
-      const gone = code('account_not_found', 404);
+      const gone = failureWith('account_not_found', 404);
       await expect(store.grant('acct_x', 1)).rejects.toEqual(gone);
       await expect(store.setPlan('acct_x', 'free')).rejects.toEqual(gone);
       await expect(store.createKey(keyFor({ ...account, id: 'acct_x' }))).rejects.toEqual(gone);
       await expect(store.createTask(taskFor(key, { accountId: 'acct_x' }))).rejects.toEqual(gone);
-      await expect(store.hold('acct_x', key.id, 1)).rejects.toEqual(gone);
+      await expect(store.reserve('acct_x', key.id, 1)).rejects.toEqual(gone);
       expect(await store.listLedger('acct_x', { limit: 9 })).toEqual([]);
       expect(await store.listUsage('acct_x', ALL_DAYS)).toEqual([]);
     });
@@ -120,13 +122,13 @@ export function conforms(subject: Subject): void {
     it('is from the first account to the last record', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
-      expect(await store.span()).toBeNull();
+      expect(await store.timeRange()).toBeNull();
       const { account, key } = await owner(store);
-      expect(await store.span()).toEqual({ from: NOON, to: NOON });
+      expect(await store.timeRange()).toEqual({ from: NOON, to: NOON });
       const spansTo = async (change: () => Promise<unknown>) => {
         now += 1;
         await change();
-        expect(await store.span()).toEqual({ from: NOON, to: now });
+        expect(await store.timeRange()).toEqual({ from: NOON, to: now });
       };
       await spansTo(() => store.createKey(keyFor(account)));
       await spansTo(() => store.grant(account.id, 1));
@@ -135,7 +137,7 @@ export function conforms(subject: Subject): void {
       await spansTo(() => store.addUpload(account.id, newAsset(), 1000));
       await spansTo(() => store.createAccount({ name: 'b', plan: 'free', credits: 0 }));
       now = 5;
-      expect(await (await reopened()).span()).toEqual({ from: NOON, to: NOON + 5 });
+      expect(await (await reopened()).timeRange()).toEqual({ from: NOON, to: NOON + 5 });
     });
   });
 
@@ -163,7 +165,7 @@ export function conforms(subject: Subject): void {
       const { store } = await fresh();
       const { account, key } = await owner(store);
       const again = store.createKey(keyFor(account, { hash: key.hash }));
-      await expect(again).rejects.toEqual(code('key_exists', 409));
+      await expect(again).rejects.toEqual(failureWith('key_exists', 409));
     });
 
     it('once revoked, stay so', async () => {
@@ -175,7 +177,7 @@ export function conforms(subject: Subject): void {
       expect(await store.revokeKey(key.id)).toMatchObject({ revokedAt: NOON });
       const again = await reopened();
       expect((await again.findKey(key.hash))?.key.revokedAt).toBe(NOON);
-      await expect(again.revokeKey('key_x')).rejects.toEqual(code('key_not_found', 404));
+      await expect(again.revokeKey('key_x')).rejects.toEqual(failureWith('key_not_found', 404));
     });
 
     it('of one account do not spend from another', async () => {
@@ -183,12 +185,12 @@ export function conforms(subject: Subject): void {
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 9 });
       const foreign = { accountId: other.id, keyId: key.id };
-      const gone = code('key_not_found', 404);
+      const gone = failureWith('key_not_found', 404);
       await expect(store.createTask(taskFor(key, foreign))).rejects.toEqual(gone);
-      await expect(store.hold(other.id, key.id, 1)).rejects.toEqual(gone);
+      await expect(store.reserve(other.id, key.id, 1)).rejects.toEqual(gone);
       const metered = { model: 'm', counts: {}, charge: 1 };
       await expect(store.settle(foreign, metered)).rejects.toEqual(gone);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
   });
 
@@ -257,7 +259,7 @@ export function conforms(subject: Subject): void {
             spent: 3 * CREDIT,
           },
         ]);
-        expect(await audit(one)).toEqual([]);
+        expect(await findInconsistencies(one)).toEqual([]);
       }
     });
 
@@ -268,7 +270,7 @@ export function conforms(subject: Subject): void {
       await store.claimTask(task.id);
       const ended = await store.completeTask(task.id, completionOf({ charge: 9 }));
       expect(ended.charged).toBe(4);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('that fail or expire are released, but for what they cost all the same', async () => {
@@ -286,7 +288,7 @@ export function conforms(subject: Subject): void {
         charged: 0,
       });
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 2 });
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('end once', async () => {
@@ -294,9 +296,9 @@ export function conforms(subject: Subject): void {
       const { key } = await owner(store);
       const { task } = await store.createTask(taskFor(key));
       const completion = completionOf({ charge: CREDIT });
-      const state = code('task_state', 409);
+      const state = failureWith('task_state', 409);
       await expect(store.completeTask(task.id, completion)).rejects.toEqual(state);
-      await expect(store.reopenTask(task.id)).rejects.toEqual(state);
+      await expect(store.requeueTask(task.id)).rejects.toEqual(state);
       await store.claimTask(task.id);
       const error = { type: 'unknown', message: 'x', code: null } as const;
       const ends = await Promise.allSettled([
@@ -315,12 +317,12 @@ export function conforms(subject: Subject): void {
         store.completeTask(task.id, completion),
         store.failTask(task.id, error),
         store.expireTask(task.id),
-        store.reopenTask(task.id),
+        store.requeueTask(task.id),
       ]) {
         await expect(late).rejects.toEqual(state);
       }
       expect(await store.claimTask(task.id)).toBeUndefined();
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('that nobody has any more are taken up again', async () => {
@@ -332,10 +334,10 @@ export function conforms(subject: Subject): void {
       await store.claimTask(ids[1]!);
       await store.failTask(ids[1]!, { type: 'timeout', message: 'x', code: null });
       const again = await reopened();
-      expect((await again.openTasks()).map(({ id }) => id)).toEqual([ids[0], ids[2]]);
-      expect(await again.reopenTask(ids[0]!)).toMatchObject({ status: 'pending', attempts: 1 });
+      expect((await again.listOpenTasks()).map(({ id }) => id)).toEqual([ids[0], ids[2]]);
+      expect(await again.requeueTask(ids[0]!)).toMatchObject({ status: 'pending', attempts: 1 });
       expect(await again.claimTask(ids[0]!)).toMatchObject({ attempts: 2 });
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('that are open are at most as many as asked, whoever comes at once', async () => {
@@ -343,30 +345,31 @@ export function conforms(subject: Subject): void {
       const { account, key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: CREDIT });
       const otherKey = await store.createKey(keyFor(other));
-      const make = (one: Store, most: number) => one.createTask(taskFor(key, { most }));
+      const make = (one: Store, most: number) =>
+        one.createTask(taskFor(key, { maxOpenTasks: most }));
       const attempts = Array.from({ length: 20 }, () => make(store, 3));
       const settled = await Promise.allSettled(attempts);
       expect(settled.map(({ status }) => status).sort()).toEqual([
         ...Array.from({ length: 3 }, () => 'fulfilled'),
         ...Array.from({ length: 17 }, () => 'rejected'),
       ]);
-      const full = code('too_many_tasks', 429);
-      const ids = (await store.openTasks()).map(({ id }) => id);
+      const full = failureWith('too_many_tasks', 429);
+      const ids = (await store.listOpenTasks()).map(({ id }) => id);
       await store.claimTask(ids[0]!);
       await expect(make(store, 3)).rejects.toEqual(full);
-      await store.createTask(taskFor(otherKey, { most: 1 }));
+      await store.createTask(taskFor(otherKey, { maxOpenTasks: 1 }));
       await store.failTask(ids[0]!, BROKEN);
       await store.expireTask(ids[1]!);
       const again = await reopened();
       await expect(make(again, 1)).rejects.toEqual(full);
       const idempotency = { key: 'k', fingerprint: 'f' };
-      const { task } = await again.createTask(taskFor(key, { most: 2, idempotency }));
+      const { task } = await again.createTask(taskFor(key, { maxOpenTasks: 2, idempotency }));
       await expect(make(again, 2)).rejects.toEqual(full);
       // A repeated request makes no further task.
-      const repeat = await again.createTask(taskFor(key, { most: 2, idempotency }));
+      const repeat = await again.createTask(taskFor(key, { maxOpenTasks: 2, idempotency }));
       expect(repeat).toMatchObject({ created: false, task: { id: task.id } });
       expect((await again.findAccount(account.id))?.reserved).toBe(2 * CREDIT);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('are claimed by one of many', async () => {
@@ -387,7 +390,7 @@ export function conforms(subject: Subject): void {
       expect(await store.findTask(other.id, task.id)).toBeUndefined();
       expect(await store.findTask(account.id, 'task_x')).toBeUndefined();
       expect(await store.listTasks({ accountId: other.id }, { limit: 9 })).toEqual([]);
-      const gone = code('task_not_found', 404);
+      const gone = failureWith('task_not_found', 404);
       await expect(store.expireTask('task_x')).rejects.toEqual(gone);
     });
 
@@ -420,13 +423,13 @@ export function conforms(subject: Subject): void {
         expect(await list({ ...own, status: 'failed' }, { limit: 9 })).toEqual([]);
         expect(await list({}, { limit: 99 })).toHaveLength(14);
         expect(
-          (await one.openTasks()).map(({ id }) => id).filter((id) => made.includes(id)),
+          (await one.listOpenTasks()).map(({ id }) => id).filter((id) => made.includes(id)),
         ).toEqual(made);
         // Another's task is as unknown as one that there never was.
         const [theirs] = await list({ accountId: other.id }, { limit: 1 });
         for (const after of ['task_x', theirs!]) {
           const refused = list(own, { limit: 3, after });
-          await expect(refused).rejects.toEqual(code('task_not_found', 404));
+          await expect(refused).rejects.toEqual(failureWith('task_not_found', 404));
           await expect(refused).rejects.toMatchObject({ message: `there is no task "${after}"` });
         }
       }
@@ -452,7 +455,7 @@ export function conforms(subject: Subject): void {
         expect(await one.findTask(account.id, old.id)).toBeUndefined();
         expect((await everyTask(one)).map(({ id }) => id)).toEqual([late.id, open.id]);
         expect(await one.listLedger(account.id, { limit: 99 })).toHaveLength(6);
-        expect(await audit(one)).toEqual([]);
+        expect(await findInconsistencies(one)).toEqual([]);
       }
     });
 
@@ -493,7 +496,7 @@ export function conforms(subject: Subject): void {
       const left = (await everyTask(again, account.id)).map(({ id }) => id);
       expect(left).toEqual([large.id, made[11]!.id, made[10]!.id, open.id]);
       expect(await everyTask(again, other.id)).toHaveLength(1);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('that failed keep little of their request, however long it was', async () => {
@@ -532,7 +535,7 @@ export function conforms(subject: Subject): void {
       const large = taskFor(key, { request, reservation: 0 });
       const made = [];
       for (let n = 0; n < 3; n += 1) made.push((await store.createTask(large)).task.id);
-      await expect(store.createTask(large)).rejects.toEqual(code('too_many_tasks', 429));
+      await expect(store.createTask(large)).rejects.toEqual(failureWith('too_many_tasks', 429));
       await store.createTask({ ...large, accountId: other.id, keyId: foreign.id });
       await store.expireTask(made[0]!);
       await store.createTask(large);
@@ -544,26 +547,28 @@ export function conforms(subject: Subject): void {
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key));
       expect(task.progress).toBeNull();
-      const state = code('task_state', 409);
-      await expect(store.noteTask(task.id, { job: 1 })).rejects.toEqual(state);
+      const state = failureWith('task_state', 409);
+      await expect(store.saveProgress(task.id, { job: 1 })).rejects.toEqual(state);
       await store.claimTask(task.id);
       now += 5;
-      await store.noteTask(task.id, { job: 1 });
-      const noted = await store.noteTask(task.id, { job: 2, route: 'a' });
+      await store.saveProgress(task.id, { job: 1 });
+      const noted = await store.saveProgress(task.id, { job: 2, route: 'a' });
       expect(noted).toMatchObject({ status: 'processing', attempts: 1, updatedAt: NOON + 5 });
       const again = await reopened();
       expect(await again.findTask(account.id, task.id)).toEqual(noted);
       expect(noted.progress).toEqual({ job: 2, route: 'a' });
-      expect(await again.reopenTask(task.id)).toMatchObject({ progress: noted.progress });
-      await expect(again.noteTask(task.id, null)).rejects.toEqual(state);
+      expect(await again.requeueTask(task.id)).toMatchObject({ progress: noted.progress });
+      await expect(again.saveProgress(task.id, null)).rejects.toEqual(state);
       expect(await again.claimTask(task.id)).toMatchObject({ progress: noted.progress });
       expect(await again.failTask(task.id, BROKEN)).toMatchObject({ progress: null });
-      await expect(again.noteTask(task.id, { job: 3 })).rejects.toEqual(state);
-      await expect(again.noteTask('task_x', {})).rejects.toEqual(code('task_not_found', 404));
+      await expect(again.saveProgress(task.id, { job: 3 })).rejects.toEqual(state);
+      await expect(again.saveProgress('task_x', {})).rejects.toEqual(
+        failureWith('task_not_found', 404),
+      );
       for (const end of ['complete', 'expire'] as const) {
         const { id } = (await again.createTask(taskFor(key))).task;
         await again.claimTask(id);
-        await again.noteTask(id, { job: 4 });
+        await again.saveProgress(id, { job: 4 });
         const ended = await (end === 'expire'
           ? again.expireTask(id)
           : again.completeTask(id, completionOf()));
@@ -596,9 +601,9 @@ export function conforms(subject: Subject): void {
       const again = await reopened();
       const third = await again.createTask(task);
       expect(third).toEqual({ created: false, task: both[0]!.task });
-      expect(await again.findRepeat(account.id, idempotency)).toEqual(both[0]!.task);
+      expect(await again.findTaskByIdempotencyKey(account.id, idempotency)).toEqual(both[0]!.task);
       expect(await again.findAccount(account.id)).toMatchObject({ reserved: 6 });
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('refuse another request', async () => {
@@ -606,10 +611,12 @@ export function conforms(subject: Subject): void {
       const { key } = await owner(store);
       await store.createTask(taskFor(key, { idempotency }));
       const other = taskFor(key, { idempotency: { ...idempotency, fingerprint: 'other' } });
-      const conflict = code('idempotency_conflict', 409);
+      const conflict = failureWith('idempotency_conflict', 409);
       await expect(store.createTask(other)).rejects.toEqual(conflict);
       const { accountId } = key;
-      await expect(store.findRepeat(accountId, other.idempotency!)).rejects.toEqual(conflict);
+      await expect(store.findTaskByIdempotencyKey(accountId, other.idempotency!)).rejects.toEqual(
+        conflict,
+      );
     });
 
     it('belong to an account, and are free again once the task is forgotten', async () => {
@@ -618,12 +625,12 @@ export function conforms(subject: Subject): void {
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
       const foreign = await store.createKey(keyFor(other));
       const { task } = await store.createTask(taskFor(key, { idempotency }));
-      expect(await store.findRepeat(other.id, idempotency)).toBeUndefined();
+      expect(await store.findTaskByIdempotencyKey(other.id, idempotency)).toBeUndefined();
       const theirs = await store.createTask(taskFor(foreign, { idempotency, reservation: 0 }));
       expect(theirs.created).toBe(true);
       await store.expireTask(task.id);
       await store.deleteTasks(Infinity);
-      expect(await store.findRepeat(key.accountId, idempotency)).toBeUndefined();
+      expect(await store.findTaskByIdempotencyKey(key.accountId, idempotency)).toBeUndefined();
       expect(await store.createTask(taskFor(key, { idempotency }))).toMatchObject({
         created: true,
       });
@@ -636,12 +643,12 @@ export function conforms(subject: Subject): void {
       const { account, key } = await owner(store, 10);
       const tries = await Promise.allSettled([
         ...Array.from({ length: 5 }, () => store.createTask(taskFor(key, { reservation: 7 }))),
-        ...Array.from({ length: 5 }, () => store.hold(account.id, key.id, 7)),
+        ...Array.from({ length: 5 }, () => store.reserve(account.id, key.id, 7)),
       ]);
       expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       for (const tried of tries) {
         if (tried.status === 'rejected') {
-          expect(tried.reason).toEqual(code('insufficient_credits', 402));
+          expect(tried.reason).toEqual(failureWith('insufficient_credits', 402));
         }
       }
       const found = await store.findAccount(account.id);
@@ -652,15 +659,15 @@ export function conforms(subject: Subject): void {
       const { store } = await fresh();
       const { account, key } = await owner(store, 100, { budget: 10 });
       const { task } = await store.createTask(taskFor(key, { reservation: 6 }));
-      const over = code('key_budget_exceeded', 402);
+      const over = failureWith('key_budget_exceeded', 402);
       await expect(store.createTask(taskFor(key, { reservation: 5 }))).rejects.toEqual(over);
-      await expect(store.hold(account.id, key.id, 5)).rejects.toEqual(over);
+      await expect(store.reserve(account.id, key.id, 5)).rejects.toEqual(over);
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ charge: 1 }));
-      const hold = await store.hold(account.id, key.id, 9);
-      await expect(store.hold(account.id, key.id, 1)).rejects.toEqual(over);
+      const hold = await store.reserve(account.id, key.id, 9);
+      await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(over);
       expect(await store.settle(hold, { model: 'm', counts: {}, charge: 20 })).toBe(9);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('that are free need no account balance', async () => {
@@ -669,11 +676,11 @@ export function conforms(subject: Subject): void {
       const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ counts: { outputs: 1 } }));
-      const hold = await store.hold(account.id, key.id, 0);
+      const hold = await store.reserve(account.id, key.id, 0);
       expect(await store.settle(hold, { model: 'm', counts: { outputs: 2 }, charge: 0 })).toBe(0);
       expect(await store.listLedger(account.id, { limit: 9 })).toEqual([]);
       expect(await store.listUsage(account.id, ALL_DAYS)).toHaveLength(2);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
   });
 
@@ -681,41 +688,41 @@ export function conforms(subject: Subject): void {
     it('are seen in what is reserved, and end once', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 10);
-      const hold = await store.hold(account.id, key.id, 8);
+      const hold = await store.reserve(account.id, key.id, 8);
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 8, spent: 0 });
       expect((await store.findKey(key.hash))!.key.reserved).toBe(8);
       expect(store.statistics().credits.reserved).toBe(8);
-      expect(await audit(store, [hold])).toEqual([]);
+      expect(await findInconsistencies(store, [hold])).toEqual([]);
       await store.release(hold);
       await store.release(hold);
       expect(await store.settle(hold, { model: 'm', counts: {}, charge: 5 })).toBe(0);
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 0 });
-      const other = await store.hold(account.id, key.id, 8);
+      const other = await store.reserve(account.id, key.id, 8);
       expect(await store.settle(other, { model: 'm', counts: {}, charge: 5 })).toBe(5);
       expect(await store.settle(other, { model: 'm', counts: {}, charge: 5 })).toBe(0);
       await store.release(other);
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 5 });
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('are charged beyond what was held only as far as there is something', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 10);
       const [one, other] = [
-        await store.hold(account.id, key.id, 4),
-        await store.hold(account.id, key.id, 4),
+        await store.reserve(account.id, key.id, 4),
+        await store.reserve(account.id, key.id, 4),
       ];
       expect(await store.settle(one, { model: 'm', counts: {}, charge: 9 })).toBe(6);
       expect(await store.settle(other, { model: 'm', counts: {}, charge: 4 })).toBe(4);
       const none = { accountId: account.id, keyId: key.id };
       expect(await store.settle(none, { model: 'm', counts: {}, charge: 4 })).toBe(0);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
 
     it('do not outlast the process', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store, 10);
-      await store.hold(account.id, key.id, 10);
+      await store.reserve(account.id, key.id, 10);
       const again = await reopened();
       expect(await again.findAccount(account.id)).toMatchObject({ reserved: 0 });
     });
@@ -756,7 +763,7 @@ export function conforms(subject: Subject): void {
         { model: 'b', requests: 2, spent: 18 },
       ]);
       expect(await again.listUsage(account.id, ALL_DAYS)).toHaveLength(3);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
   });
 
@@ -784,7 +791,7 @@ export function conforms(subject: Subject): void {
       now += DAY;
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ charge: 10 }));
-      await store.foldLedger(account.id, { before: NOON + 1, lines: 100 });
+      await store.compactLedger(account.id, { before: NOON + 1, lines: 100 });
       for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 9 });
         expect(entries).toMatchObject([
@@ -792,7 +799,7 @@ export function conforms(subject: Subject): void {
           { type: 'charge', amount: 10, available: 63 },
           { type: 'carried', amount: 63, available: 63, at: NOON },
         ]);
-        expect(await audit(one)).toEqual([]);
+        expect(await findInconsistencies(one)).toEqual([]);
       }
     });
 
@@ -800,7 +807,7 @@ export function conforms(subject: Subject): void {
       const { store, reopened } = await fresh();
       const { account } = await owner(store, 1);
       const grant = () => store.grant(account.id, 1);
-      const fold = () => store.foldLedger(account.id, { before: 0, lines: 10 });
+      const fold = () => store.compactLedger(account.id, { before: 0, lines: 10 });
       while ((await store.listLedger(account.id, { limit: 99 })).length < 11) await grant();
       await fold();
       expect(await store.listLedger(account.id, { limit: 99 })).toHaveLength(11);
@@ -811,7 +818,7 @@ export function conforms(subject: Subject): void {
         // Those that are kept, and the last of those that are not stands for all before it.
         expect(entries.map(({ type }) => type)).toEqual([...Array(10).fill('grant'), 'carried']);
         expect(entries.at(-1)).toMatchObject({ amount: 2, available: 2 });
-        expect(await audit(one)).toEqual([]);
+        expect(await findInconsistencies(one)).toEqual([]);
       }
     });
 
@@ -826,10 +833,10 @@ export function conforms(subject: Subject): void {
       await store.grant(account.id, 100);
       now -= DAY;
       await store.settle(holder, { model: 'm', counts: {}, charge: 50 });
-      await store.foldLedger(account.id, { before: NOON + 1, lines: 100 });
+      await store.compactLedger(account.id, { before: NOON + 1, lines: 100 });
       const entries = await store.listLedger(account.id, { limit: 9 });
       expect(entries.map(({ type }) => type)).toEqual(['grant', 'charge', 'grant']);
-      expect(await audit(store)).toEqual([]);
+      expect(await findInconsistencies(store)).toEqual([]);
     });
   });
 
@@ -838,9 +845,9 @@ export function conforms(subject: Subject): void {
     for await (const one of bothOf(store, reopened)) {
       expect(await one.listAccounts()).toEqual([]);
       expect(await one.listKeys()).toEqual([]);
-      expect(await one.openTasks()).toEqual([]);
+      expect(await one.listOpenTasks()).toEqual([]);
       expect(await one.listTasks({}, { limit: 9 })).toEqual([]);
-      expect(await audit(one)).toEqual([]);
+      expect(await findInconsistencies(one)).toEqual([]);
     }
   });
 
@@ -855,7 +862,7 @@ export function conforms(subject: Subject): void {
     expect(await again.findAccount(account.id)).toMatchObject({ spent: 1 });
     await again.close();
     await again.close();
-    await expect(again.grant(account.id, 1)).rejects.toEqual(code('store_unavailable', 503));
+    await expect(again.grant(account.id, 1)).rejects.toEqual(failureWith('store_unavailable', 503));
   });
 
   it('keeps what it acknowledged when it is abandoned', async () => {
@@ -877,7 +884,7 @@ export function conforms(subject: Subject): void {
       const crashed = await subject.open(copy);
       const found = (await everyTask(crashed, account.id)).map(({ id }) => id);
       expect(known[at]!.filter((id) => !found.includes(id))).toEqual([]);
-      expect(await audit(crashed)).toEqual([]);
+      expect(await findInconsistencies(crashed)).toEqual([]);
       await crashed.close();
     }
     await store.close();
@@ -894,7 +901,7 @@ export function conforms(subject: Subject): void {
         // Some together and some apart, beside what waits for the disk.
         for (let turn = at % 7; turn > 0; turn -= 1) await setImmediate();
         if (at % 10 === 0) await store.createTask(taskFor(key));
-        const hold = await store.hold(account.id, key.id, 2);
+        const hold = await store.reserve(account.id, key.id, 2);
         sent += 1;
         await store.settle(hold, { model: `m${at % 3}`, counts: {}, charge: 1 });
         known += 1;
@@ -908,14 +915,14 @@ export function conforms(subject: Subject): void {
       const { spent } = (await crashed.findAccount(account.id))!;
       expect(spent).toBeGreaterThanOrEqual(known);
       expect(spent).toBeLessThanOrEqual(sent);
-      expect(await audit(crashed)).toEqual([]);
+      expect(await findInconsistencies(crashed)).toEqual([]);
       await crashed.close();
     }
     await store.close();
   });
 
-  keepsAssets(subject);
-  delivers(subject);
-  ledgerProperties(subject);
-  listingProperties(subject);
+  describeAssets(subject);
+  describeDeliveries(subject);
+  describeLedgerProperties(subject);
+  describeListingProperties(subject);
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
-import { audit } from './audit.ts';
-import { bothOf, code, freshStore } from './fresh.ts';
+import { findInconsistencies } from './consistency.ts';
+import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import { bothOf, failureWith, freshStore } from './fresh.ts';
 import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
-import type { OpenOptions, Subject } from './subject.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 /** What every driver holds of deliveries. */
-export function delivers(subject: Subject): void {
+export function describeDeliveries(subject: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('deliveries', () => {
@@ -27,7 +27,7 @@ export function delivers(subject: Subject): void {
       const ends = [await make(), await make(), await make()];
       const silent = await make({ callbackUrl: null });
       expect(await store.listDeliveries(account.id, ends[0]!)).toEqual([]);
-      expect(await store.openDeliveries()).toEqual([]);
+      expect(await store.listPendingDeliveries()).toEqual([]);
       now += 3;
       await store.completeTask(ends[0]!, completionOf());
       await store.failTask(ends[1]!, BROKEN);
@@ -49,10 +49,10 @@ export function delivers(subject: Subject): void {
         ]);
       }
       expect(await again.listDeliveries(account.id, silent)).toEqual([]);
-      const open = await again.openDeliveries();
+      const open = await again.listPendingDeliveries();
       expect(open.map(({ taskId }) => taskId)).toEqual(ends);
       expect(new Set(open.map(({ id }) => id)).size).toBe(3);
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('come once with an end that comes once', async () => {
@@ -65,9 +65,9 @@ export function delivers(subject: Subject): void {
         store.failTask(task.id, BROKEN),
         store.expireTask(task.id),
       ]);
-      await expect(store.expireTask(task.id)).rejects.toEqual(code('task_state', 409));
+      await expect(store.expireTask(task.id)).rejects.toEqual(failureWith('task_state', 409));
       expect(await store.listDeliveries(account.id, task.id)).toHaveLength(1);
-      expect(await store.openDeliveries()).toHaveLength(1);
+      expect(await store.listPendingDeliveries()).toHaveLength(1);
     });
 
     it('are told to their own account alone', async () => {
@@ -97,7 +97,7 @@ export function delivers(subject: Subject): void {
       });
       const soon = { status: 'pending', nextAt: NOON + 5 } as const;
       await store.recordAttempt(given.id, attempt, soon);
-      const open = async (one: Store) => (await one.openDeliveries()).map(({ id }) => id);
+      const open = async (one: Store) => (await one.listPendingDeliveries()).map(({ id }) => id);
       expect(await open(store)).toEqual([waiting.id, given.id, told.id]);
       const success = { at: NOON + 1, status: 204, error: null, milliseconds: 3 };
       const delivered = await store.recordAttempt(told.id, success, { status: 'delivered' });
@@ -113,12 +113,12 @@ export function delivers(subject: Subject): void {
         { status: 'failed', nextAt: null, attempts: [attempt, { status: null }] },
       ]);
       expect(await open(again)).toEqual([waiting.id]);
-      const ended = code('delivery_state', 409);
+      const ended = failureWith('delivery_state', 409);
       await expect(again.recordAttempt(told.id, attempt, later)).rejects.toEqual(ended);
       await expect(again.recordAttempt(given.id, attempt, later)).rejects.toEqual(ended);
       const unknown = again.recordAttempt('msg_x', attempt, later);
-      await expect(unknown).rejects.toEqual(code('delivery_not_found', 404));
-      expect(await audit(again)).toEqual([]);
+      await expect(unknown).rejects.toEqual(failureWith('delivery_not_found', 404));
+      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('remember the last tries of many', async () => {
@@ -126,7 +126,7 @@ export function delivers(subject: Subject): void {
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
       await store.expireTask(task.id);
-      const [delivery] = await store.openDeliveries();
+      const [delivery] = await store.listPendingDeliveries();
       for (let at = 1; at <= 53; at += 1) {
         const outcome = { status: 'pending', nextAt: at } as const;
         await store.recordAttempt(delivery!.id, { ...attempt, at }, outcome);
@@ -144,7 +144,7 @@ export function delivers(subject: Subject): void {
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
       await store.claimTask(task.id);
       await store.completeTask(task.id, completionOf({ assets: [asset] }));
-      const [delivery] = await store.openDeliveries();
+      const [delivery] = await store.listPendingDeliveries();
       expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
       const again = await reopened();
       expect(await again.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
@@ -158,9 +158,9 @@ export function delivers(subject: Subject): void {
       for await (const one of bothOf(again, reopened)) {
         expect(await one.listDeliveries(account.id, task.id)).toBeUndefined();
         await expect(one.recordAttempt(delivery!.id, attempt, gone)).rejects.toEqual(
-          code('delivery_not_found', 404),
+          failureWith('delivery_not_found', 404),
         );
-        expect(await audit(one)).toEqual([]);
+        expect(await findInconsistencies(one)).toEqual([]);
       }
     });
   });

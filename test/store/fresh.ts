@@ -1,10 +1,10 @@
 import { expect, onTestFinished } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
-import type { OpenOptions, Subject } from './subject.ts';
+import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
 /** A fresh store, closed after the test, and a way to close and open it again. */
-export async function freshStore(subject: Subject, options: OpenOptions = {}) {
+export async function freshStore(subject: DriverFactory, options: OpenOptions = {}) {
   const place = temporaryFolder();
   let store = await subject.open(place, options);
   onTestFinished(() => store.close());
@@ -17,7 +17,7 @@ export async function freshStore(subject: Subject, options: OpenOptions = {}) {
 }
 
 /** A Failure as a matcher. */
-export function code(wanted: string, status: number) {
+export function failureWith(wanted: string, status: number) {
   return expect.objectContaining({ name: 'Failure', code: wanted, status });
 }
 

@@ -56,7 +56,7 @@ export function hookedFiles(hook: Hook, alone = false): Files {
 }
 
 /** The real file system, but nothing waits for the disk: for what is opened thousands of times. */
-export const hastyFiles: Files = {
+export const unsyncedFiles: Files = {
   ...disk,
   writeSync,
   open: async (...args) => {

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Account, ApiKey } from '../../src/store/account.ts';
 import type { Delivery } from '../../src/store/delivery.ts';
-import type { Hold, Store } from '../../src/store/store.ts';
+import type { Reservation, Store } from '../../src/store/store.ts';
 import { isTerminal, type Task } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
-import { audit, everyTask } from './audit.ts';
+import { everyTask, findInconsistencies } from './consistency.ts';
+import type { DriverFactory } from './driver-factory.ts';
 import { keyFor, newAsset, taskFor } from './records.ts';
-import type { Subject } from './subject.ts';
 
 const VERBS = [
   'grant',
@@ -77,14 +77,14 @@ const ROOM = 100;
 
 /** A store under random use, beside what its user knows of it. */
 class Trial {
-  readonly #subject: Subject;
+  readonly #subject: DriverFactory;
   readonly #abandoned: Store[] = [];
   #folder = temporaryFolder();
   #store!: Store;
   #now = Date.UTC(2026, 10, 21);
   #keys: ApiKey[] = [];
   #tasks: string[] = [];
-  #holds: Hold[] = [];
+  #holds: Reservation[] = [];
   /** Grants acknowledged, and asked for. */
   #granted = 0;
   #asked = 0;
@@ -103,7 +103,7 @@ class Trial {
   #deleting = false;
   readonly #deleted = new Set<string>();
 
-  constructor(subject: Subject) {
+  constructor(subject: DriverFactory) {
     this.#subject = subject;
   }
 
@@ -187,7 +187,7 @@ class Trial {
   }
 
   async #check(): Promise<void> {
-    expect(await audit(this.#store, this.#holds)).toEqual([]);
+    expect(await findInconsistencies(this.#store, this.#holds)).toEqual([]);
     expect(this.#store.statistics().credits.granted).toBe(this.#granted);
     const tasks = new Map((await everyTask(this.#store)).map((task) => [task.id, task]));
     for (const id of this.#deleted) expect(tasks.has(id)).toBe(false);
@@ -256,7 +256,7 @@ class Trial {
       }
       case 'note': {
         const progress = { job: amount };
-        expect(await store.noteTask(id, progress)).toMatchObject({ progress });
+        expect(await store.saveProgress(id, progress)).toMatchObject({ progress });
         return;
       }
       case 'upload': {
@@ -285,7 +285,7 @@ class Trial {
         return;
       }
       case 'deliver': {
-        const open = await store.openDeliveries();
+        const open = await store.listPendingDeliveries();
         const delivery = open[which % (open.length || 1)];
         const outcome =
           amount % 3 === 0
@@ -305,11 +305,11 @@ class Trial {
       case 'expire':
         return this.#noteEnd(store, await store.expireTask(id));
       case 'reopen': {
-        await store.reopenTask(id);
+        await store.requeueTask(id);
         return;
       }
       case 'hold': {
-        const hold = await store.hold(key.accountId, key.id, amount);
+        const hold = await store.reserve(key.accountId, key.id, amount);
         if (store === this.#store) this.#holds.push(hold);
         return;
       }
@@ -332,7 +332,7 @@ class Trial {
         if (which !== 0) return;
         for (const { id } of await store.listAccounts()) {
           const lines = 1 + (amount % 20);
-          await store.foldLedger(id, { before: this.#now - amount * 600_000, lines });
+          await store.compactLedger(id, { before: this.#now - amount * 600_000, lines });
         }
         return;
       case 'delete': {
@@ -368,7 +368,7 @@ class Trial {
 }
 
 /** Whatever is done in whatever order, and however it is interrupted: the sums are right. */
-export function ledgerProperties(subject: Subject): void {
+export function describeLedgerProperties(subject: DriverFactory): void {
   it('adds up, whatever is done to it', { timeout: 300_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {

@@ -9,9 +9,9 @@ import {
   type TaskType,
 } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
-import { audit } from './audit.ts';
+import { findInconsistencies } from './consistency.ts';
+import type { DriverFactory } from './driver-factory.ts';
 import { BROKEN, completionOf, keyFor, taskFor } from './records.ts';
-import type { Subject } from './subject.ts';
 
 interface Known {
   readonly id: string;
@@ -39,7 +39,7 @@ const round = fc.record({
 });
 
 /** Wherever a store keeps tasks, its pages are those of a list. */
-export function listingProperties(subject: Subject): void {
+export function describeListingProperties(subject: DriverFactory): void {
   it('lists tasks in pages as a list would', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 12 }), async (rounds) => {
@@ -91,7 +91,7 @@ export function listingProperties(subject: Subject): void {
               expected.map(({ id }) => id).reverse(),
             );
           }
-          expect(await audit(store)).toEqual([]);
+          expect(await findInconsistencies(store)).toEqual([]);
         } finally {
           await store.close();
         }

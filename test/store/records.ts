@@ -33,10 +33,10 @@ export function taskFor(key: ApiKey, change: Partial<NewTask> = {}): NewTask {
     deadline: 4_000_000_000_000,
     callbackUrl: null,
     assets: [],
-    storage: Infinity,
+    storageQuota: Infinity,
     idempotency: null,
     reservation: CREDIT,
-    most: Infinity,
+    maxOpenTasks: Infinity,
     ...change,
   };
 }

@@ -2,7 +2,7 @@ import type { DialectName } from './mock-upstream.ts';
 
 export type Content =
   | { readonly text: string }
-  /** A data URL or one of http. */
+  /** A data URL or an http URL. */
   | { readonly image: string };
 
 export interface Result {
@@ -16,7 +16,7 @@ export interface ToolDeclaration {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** What is asked, in terms of no format. */
+/** Settings of a request, independent of its format. */
 export interface Settings {
   readonly model: string;
   readonly system?: string;
@@ -26,16 +26,16 @@ export interface Settings {
   readonly temperature?: number;
   readonly effort?: string;
   readonly schema?: Readonly<Record<string, unknown>>;
-  /** In the client's own terms. */
+  /** Further fields in the format of the client. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** `whole` without a stream; `events` as they come; `helper` by the client's own accumulator. */
+/** `whole` is not streamed, `events` are read one by one, `helper` is the client's accumulator. */
 export type Mode = 'whole' | 'events' | 'helper';
 
 export const MODES: readonly Mode[] = ['whole', 'events', 'helper'];
 
-/** What a client made of an answer. */
+/** An answer as an official client returns it. */
 export interface Answer {
   readonly text: string;
   readonly reasoning: string;
@@ -45,26 +45,26 @@ export interface Answer {
     readonly name: string;
     readonly arguments: unknown;
   }[];
-  /** In the client's own word; of responses the status, and why it is incomplete. */
+  /** The stop reason in the format of the client; of responses the status and its details. */
   readonly stop: string | null;
   // biome-ignore lint/suspicious/noExplicitAny: of one of three formats
   readonly usage: any;
   readonly model: string;
-  /** The whole of it, as the client has it in the end. */
+  /** The answer as the client has it in the end. */
   // biome-ignore lint/suspicious/noExplicitAny: of one of three formats
   readonly raw: any;
-  /** As they came; none of a whole answer. */
+  /** The events of a stream; empty if the answer is not streamed. */
   // biome-ignore lint/suspicious/noExplicitAny: of one of three formats
   readonly events: readonly any[];
 }
 
-/** A conversation that an official client has with the gateway, its history in the client's own terms. */
+/** A conversation of an official client, with its history in the format of the client. */
 export interface Talk {
   user(content: string | readonly Content[]): Talk;
   results(...results: readonly Result[]): Talk;
-  /** Adds something to the history as it is. */
+  /** Adds raw messages to the history. */
   push(...items: readonly unknown[]): Talk;
-  /** Asks, and adds the answer to the history as the documentation of the client says. */
+  /** Sends the request and adds the answer to the history as the client's documentation does. */
   ask(mode?: Mode, settings?: Partial<Settings>): Promise<Answer>;
 }
 
@@ -75,7 +75,7 @@ export interface Access {
 
 type Words = Readonly<Record<DialectName, string>>;
 
-/** How each client calls the end of an answer. */
+/** Stop reasons in the format of each client. */
 export const STOPS = {
   stop: { chat: 'stop', responses: 'completed', messages: 'end_turn' },
   length: { chat: 'length', responses: 'incomplete: max_output_tokens', messages: 'max_tokens' },
@@ -87,7 +87,7 @@ export const STOPS = {
   },
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 export const DATA_URL = `data:image/png;base64,${PIXEL}`;

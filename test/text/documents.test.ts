@@ -9,7 +9,7 @@ import type { DialectName } from './mock-upstream.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { type Script, USAGE } from './script.ts';
 
-// Answers are held against the public documents of the formats, where those are there.
+// Validates answers against the OpenAPI documents of the formats, if the files exist.
 
 const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'spec');
 const FILES = { openai: 'openai.openapi.json', open: 'openresponses.openapi.json' } as const;
@@ -22,27 +22,27 @@ test.skipIf(!absent)('answers are held against the documents', ({ skip }) => {
 // biome-ignore lint/suspicious/noExplicitAny: documents of many shapes
 type Loose = any;
 
-/** Words such as `x-stainless-const` and `discriminator`, and formats such as `unixtime`, check nothing here. */
+/** Ignores keywords such as `x-stainless-const` and formats such as `unixtime`, which Ajv does not know. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 const documents = {} as Record<keyof typeof FILES, Loose>;
 
 /**
- * The documents as a validator understands them, and as OpenAI keeps to them:
- * - `nullable` is a word of OpenAPI 3.0, which a document of 3.1 still uses; it allows null beside the rest.
- * - `usage` and `user` of a response are null in what OpenAI sends (of a response that has none yet, and
- *   always), and its own clients and the Open Responses document say so for `usage`.
+ * Adapts the documents to JSON Schema and to what OpenAI sends:
+ * - `nullable` is a keyword of OpenAPI 3.0 that the 3.1 document still uses: it allows null, too.
+ * - OpenAI sends null for `usage` of an unfinished response and always for `user`; its clients and the
+ *   Open Responses document allow null for `usage`.
  */
-function understood(schema: Loose, path: string): Loose {
+function adapted(schema: Loose, path: string): Loose {
   if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return schema.map((item) => understood(item, path));
+  if (Array.isArray(schema)) return schema.map((item) => adapted(item, path));
   const { nullable, ...rest } = schema;
   const inner = Object.fromEntries(
-    Object.entries(rest).map(([key, value]) => [key, understood(value, `${path}/${key}`)]),
+    Object.entries(rest).map(([key, value]) => [key, adapted(value, `${path}/${key}`)]),
   );
-  const isNull = nullable === true || NULL_ALL_THE_SAME.some((end) => path.endsWith(end));
+  const isNull = nullable === true || NULLABLE_IN_PRACTICE.some((end) => path.endsWith(end));
   return isNull ? { anyOf: [inner, { type: 'null' }] } : inner;
 }
-const NULL_ALL_THE_SAME = [
+const NULLABLE_IN_PRACTICE = [
   '/Response/allOf/properties/usage',
   '/ModelResponseProperties/properties/user',
 ];
@@ -51,7 +51,7 @@ if (!absent) {
   for (const [name, file] of Object.entries(FILES)) {
     const document = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Loose;
     documents[name as 'open'] = document;
-    const components = understood(document.components, '');
+    const components = adapted(document.components, '');
     ajv.addSchema({ $id: `doc:${name}`, components }, `doc:${name}`);
   }
 }
@@ -66,7 +66,7 @@ function faultsOf(document: keyof typeof FILES, schema: string, value: unknown):
   );
 }
 
-/** The schema of each event of responses, by its type. */
+/** Names of the schemas of responses events, by event type. */
 function eventSchemas(document: keyof typeof FILES): Map<string, string> {
   if (absent) return new Map();
   const { schemas } = documents[document].components;
@@ -96,8 +96,8 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     ],
     usage: USAGE,
   },
-  'a cut answer': { steps: [{ text: 'Half' }], stop: 'length', usage: USAGE },
-  'nothing at all': { steps: [], usage: USAGE },
+  'an answer that ends at the limit': { steps: [{ text: 'Half' }], stop: 'length', usage: USAGE },
+  'an empty answer': { steps: [], usage: USAGE },
   'a refusal': { steps: [{ refusal: 'No.' }], usage: USAGE },
   'no usage': { steps: [{ text: 'Uncounted' }], usage: null },
 };
@@ -108,7 +108,7 @@ const cases = Object.entries(SCRIPTS).flatMap(([name, script]) =>
   DIALECTS.map((upstream) => [name, upstream, script] as const),
 );
 
-/** The official object of a stream that went on has every field of the whole one. */
+/** The body of a response to a request with one tool. */
 async function bodyOf(client: DialectName, upstream: DialectName, more: object = {}) {
   const tools =
     client === 'chat'
@@ -118,8 +118,8 @@ async function bodyOf(client: DialectName, upstream: DialectName, more: object =
   return (await send(gateway().daemon, client, body)).text();
 }
 
-describe.skipIf(absent)('chat', () => {
-  it.each(cases)('%s, of an upstream of %s', async (_, upstream, script) => {
+describe.skipIf(absent)('chat answers match the OpenAI document', () => {
+  it.each(cases)('%s, upstream %s', async (_, upstream, script) => {
     gateway().upstream.play(script);
     const whole = JSON.parse(await bodyOf('chat', upstream)) as Loose;
     expect(faultsOf('openai', 'CreateChatCompletionResponse', whole)).toEqual([]);
@@ -135,12 +135,12 @@ describe.skipIf(absent)('chat', () => {
   });
 });
 
-describe.skipIf(absent)('responses', () => {
-  it.each(cases)('%s, of an upstream of %s', async (_, upstream, script) => {
+describe.skipIf(absent)('responses answers match the OpenAI and Open Responses documents', () => {
+  it.each(cases)('%s, upstream %s', async (_, upstream, script) => {
     gateway().upstream.play(script);
     const whole = JSON.parse(await bodyOf('responses', upstream)) as Loose;
     expect(faultsOf('openai', 'Response', whole)).toEqual([]);
-    // What an upstream of this format says is passed on: that it keeps to both documents is its own affair.
+    // A responses upstream is passed on; the mock writes it by OpenAI's document only.
     if (upstream !== 'responses') expect(faultsOf('open', 'ResponseResource', whole)).toEqual([]);
     const streamed = eventsOf(await bodyOf('responses', upstream, { stream: true }));
     for (const { event, data } of streamed) {
@@ -159,7 +159,7 @@ describe.skipIf(absent)('responses', () => {
     expect(last.output).toEqual(items);
   });
 
-  it.each(DIALECTS)('that fail midway, of an upstream of %s', async (upstream) => {
+  it.each(DIALECTS)('an error after the start, upstream %s', async (upstream) => {
     gateway().upstream.play({
       steps: [{ text: 'Once upon a time' }],
       usage: USAGE,

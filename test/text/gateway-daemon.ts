@@ -1,10 +1,10 @@
 import { afterAll, beforeAll } from 'vitest';
-import { readDoor } from '../../src/administration/door.ts';
+import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { FEATURES } from '../../src/store/features.ts';
 import { sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
-/** The keys that the daemon has for its upstreams: to be seen there and nowhere else. */
+/** The daemon's keys for its upstreams, which only upstreams may see. */
 export const UPSTREAM_KEYS = {
   openai: 'sk-upstream-openai-5ecre7',
   anthropic: 'sk-upstream-anthropic-5ecre7',
@@ -15,7 +15,7 @@ export const DIALECTS: readonly DialectName[] = ['chat', 'responses', 'messages'
 /** The model whose upstream speaks a dialect. */
 export const modelTo = (dialect: DialectName) => `to-${dialect}`;
 
-/** Each client's dialect with each upstream's. */
+/** All pairs of a client's and an upstream's dialect. */
 export const PAIRS: readonly (readonly [DialectName, DialectName])[] = DIALECTS.flatMap((client) =>
   DIALECTS.map((upstream) => [client, upstream] as const),
 );
@@ -32,7 +32,7 @@ const REASONING = {
   can_disable: true,
 };
 
-/** What `oriel.yaml` says of a daemon whose upstreams are all one mock. */
+/** The configuration of a daemon whose upstreams are all one mock. */
 export function gatewayConfig(url: string, changes: object = {}): object {
   const text = (provider: string, dialect: DialectName, more: object = {}) => ({
     type: 'text',
@@ -47,7 +47,7 @@ export function gatewayConfig(url: string, changes: object = {}): object {
     maxOutputTokens: 1_048_576,
   }) as Record<string, unknown>;
   return {
-    // Of failures tests tell by themselves how often they are tried, and whether a route rests.
+    // Tests of retries and the circuit breaker have settings of their own.
     routing: { retries: 0, cooldown: { after: 0 } },
     limits: { free: { rpm: 1_000_000 }, paid: { rpm: 1_000_000 } },
     owner: { credits: 1_000_000 },
@@ -73,14 +73,14 @@ export interface GatewayDaemon {
   readonly upstream: MockUpstream;
 }
 
-/** A daemon and the mock that all its models lead to, for all tests of a file. */
+/** A daemon and the mock upstream of all its models, shared by the tests of a file. */
 export function gatewayDaemon(changes: (url: string) => object = () => ({})): () => GatewayDaemon {
   let upstream: MockUpstream | undefined;
   beforeAll(async () => {
     upstream = await startMockUpstream();
   });
   const daemon = sharedDaemon({
-    // Read when the daemon starts: by then the mock has its port.
+    // Read when the daemon starts, after the mock has a port.
     get config() {
       const { url } = upstream!;
       return gatewayConfig(url, changes(url));
@@ -104,7 +104,7 @@ export async function newKey(
     ...options
   }: { credits?: string; budget?: string; models?: string; allow?: string } = {},
 ): Promise<string> {
-  const { url, token } = readDoor(data)!;
+  const { url, token } = readAdminEndpoint(data)!;
   const run = async (verb: string, body: object) => {
     const response = await fetch(`${url}/${verb}`, {
       method: 'POST',

@@ -8,7 +8,7 @@ import { eventsOf, plainBody, send } from './raw.ts';
 import { cutAt, everyByte, type Framing, type Script, type Step, USAGE } from './script.ts';
 import { talk } from './talk.ts';
 
-// What users of gateways stumble over most, one test each.
+// The most frequent defects of model gateways, one test each.
 
 const gateway = gatewayDaemon();
 
@@ -20,7 +20,7 @@ const TO = (upstream: string) => ({ model: `to-${upstream}`, tools: [WEATHER] })
 // biome-ignore lint/suspicious/noExplicitAny: an answer in one of three formats
 type Loose = any;
 
-/** What an answer is made of, in order, in terms of no format; chat cannot tell the order. */
+/** The parts of an answer, in order; none for chat, whose messages have no order of parts. */
 function shapeOf(client: string, raw: Loose): string[] {
   if (client === 'messages') {
     return raw.content.map((block: Loose) =>
@@ -34,20 +34,23 @@ function shapeOf(client: string, raw: Loose): string[] {
   });
 }
 
-describe('text and a call in one turn, with upstream saying stop', () => {
-  it.each(PAIRS)('client %s, upstream %s: it is a call', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'I look.' }, CALL], stop: 'stop', usage: USAGE });
-    if (client === upstream) return;
-    for (const mode of MODES) {
-      const answer = await talk(client, daemon, TO(upstream)).user('Weather?').ask(mode);
-      expect(answer).toMatchObject({ text: 'I look.', calls: [{ id: 'call_a1' }] });
-      expect(answer.stop).toBe(STOPS['tool-calls'][client]);
-    }
-  });
+describe('text and a tool call with the finish reason stop', () => {
+  it.each(PAIRS)(
+    'client %s, upstream %s: ends with the reason for tool calls',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play({ steps: [{ text: 'I look.' }, CALL], stop: 'stop', usage: USAGE });
+      if (client === upstream) return;
+      for (const mode of MODES) {
+        const answer = await talk(client, daemon, TO(upstream)).user('Weather?').ask(mode);
+        expect(answer).toMatchObject({ text: 'I look.', calls: [{ id: 'call_a1' }] });
+        expect(answer.stop).toBe(STOPS['tool-calls'][client]);
+      }
+    },
+  );
 });
 
-describe('a turn that begins again', () => {
+describe('interleaved parts of an answer', () => {
   const INTERLEAVED: readonly (readonly [string, readonly Step[], readonly string[]])[] = [
     [
       'reason, call, reason',
@@ -81,7 +84,7 @@ describe('a turn that begins again', () => {
       expect(answer.text).toBe(texts.join(''));
       expect(answer.reasoning.replaceAll('\n', '')).toBe(thoughts.join(''));
       expect(answer.stop).toBe(STOPS['tool-calls'][client]);
-      // Neither chat client nor chat upstream can tell what came between what.
+      // A chat message does not have the order of text and calls.
       if (client !== 'chat' && upstream !== 'chat') {
         expect(shapeOf(client, answer.raw)).toEqual(order);
       }
@@ -97,9 +100,9 @@ describe('a turn that begins again', () => {
   });
 });
 
-describe('parallel calls and their results', () => {
+describe('parallel tool calls and their results', () => {
   it.each(DIALECTS.map((client) => [client]))(
-    'of a client of %s become one turn each for an upstream of messages, results before text',
+    'client %s, upstream messages: become one turn each, with results before text',
     async (client) => {
       const { daemon, upstream: mock } = gateway();
       mock.play({ steps: [CALL, { ...CALL, id: 'call_b2' }], usage: USAGE }, DONE);
@@ -120,26 +123,29 @@ describe('parallel calls and their results', () => {
   );
 });
 
-describe('identifiers of calls that Anthropic does not take', () => {
-  it.each(PAIRS)('client %s, upstream %s: come back as they were', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    const id = 'functions.get_weather:0';
-    if (upstream === 'messages' || client === upstream) return;
-    mock.play({ steps: [{ ...CALL, id }], usage: USAGE }, DONE);
-    const conversation = talk(client, daemon, TO(upstream)).user('Weather?');
-    const { calls } = await conversation.ask();
-    if (client === 'messages') expect(calls[0]!.id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-    await conversation.results({ id: calls[0]!.id, content: 'snow' }).ask();
-    const { messages, input } = mock.requests[1]!.body;
-    if (upstream === 'chat') {
-      expect(messages[1].tool_calls[0].id).toBe(id);
-      expect(messages[2].tool_call_id).toBe(id);
-    } else {
-      expect(input[2].call_id).toBe(input[1].call_id);
-    }
-  });
+describe('tool call ids that Anthropic rejects', () => {
+  it.each(PAIRS)(
+    'client %s, upstream %s: are restored for the upstream',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      const id = 'functions.get_weather:0';
+      if (upstream === 'messages' || client === upstream) return;
+      mock.play({ steps: [{ ...CALL, id }], usage: USAGE }, DONE);
+      const conversation = talk(client, daemon, TO(upstream)).user('Weather?');
+      const { calls } = await conversation.ask();
+      if (client === 'messages') expect(calls[0]!.id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+      await conversation.results({ id: calls[0]!.id, content: 'snow' }).ask();
+      const { messages, input } = mock.requests[1]!.body;
+      if (upstream === 'chat') {
+        expect(messages[1].tool_calls[0].id).toBe(id);
+        expect(messages[2].tool_call_id).toBe(id);
+      } else {
+        expect(input[2].call_id).toBe(input[1].call_id);
+      }
+    },
+  );
 
-  it('of a chat client fit a messages upstream', async () => {
+  it('client chat, upstream messages: are rewritten to a valid id', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     const id = 'functions.get_weather:0';
@@ -162,31 +168,34 @@ describe('identifiers of calls that Anthropic does not take', () => {
   });
 });
 
-describe('a failure midway', () => {
-  it.each(PAIRS)('client %s, upstream %s: never looks like success', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    const plain = { steps: [{ text: 'Once upon a time' }, CALL], usage: USAGE };
-    const body = plainBody(client, modelTo(upstream), { stream: true });
-    mock.play(plain);
-    const whole = eventsOf(await (await send(daemon, client, body)).text());
-    const upstreamEvents = upstream === 'chat' ? 9 : upstream === 'responses' ? 15 : 12;
-    for (let after = 1; after < upstreamEvents - 2; after += 1) {
-      mock.play({ ...plain, fault: { after, how: 'end' } });
-      const response = await send(daemon, client, body);
-      const text = await response.text();
-      if (response.status === 200) {
-        expect(text, `cut after ${after}`).toMatch(/"error":|event: error/);
-        expect(text).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
-      } else {
-        expect(response.status).toBe(502);
+describe('an upstream stream that is cut off', () => {
+  it.each(PAIRS)(
+    'client %s, upstream %s: ends with an error and no end marker',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      const plain = { steps: [{ text: 'Once upon a time' }, CALL], usage: USAGE };
+      const body = plainBody(client, modelTo(upstream), { stream: true });
+      mock.play(plain);
+      const whole = eventsOf(await (await send(daemon, client, body)).text());
+      const upstreamEvents = upstream === 'chat' ? 9 : upstream === 'responses' ? 15 : 12;
+      for (let after = 1; after < upstreamEvents - 2; after += 1) {
+        mock.play({ ...plain, fault: { after, how: 'end' } });
+        const response = await send(daemon, client, body);
+        const text = await response.text();
+        if (response.status === 200) {
+          expect(text, `cut after ${after}`).toMatch(/"error":|event: error/);
+          expect(text).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
+        } else {
+          expect(response.status).toBe(502);
+        }
       }
-    }
-    expect(whole.length).toBeGreaterThan(5);
-  });
+      expect(whole.length).toBeGreaterThan(5);
+    },
+  );
 });
 
-describe('thinking that was signed', () => {
-  it('goes back before its tool_use, exactly, also where it is empty', async () => {
+describe('thinking with a signature', () => {
+  it('is replayed unchanged before its tool_use, also if it is empty', async () => {
     const { daemon, upstream: mock } = gateway();
     for (const client of DIALECTS) {
       for (const reasoning of ['I think.', '']) {
@@ -202,7 +211,7 @@ describe('thinking that was signed', () => {
     }
   });
 
-  it('is never invented', async () => {
+  it('is not made from reasoning without a signature', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     await talk('chat', daemon, TO('messages'))
@@ -214,10 +223,10 @@ describe('thinking that was signed', () => {
   });
 });
 
-describe('the model that always reasons', () => {
+describe('a model with fixed reasoning', () => {
   const ASK = { model: 'always-reasons', tools: [WEATHER] };
 
-  it.each(DIALECTS)('gets its reasoning back from a client of %s', async (client) => {
+  it.each(DIALECTS)('client %s: the reasoning is replayed to the upstream', async (client) => {
     const { daemon, upstream: mock } = gateway();
     for (const mode of MODES) {
       mock.play({ steps: [{ reasoning: 'I must look.' }, CALL], usage: USAGE }, DONE);
@@ -232,7 +241,7 @@ describe('the model that always reasons', () => {
     }
   });
 
-  it('follows its rules', async () => {
+  it('gets requests that follow its rules, others are refused', async () => {
     const { daemon, upstream: mock } = gateway();
     const messages = [{ role: 'user', content: 'Hello' }];
     const ask = async (more: object) => {
@@ -268,8 +277,8 @@ describe('the model that always reasons', () => {
   });
 });
 
-describe('arguments', () => {
-  it.each(PAIRS)('client %s, upstream %s: none at all are {}', async (client, upstream) => {
+describe('tool call arguments', () => {
+  it.each(PAIRS)('client %s, upstream %s: empty arguments become {}', async (client, upstream) => {
     const { daemon, upstream: mock } = gateway();
     const script = { steps: [{ ...CALL, arguments: '' }], usage: USAGE };
     if (client === upstream && client !== 'messages') return;
@@ -284,31 +293,37 @@ describe('arguments', () => {
     }
   });
 
-  it.each(DIALECTS)('that come only at the end reach a client of %s', async (client) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ ...CALL, arguments: '{"city":"Oslo"}', late: true }], usage: USAGE });
-    if (client === 'responses') return;
-    const { calls } = await talk(client, daemon, TO('responses')).user('Weather?').ask('events');
-    expect(calls).toMatchObject([{ arguments: { city: 'Oslo' } }]);
-  });
+  it.each(DIALECTS)(
+    'client %s, upstream responses: arguments in the last event only are kept',
+    async (client) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play({ steps: [{ ...CALL, arguments: '{"city":"Oslo"}', late: true }], usage: USAGE });
+      if (client === 'responses') return;
+      const { calls } = await talk(client, daemon, TO('responses')).user('Weather?').ask('events');
+      expect(calls).toMatchObject([{ arguments: { city: 'Oslo' } }]);
+    },
+  );
 });
 
 describe('refusals', () => {
-  it.each(FOREIGN)('client %s, upstream %s: the words arrive', async (client, upstream) => {
-    if (upstream === 'messages') return;
-    const { daemon, upstream: mock } = gateway();
-    for (const mode of MODES) {
-      mock.play({ steps: [{ refusal: 'I will not do that.' }], stop: 'stop', usage: USAGE });
-      const answer = await talk(client, daemon, TO(upstream)).user('Do it').ask(mode);
-      const words = client === 'messages' ? answer.text || answer.refusal : answer.refusal;
-      expect(words).toBe('I will not do that.');
-      if (client === 'messages') expect(answer.stop).toBe('refusal');
-    }
-  });
+  it.each(FOREIGN)(
+    'client %s, upstream %s: the text of the refusal is kept',
+    async (client, upstream) => {
+      if (upstream === 'messages') return;
+      const { daemon, upstream: mock } = gateway();
+      for (const mode of MODES) {
+        mock.play({ steps: [{ refusal: 'I will not do that.' }], stop: 'stop', usage: USAGE });
+        const answer = await talk(client, daemon, TO(upstream)).user('Do it').ask(mode);
+        const words = client === 'messages' ? answer.text || answer.refusal : answer.refusal;
+        expect(words).toBe('I will not do that.');
+        if (client === 'messages') expect(answer.stop).toBe('refusal');
+      }
+    },
+  );
 });
 
-describe('messages of the system midway', () => {
-  it.each(DIALECTS)('from chat to an upstream of %s: keep their place', async (upstream) => {
+describe('system and developer messages within the conversation', () => {
+  it.each(DIALECTS)('client chat, upstream %s: keep their position', async (upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     await talk('chat', daemon, { model: modelTo(upstream) })
@@ -322,16 +337,16 @@ describe('messages of the system midway', () => {
       .ask();
     const { text } = mock.only();
     const order = ['Be brief.', 'Hello', 'Hi.', 'Now in French.', 'Hello again'];
-    const places = order.map((words) => text.indexOf(JSON.stringify(words).slice(1, -1)));
-    expect(places.every((at) => at >= 0)).toBe(true);
-    // At top level the first may stand after the rest; the others keep their order.
-    const [, ...rest] = places;
+    const positions = order.map((words) => text.indexOf(JSON.stringify(words).slice(1, -1)));
+    expect(positions.every((at) => at >= 0)).toBe(true);
+    // A top-level system field may come after the messages; the others keep their order.
+    const [, ...rest] = positions;
     expect(rest).toEqual([...rest].sort((a, b) => a - b));
   });
 });
 
-describe('a chunk with usage and no choices', () => {
-  it.each(DIALECTS)('client %s', async (client) => {
+describe('a chat chunk with usage and no choices', () => {
+  it.each(DIALECTS)('client %s: is not taken for the end', async (client) => {
     const { daemon, upstream: mock } = gateway();
     const chunk = (rest: object) => ({
       id: '',
@@ -357,38 +372,41 @@ describe('a chunk with usage and no choices', () => {
   });
 });
 
-describe('a tool with a long or strange name', () => {
+describe('a tool name that is too long or has other characters', () => {
   const LONG = `mcp__a_server_with_a_name__${'very_'.repeat(12)}long_tool`;
   const NAMES = [LONG, 'files.read/all'];
 
-  it.each(PAIRS)('client %s, upstream %s: is short up there, and long here', async (client, up) => {
-    const { daemon, upstream: mock } = gateway();
-    for (const name of NAMES) {
-      for (const mode of MODES) {
-        let sent = '';
-        const tools = [{ ...WEATHER, name }];
-        // The mock calls the tool by the name that it is told.
-        mock.play(DONE);
-        await talk(client, daemon, { model: modelTo(up), tools, toolChoice: { name } })
-          .user('Go')
-          .ask();
-        const { body } = mock.only();
-        sent = body.tools[0].name ?? body.tools[0].function.name;
-        expect(sent).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-        expect(body.tool_choice.name ?? body.tool_choice.function.name).toBe(sent);
-        mock.play({ steps: [{ ...CALL, call: sent }], usage: USAGE }, DONE);
-        const conversation = talk(client, daemon, { model: modelTo(up), tools }).user('Go');
-        const { calls } = await conversation.ask(mode);
-        expect(calls[0]!.name).toBe(name);
-        await conversation.results({ id: 'call_a1', content: 'x' }).ask(mode);
-        expect(mock.requests[1]!.text).not.toContain(name);
+  it.each(PAIRS)(
+    'client %s, upstream %s: is shortened upstream and restored for the client',
+    async (client, up) => {
+      const { daemon, upstream: mock } = gateway();
+      for (const name of NAMES) {
+        for (const mode of MODES) {
+          let sent = '';
+          const tools = [{ ...WEATHER, name }];
+          // The first request shows the name that the upstream gets.
+          mock.play(DONE);
+          await talk(client, daemon, { model: modelTo(up), tools, toolChoice: { name } })
+            .user('Go')
+            .ask();
+          const { body } = mock.only();
+          sent = body.tools[0].name ?? body.tools[0].function.name;
+          expect(sent).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+          expect(body.tool_choice.name ?? body.tool_choice.function.name).toBe(sent);
+          mock.play({ steps: [{ ...CALL, call: sent }], usage: USAGE }, DONE);
+          const conversation = talk(client, daemon, { model: modelTo(up), tools }).user('Go');
+          const { calls } = await conversation.ask(mode);
+          expect(calls[0]!.name).toBe(name);
+          await conversation.results({ id: 'call_a1', content: 'x' }).ask(mode);
+          expect(mock.requests[1]!.text).not.toContain(name);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('previous_response_id', () => {
-  it('is forwarded where it is native, and refused elsewhere', async () => {
+  it('is forwarded to a responses upstream and refused for others', async () => {
     const { daemon, upstream: mock } = gateway();
     const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
     const ask = (model: string) => {
@@ -407,8 +425,8 @@ describe('previous_response_id', () => {
   });
 });
 
-describe('a thread', () => {
-  it('is refused, so that its clients send the history', async () => {
+describe('the field thread of messages', () => {
+  it('is refused with 400, so that clients send the history', async () => {
     const { daemon, upstream: mock } = gateway();
     for (const upstream of DIALECTS) {
       mock.play(DONE);
@@ -424,7 +442,7 @@ describe('a thread', () => {
 });
 
 describe('empty texts', () => {
-  it.each(DIALECTS)('of a client of %s are nothing for an upstream of messages', async (client) => {
+  it.each(DIALECTS)('client %s, upstream messages: are left out', async (client) => {
     if (client === 'messages') return;
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
@@ -439,35 +457,38 @@ describe('empty texts', () => {
   });
 });
 
-describe('an answer that a client sends back within its own text', () => {
-  // As OpenAI's Agents SDK does with answers that have text and calls.
-  it.each(DIALECTS)('to an upstream of %s: is the answer, reasoning included', async (upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    const reasoning = { reasoning: 'I think.', signature: 'sig+/=', encrypted: 'enc' };
-    mock.play({ steps: [reasoning, { text: 'I look.' }, CALL], usage: USAGE }, DONE);
-    const { raw } = await talk('chat', daemon, TO(upstream)).user('Weather?').ask();
-    const { content, ...echo } = raw.choices[0].message;
-    const ask = (more: object) =>
-      talk('chat', daemon, TO(upstream))
-        .user('Weather?')
-        .push({
-          role: 'assistant',
-          content: [{ type: 'text', text: content, ...echo, ...more }],
-          tool_calls: echo.tool_calls,
-        })
-        .results({ id: 'call_a1', content: 'snow' })
-        .ask();
-    expect((await ask({})).text).toBe('Done.');
-    const { text } = mock.requests.at(-1)!;
-    expect(text).toContain('I think.');
-    if (upstream !== 'chat') expect(text).toContain(upstream === 'messages' ? 'sig+/=' : 'enc');
-    for (const odd of [7, null, [null], 'x', [[]]]) {
-      expect((await ask({ reasoning_details: odd })).text).toBe('Done.');
-    }
-  });
+describe('an assistant message nested in its own text part', () => {
+  // OpenAI's Agents SDK sends answers with text and calls like this.
+  it.each(DIALECTS)(
+    'client chat, upstream %s: is read as the message, with its reasoning',
+    async (upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      const reasoning = { reasoning: 'I think.', signature: 'sig+/=', encrypted: 'enc' };
+      mock.play({ steps: [reasoning, { text: 'I look.' }, CALL], usage: USAGE }, DONE);
+      const { raw } = await talk('chat', daemon, TO(upstream)).user('Weather?').ask();
+      const { content, ...echo } = raw.choices[0].message;
+      const ask = (more: object) =>
+        talk('chat', daemon, TO(upstream))
+          .user('Weather?')
+          .push({
+            role: 'assistant',
+            content: [{ type: 'text', text: content, ...echo, ...more }],
+            tool_calls: echo.tool_calls,
+          })
+          .results({ id: 'call_a1', content: 'snow' })
+          .ask();
+      expect((await ask({})).text).toBe('Done.');
+      const { text } = mock.requests.at(-1)!;
+      expect(text).toContain('I think.');
+      if (upstream !== 'chat') expect(text).toContain(upstream === 'messages' ? 'sig+/=' : 'enc');
+      for (const odd of [7, null, [null], 'x', [[]]]) {
+        expect((await ask({ reasoning_details: odd })).text).toBe('Done.');
+      }
+    },
+  );
 });
 
-describe('a stream cut anywhere', () => {
+describe('a stream split at any byte', () => {
   const TEXT = 'ä€🙂 Łódź 日本語 \u2028 "quoted" \\ end';
   const SCRIPT: Script = {
     steps: [
@@ -489,25 +510,28 @@ describe('a stream cut anywhere', () => {
     FRAMINGS.map(([name, framing]) => [client, upstream, name, framing] as const),
   );
 
-  it.each(cases)('client %s, upstream %s, %s', async (client, upstream, _, framing) => {
-    const { daemon, upstream: mock } = gateway();
-    // The official clients split lines at CR LF and LF; a relay passes on what came.
-    if (client === upstream && framing.line === '\r') return;
-    for (const cut of [everyByte, cutAt(1, 2, 3, 50, 51, 52, 200, 500)]) {
-      mock.play({ ...SCRIPT, framing, cut });
-      const answer = await talk(client, daemon, TO(upstream)).user('Hi').ask('events');
-      expect(answer).toMatchObject({
-        text: TEXT,
-        reasoning: 'Gründe…',
-        calls: [{ arguments: { city: 'Łódź 🙂' } }],
-        stop: STOPS['tool-calls'][client],
-      });
-    }
-  });
+  it.each(cases)(
+    'client %s, upstream %s: is read with framing: %s',
+    async (client, upstream, _, framing) => {
+      const { daemon, upstream: mock } = gateway();
+      // The official clients know CR LF and LF only, and a relay passes frames on unchanged.
+      if (client === upstream && framing.line === '\r') return;
+      for (const cut of [everyByte, cutAt(1, 2, 3, 50, 51, 52, 200, 500)]) {
+        mock.play({ ...SCRIPT, framing, cut });
+        const answer = await talk(client, daemon, TO(upstream)).user('Hi').ask('events');
+        expect(answer).toMatchObject({
+          text: TEXT,
+          reasoning: 'Gründe…',
+          calls: [{ arguments: { city: 'Łódź 🙂' } }],
+          stop: STOPS['tool-calls'][client],
+        });
+      }
+    },
+  );
 });
 
-describe('a whole answer', () => {
-  it.each(PAIRS)('client %s, upstream %s: says what its stream says', async (client, upstream) => {
+describe('an answer that is not streamed', () => {
+  it.each(PAIRS)('client %s, upstream %s: equals the streamed answer', async (client, upstream) => {
     const { daemon, upstream: mock } = gateway();
     const seen: unknown[] = [];
     for (const mode of MODES) {
@@ -525,14 +549,14 @@ describe('a whole answer', () => {
   });
 });
 
-describe('what only one format can say', () => {
+describe('a field that only one format has', () => {
   const web = {
     responses: { tools: [{ type: 'web_search_preview' }] },
     messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
   } as const;
 
   it.each(FOREIGN.filter(([client]) => client !== 'chat') as ['responses' | 'messages', 'chat'][])(
-    'client %s, upstream %s: is refused by name',
+    'client %s, upstream %s: is refused with 400 naming the field',
     async (client, upstream) => {
       const { daemon, upstream: mock } = gateway();
       mock.play(DONE);
@@ -548,19 +572,22 @@ describe('what only one format can say', () => {
     },
   );
 
-  it.each(['responses', 'messages'] as const)('%s on both sides: is passed on', async (dialect) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    const response = await send(
-      daemon,
-      dialect,
-      plainBody(dialect, `allows-${dialect}`, web[dialect]),
-    );
-    expect(response.status).toBe(200);
-    expect(mock.only().body.tools).toEqual(web[dialect].tools);
-  });
+  it.each(['responses', 'messages'] as const)(
+    'client and upstream %s: is passed on',
+    async (dialect) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(DONE);
+      const response = await send(
+        daemon,
+        dialect,
+        plainBody(dialect, `allows-${dialect}`, web[dialect]),
+      );
+      expect(response.status).toBe(200);
+      expect(mock.only().body.tools).toEqual(web[dialect].tools);
+    },
+  );
 
-  it('of advice is left out and named', async () => {
+  it('that only advises is left out and named in x-oriel-ignored', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     const response = await send(
@@ -574,10 +601,10 @@ describe('what only one format can say', () => {
   });
 });
 
-describe('5 MB', () => {
+describe('a request and an answer of 5 MB', () => {
   const MEGABYTES = 5 * 1024 * 1024;
 
-  /** The text of a stream of responses, which says it in pieces and whole. */
+  /** The text of a responses stream, whose last event repeats the deltas. */
   async function streamed(daemon: TestDaemon, body: object): Promise<string> {
     const events = eventsOf(await (await send(daemon, 'responses', body)).text());
     const pieces = events.filter(({ event }) => event === 'response.output_text.delta');
@@ -588,7 +615,7 @@ describe('5 MB', () => {
     return text;
   }
 
-  it.each(PAIRS)('client %s, upstream %s: there and back', async (client, upstream) => {
+  it.each(PAIRS)('client %s, upstream %s: arrive unchanged', async (client, upstream) => {
     const { daemon, upstream: mock } = gateway();
     const line = 'Zeile für Zeile, und 🙂 dazwischen.\n';
     const text = line.repeat(Math.ceil(MEGABYTES / Buffer.byteLength(line)));
@@ -598,8 +625,8 @@ describe('5 MB', () => {
     for (const mode of ['whole', 'events'] as const) {
       mock.play({ steps: [{ text, pieces }], usage: USAGE });
       const model = modelTo(upstream);
-      // The official client looks through the whole of an event at each piece that it gets of it,
-      // and in responses the last events have all the text.
+      // The official client rescans the whole buffered event at each chunk,
+      // and the last events of responses have all the text.
       const read =
         client === 'responses' && mode === 'events'
           ? await streamed(daemon, { model, input: text, stream: true })
@@ -611,23 +638,26 @@ describe('5 MB', () => {
 });
 
 describe('a stream that never ends', () => {
-  it.each(PAIRS)('client %s, upstream %s: ends with its reader', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    const steps = [{ text: 'More and more', pieces: ['More ', 'and ', 'more'] }];
-    const after = upstream === 'responses' ? 5 : upstream === 'messages' ? 3 : 2;
-    mock.play({ steps, usage: USAGE, fault: { after, how: 'endless' } });
-    const leaving = new AbortController();
-    const body = plainBody(client, modelTo(upstream), { stream: true });
-    const response = await send(daemon, client, body, { signal: leaving.signal });
-    const reader = response.body!.getReader();
-    for (let reads = 0; reads < 20; reads += 1) expect((await reader.read()).done).toBe(false);
-    leaving.abort();
-    expect(await mock.only().closed).toBe('cut');
-  });
+  it.each(PAIRS)(
+    'client %s, upstream %s: is aborted when the client disconnects',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      const steps = [{ text: 'More and more', pieces: ['More ', 'and ', 'more'] }];
+      const after = upstream === 'responses' ? 5 : upstream === 'messages' ? 3 : 2;
+      mock.play({ steps, usage: USAGE, fault: { after, how: 'endless' } });
+      const disconnect = new AbortController();
+      const body = plainBody(client, modelTo(upstream), { stream: true });
+      const response = await send(daemon, client, body, { signal: disconnect.signal });
+      const reader = response.body!.getReader();
+      for (let reads = 0; reads < 20; reads += 1) expect((await reader.read()).done).toBe(false);
+      disconnect.abort();
+      expect(await mock.only().closed).toBe('cut');
+    },
+  );
 });
 
-describe('the beta of Anthropic', () => {
-  it('reaches an upstream of messages, where it costs nothing or is allowed', async () => {
+describe('the header anthropic-beta', () => {
+  it('forwards betas that are free or allowed to a messages upstream', async () => {
     const { daemon, upstream: mock } = gateway();
     const client = new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon.url, maxRetries: 0 });
     const ask = async (model: string) => {

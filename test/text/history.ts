@@ -1,15 +1,15 @@
 import type { Answer, Mode, Result, Settings, Talk } from './conversation.ts';
 
-/** How one dialect writes down what is said. */
+/** The messages of a conversation in one dialect. */
 interface Words {
   readonly user: (content: Result['content']) => unknown;
   readonly results: (results: readonly Result[]) => readonly unknown[];
   readonly ask: (history: readonly unknown[], mode: Mode, changes: Settings) => Promise<Answer>;
-  /** What of an answer goes back with the next question. */
+  /** The messages of an answer that are sent with the next request. */
   readonly answered: (answer: Answer) => readonly unknown[];
 }
 
-/** A conversation whose client keeps all that was said. */
+/** A conversation whose client keeps its history. */
 export function talkWith({ user, results, ask, answered }: Words, settings: Settings): Talk {
   const history: unknown[] = [];
   const self: Talk = {

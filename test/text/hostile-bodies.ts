@@ -8,41 +8,41 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** A proof as the gateway seals it; clients can write what they like into it. */
-function sealed(dialect: string, provider: string | null, value: unknown): string {
+/** A signature in the wrapping of the gateway, which clients can forge. */
+function wrapped(dialect: string, provider: string | null, value: unknown): string {
   return `oriel:${Buffer.from(JSON.stringify([dialect, provider, value])).toString('base64url')}`;
 }
 
 const THOUGHTS = [
-  sealed('chat', 'openai', {
+  wrapped('chat', 'openai', {
     reasoning_details: [{ type: 'reasoning.text', text: 'Hm', signature: 'c', index: 0 }],
   }),
-  sealed('responses', 'openai', {
+  wrapped('responses', 'openai', {
     id: 'rs_1',
     encrypted_content: 'r',
     summary: [{ type: 'summary_text', text: 'Hm' }],
   }),
-  sealed('messages', 'anthropic', { signature: 'm' }),
-  sealed('messages', null, { data: 'm' }),
+  wrapped('messages', 'anthropic', { signature: 'm' }),
+  wrapped('messages', null, { data: 'm' }),
 ] as const;
 
-/** Seals that the gateway never made. */
+/** Wrapped signatures that the gateway never makes. */
 export const FORGED: readonly string[] = [
-  sealed('chat', 'openai', { reasoning_details: 5 }),
-  sealed('chat', 'openai', { reasoning_details: [null, 5, 'x', [], {}] }),
-  sealed('chat', null, { reasoning_details: { length: 2 } }),
-  sealed('chat', 'openai', []),
-  sealed('responses', 'openai', { id: {}, encrypted_content: [], summary: 'x', content: 7 }),
-  sealed('responses', 'openai', { type: 'message', id: 'x', encrypted_content: 'y' }),
-  sealed('messages', 'anthropic', { signature: {}, data: {} }),
-  sealed('messages', 'anthropic', [['signature', 'x']]),
+  wrapped('chat', 'openai', { reasoning_details: 5 }),
+  wrapped('chat', 'openai', { reasoning_details: [null, 5, 'x', [], {}] }),
+  wrapped('chat', null, { reasoning_details: { length: 2 } }),
+  wrapped('chat', 'openai', []),
+  wrapped('responses', 'openai', { id: {}, encrypted_content: [], summary: 'x', content: 7 }),
+  wrapped('responses', 'openai', { type: 'message', id: 'x', encrypted_content: 'y' }),
+  wrapped('messages', 'anthropic', { signature: {}, data: {} }),
+  wrapped('messages', 'anthropic', [['signature', 'x']]),
   `oriel:${Buffer.from(`["chat","openai",${'['.repeat(50_000)}${']'.repeat(50_000)}]`).toString('base64url')}`,
   'oriel:',
   'oriel:%%%%',
 ];
 
-/** An assistant's reasoning that a client sends back, in its own format. */
-export function thought(dialect: DialectName, seal: string): object {
+/** A request with an assistant's reasoning, in the format of a client. */
+export function thought(dialect: DialectName, signature: string): object {
   switch (dialect) {
     case 'chat':
       return {
@@ -51,7 +51,9 @@ export function thought(dialect: DialectName, seal: string): object {
           {
             role: 'assistant',
             content: 'Hi',
-            reasoning_details: [{ type: 'reasoning.text', text: 'Hm', signature: seal, index: 0 }],
+            reasoning_details: [
+              { type: 'reasoning.text', text: 'Hm', signature: signature, index: 0 },
+            ],
           },
           { role: 'user', content: 'And?' },
         ],
@@ -60,7 +62,7 @@ export function thought(dialect: DialectName, seal: string): object {
       return {
         input: [
           { role: 'user', content: 'Hello' },
-          { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: seal },
+          { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: signature },
           { role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] },
           { role: 'user', content: 'And?' },
         ],
@@ -73,7 +75,7 @@ export function thought(dialect: DialectName, seal: string): object {
           {
             role: 'assistant',
             content: [
-              { type: 'thinking', thinking: 'Hm', signature: seal },
+              { type: 'thinking', thinking: 'Hm', signature: signature },
               { type: 'text', text: 'Hi' },
             ],
           },
@@ -85,7 +87,7 @@ export function thought(dialect: DialectName, seal: string): object {
 
 const CALL_ID = 'functions.weather:0';
 
-/** Requests that are good, and of which most go to an upstream of any format; the model is still to be named. */
+/** Valid requests without a model, most of which can be translated for any upstream. */
 export const BODIES: Readonly<Record<DialectName, readonly object[]>> = {
   chat: [
     {

@@ -5,8 +5,8 @@ import { type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 import { cutAt, everyByte, type Framing, type Script, USAGE } from './script.ts';
 import { talk } from './talk.ts';
 
-// What is proven through the mock is worth as much as the mock: the official clients, talking to it
-// without the gateway, must find in it all that was put in.
+// Tests through the mock are only as good as the mock: the official clients must read its scripts from
+// it without the gateway.
 
 let upstream: MockUpstream;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const FRAMINGS: readonly (readonly [string, Framing])[] = [
   ['no space after the colon', { tight: true }],
 ];
 
-describe.each(DIALECTS)('an official client of %s', (dialect) => {
+describe.each(DIALECTS)('the mock upstream with the official client of %s', (dialect) => {
   const ask = (script: Script, mode: (typeof MODES)[number]) => {
     upstream.play(script);
     return talk(dialect, origin(), { model: 'm', tools: [WEATHER] })
@@ -41,7 +41,7 @@ describe.each(DIALECTS)('an official client of %s', (dialect) => {
       .ask(mode);
   };
 
-  it.each(MODES)('finds in an answer what the script says: %s', async (mode) => {
+  it.each(MODES)('answers with the text, reasoning and calls of the script: %s', async (mode) => {
     const answer = await ask(SCRIPT, mode);
     expect(answer).toMatchObject({
       text: 'Let me see: ä€🙂',
@@ -57,7 +57,7 @@ describe.each(DIALECTS)('an official client of %s', (dialect) => {
     expect(headers['content-type']).toBe('application/json');
   });
 
-  it('finds the same however the bytes are cut and the events are framed', async () => {
+  it('gives the same answer with any framing and split of bytes', async () => {
     const { text, calls } = await ask(SCRIPT, 'events');
     const seen = [await ask({ ...SCRIPT, cut: everyByte }, 'events')];
     seen.push(await ask({ ...SCRIPT, cut: cutAt(7, 150, 151) }, 'events'));
@@ -65,34 +65,37 @@ describe.each(DIALECTS)('an official client of %s', (dialect) => {
     for (const answer of seen) expect(answer).toMatchObject({ text, calls });
   });
 
-  it.each(['length', 'refusal'] as const)('is told a stop for %s', async (stop) => {
-    const answer = await ask({ steps: [{ text: 'Half' }], stop, usage: USAGE }, 'whole');
-    expect(answer).toMatchObject({ text: 'Half', stop: STOPS[stop][dialect] });
-  });
+  it.each(['length', 'refusal'] as const)(
+    'has the stop reason of the format for %s',
+    async (stop) => {
+      const answer = await ask({ steps: [{ text: 'Half' }], stop, usage: USAGE }, 'whole');
+      expect(answer).toMatchObject({ text: 'Half', stop: STOPS[stop][dialect] });
+    },
+  );
 
-  it('learns of a status', async () => {
+  it('answers with the status of the script', async () => {
     const body = { error: { type: 'rate_limit_error', message: 'slow down' } };
     await expect(ask({ refuse: { status: 429, body } }, 'whole')).rejects.toMatchObject({
       status: 429,
     });
   });
 
-  it('learns of an error midway', async () => {
+  it('sends an error event within a stream', async () => {
     const failing = { ...SCRIPT, fault: { after: 5, how: 'error-event' as const } };
     await expect(ask(failing, 'helper')).rejects.toThrow(/broke down|server_error/);
   });
 
-  it('that leaves is noticed', async () => {
+  it('records a client disconnect', async () => {
     upstream.play({ steps: [{ text: 'More' }], fault: { after: 2, how: 'endless' }, usage: USAGE });
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const path = { chat: 'chat/completions', responses: 'responses', messages: 'messages' };
     const response = await fetch(`${upstream.url}/${path[dialect]}`, {
       method: 'POST',
       body: JSON.stringify({ stream: true }),
-      signal: leaving.signal,
+      signal: disconnect.signal,
     });
     await response.body!.getReader().read();
-    leaving.abort();
+    disconnect.abort();
     expect(await upstream.only().closed).toBe('cut');
   });
 });

@@ -21,7 +21,7 @@ const PATHS: Readonly<Record<string, DialectName>> = {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A request as the upstream got it. */
+/** A request that the upstream received. */
 export interface Received {
   readonly path: string;
   readonly dialect: DialectName | null;
@@ -29,23 +29,23 @@ export interface Received {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
   readonly body: any;
-  /** When the exchange is over: `whole` where the answer was written to its end, else `cut`. */
+  /** Resolves at the end of the exchange: `whole` if the answer was written to its end, else `cut`. */
   readonly closed: Promise<'whole' | 'cut'>;
-  /** Bytes of the answer that the connection took so far. */
+  /** Bytes of the answer that the connection accepted so far. */
   readonly written: () => number;
 }
 
-/** An upstream on a port of its own that answers by script, in the format of the path asked for. */
+/** An upstream on its own port that answers by script, in the format of the request path. */
 export interface MockUpstream {
-  /** Where its interface begins, /v1 included. */
+  /** Base URL, including /v1. */
   readonly url: string;
-  /** What it got since `play` was last called. */
+  /** Requests since the last call of `play`. */
   readonly requests: readonly Received[];
-  /** The one request that it got. */
+  /** The only request; throws if there are none or several. */
   only(): Received;
-  /** The next requests are answered by these, one each; the last one by every further request. */
+  /** Sets the answers of the next requests, one each; the last one also answers all later requests. */
   play(...scripts: Script[]): void;
-  /** Resolves with the request of that number, from 0. */
+  /** Resolves with the request of a number from 0. */
   received(index?: number): Promise<Received>;
   close(): Promise<void>;
 }
@@ -182,7 +182,7 @@ async function play(
   response.end();
 }
 
-/** @returns whether the answer is to end as answers do */
+/** @returns whether the answer ends normally */
 async function whole(
   script: Script,
   dialect: DialectName,
@@ -239,7 +239,7 @@ async function fail(
 ): Promise<boolean> {
   switch (fault) {
     case 'reset':
-      // What was written is to arrive before the reset does.
+      // The bytes so far must arrive before the reset.
       await delay(20);
       response.socket?.resetAndDestroy();
       return false;
@@ -275,7 +275,7 @@ function errorFrames(dialect: DialectName, script: Script, request: Body, next: 
   return [{ data: CHAT_ERROR }];
 }
 
-/** An event as bytes on the wire. */
+/** The bytes of an event. */
 function written(frame: Frame, framing: Framing = {}): string {
   if (!('data' in frame)) return '';
   const { line = '\n', comments = false, multiline = false, tight = false } = framing;
@@ -296,7 +296,7 @@ async function pause(wait: number | Promise<unknown>): Promise<void> {
   else await wait;
 }
 
-/** Resolves when a response takes more, or is closed. */
+/** Resolves when a response drains or closes. */
 export function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 
-/** How often properties of the gateway are tried; more by ORIEL_RUNS. */
+/** Runs of each property test; ORIEL_RUNS sets more. */
 export const RUNS =
   process.env['ORIEL_RUNS'] === undefined ? null : Number(process.env['ORIEL_RUNS']);
 
-/** Values that nobody expects anywhere. */
+/** Unexpected values. */
 const STRANGE: readonly unknown[] = [
   null,
   true,
@@ -40,9 +40,9 @@ const STRANGE: readonly unknown[] = [
   JSON.parse('{"constructor":1,"hasOwnProperty":null}'),
 ];
 
-/** One wound to a value. */
+/** One change to a value. */
 export interface Mutation {
-  /** Which of its nodes. */
+  /** Index of the changed node. */
   readonly at: number;
   readonly how: 'delete' | 'replace' | 'duplicate' | 'wrap' | 'text' | 'rename' | 'swap';
   readonly value: unknown;
@@ -81,10 +81,10 @@ function nodesOf(value: unknown): Node[] {
   ]);
 }
 
-/** A copy of a value with wounds. What is to stay as it is is given back by `keep`. */
-export function mutated<Value>(value: Value, wounds: readonly Mutation[]): Value {
+/** A mutated copy of a value. */
+export function mutated<Value>(value: Value, changes: readonly Mutation[]): Value {
   const copy = structuredClone(value);
-  for (const { at, how, value: strange } of wounds) {
+  for (const { at, how, value: strange } of changes) {
     const nodes = nodesOf(copy);
     if (nodes.length === 0) continue;
     const { parent, key } = nodes[at % nodes.length]!;

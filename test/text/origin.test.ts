@@ -5,7 +5,7 @@ import { cutAt, everyByte } from './script.ts';
 
 const gateway = gatewayDaemon();
 
-/** All that a client puts together of a stream, member by member. */
+/** The texts of a stream, with the deltas of each field joined. */
 function textsIn(stream: string): string {
   const texts = new Map<string, string>();
   const walk = (value: unknown, name: string): void => {
@@ -18,8 +18,8 @@ function textsIn(stream: string): string {
   return [...texts.values()].join('\n');
 }
 
-describe('the key of an upstream, told in pieces', () => {
-  it.each(PAIRS)('client %s, upstream %s: is in no answer', async (client, to) => {
+describe('the key of an upstream, split over deltas', () => {
+  it.each(PAIRS)('client %s, upstream %s: is redacted in the response', async (client, to) => {
     const { daemon, upstream } = gateway();
     const key = UPSTREAM_KEYS[to === 'messages' ? 'anthropic' : 'openai'];
     const body = plainBody(client, modelTo(to), { stream: true });
@@ -36,30 +36,30 @@ describe('the key of an upstream, told in pieces', () => {
         });
         const response = await send(daemon, client, body);
         expect(response.status).toBe(200);
-        const told = textsIn(await response.text());
-        expect(told).toContain('[key]');
-        expect(told).toContain(' and more');
-        expect(told).not.toContain(key);
+        const received = textsIn(await response.text());
+        expect(received).toContain('[key]');
+        expect(received).toContain(' and more');
+        expect(received).not.toContain(key);
       }
     }
   });
 });
 
 describe('errors of an upstream', () => {
-  const said =
+  const addresses =
     'https://10.0.0.3:8443/v1/x?k=1: 10.0.0.3:8443, [fd00::3]:80, fd00::3, llm.internal:8000, 127.0.0.1';
 
-  it.each(PAIRS)('client %s, upstream %s: name neither it nor its address', async (client, to) => {
+  it.each(PAIRS)('client %s, upstream %s: name no provider and no address', async (client, to) => {
     const { daemon, upstream } = gateway();
     const address = new URL(upstream.url).host;
     const provider = to === 'messages' ? 'anthropic' : 'openai';
-    const message = `Invalid value at ${provider}, ${provider.toUpperCase()}: ${said} ${address}`;
+    const message = `Invalid value at ${provider}, ${provider.toUpperCase()}: ${addresses} ${address}`;
     for (const stream of [false, true]) {
       for (const status of [400, 401, 404, 429, 500]) {
         upstream.play({ refuse: { status, body: { error: { type: 'failed', message } } } });
         const response = await send(daemon, client, plainBody(client, modelTo(to), { stream }));
-        const told = `${await response.text()}${JSON.stringify([...response.headers])}`;
-        expect(told).not.toMatch(/openai|anthropic|10\.0\.0|fd00|internal:|127\.0\.0\.1|8443/i);
+        const received = `${await response.text()}${JSON.stringify([...response.headers])}`;
+        expect(received).not.toMatch(/openai|anthropic|10\.0\.0|fd00|internal:|127\.0\.0\.1|8443/i);
         const id = response.headers.get('x-request-id');
         const line = () => daemon.log.find(({ requestId, detail }) => requestId === id && detail);
         await expect.poll(line).toBeDefined();

@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
 
-/** Says whatever it likes to one request, of which all bytes are here. */
-export type Say = (socket: Socket) => void;
+/** Answers one request, whose bytes have all arrived. */
+export type Respond = (socket: Socket) => void;
 
 export interface RawUpstream {
   readonly url: string;
-  /** Connections that are open. */
+  /** Open connections. */
   readonly open: () => number;
-  /** Connections that were ever made. */
+  /** Connections so far. */
   readonly made: () => number;
-  say(say: Say): void;
+  respondWith(respond: Respond): void;
 }
 
-/** An upstream that knows nothing of HTTP but where a request ends, for all tests of a file. */
+/** A TCP server that knows of HTTP only the end of a request, shared by the tests of a file. */
 export function rawUpstream(): () => RawUpstream {
   const sockets = new Set<Socket>();
   let made = 0;
-  let say: Say = (socket) => socket.destroy();
+  let respond: Respond = (socket) => socket.destroy();
   const server = createServer((socket) => {
     made += 1;
     sockets.add(socket);
@@ -31,7 +31,7 @@ export function rawUpstream(): () => RawUpstream {
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
       if (head === -1 || text.length < head + 4 + length) return;
       text = text.slice(head + 4 + length);
-      say(socket);
+      respond(socket);
     });
   });
   let url = '';
@@ -48,18 +48,18 @@ export function rawUpstream(): () => RawUpstream {
     url,
     open: () => sockets.size,
     made: () => made,
-    say(next) {
-      say = next;
+    respondWith(next) {
+      respond = next;
     },
   });
 }
 
-/** A whole answer. */
+/** A complete answer. */
 export function answering(
   status: string,
   headers: Readonly<Record<string, string>>,
   body: string | Buffer = '',
-): Say {
+): Respond {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const framed = Object.keys(headers).some((name) =>
     /^(content-length|transfer-encoding)$/i.test(name),
@@ -71,8 +71,8 @@ export function answering(
   };
 }
 
-/** The same bytes over and over, as fast as they are taken, for ever. */
-export function endlessly(head: string, bytes: string | Buffer): Say {
+/** The same bytes without end, as fast as the connection accepts them. */
+export function endlessly(head: string, bytes: string | Buffer): Respond {
   return (socket) => {
     socket.write(head);
     const more = () => {

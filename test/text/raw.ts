@@ -7,14 +7,14 @@ export const PATHS: Readonly<Record<DialectName, string>> = {
   messages: '/v1/messages',
 };
 
-/** The least that a request of each dialect can say. */
+/** The smallest request of each dialect. */
 export function plainBody(dialect: DialectName, model: string, more: object = {}): object {
   const asked = [{ role: 'user', content: 'Hello' }];
   if (dialect === 'responses') return { model, input: 'Hello', ...more };
   return { model, messages: asked, ...(dialect === 'messages' && { max_tokens: 500 }), ...more };
 }
 
-/** Sends a body as it is. */
+/** Sends a body unchanged. */
 export function send(
   { url }: Pick<TestDaemon, 'url'>,
   dialect: DialectName,
@@ -35,7 +35,7 @@ export interface WireEvent {
   readonly data: any;
 }
 
-/** The events of a stream, read strictly: LF, one data line, JSON or [DONE]. Comments are passed over. */
+/** The events of a stream, read strictly: LF, one data line, JSON or [DONE]. Skips comments. */
 export function eventsOf(text: string): WireEvent[] {
   if (!text.endsWith('\n\n')) throw new Error(`the stream breaks off: ${text.slice(-80)}`);
   return text

@@ -3,8 +3,8 @@ import type { DialectName } from './mock-upstream.ts';
 // biome-ignore lint/suspicious/noExplicitAny: answers of three formats, with whatever they held
 type Loose = any;
 
-/** What an answer says, in terms of no format. */
-export interface Told {
+/** The content of an answer, independent of its format. */
+export interface NeutralAnswer {
   readonly text: string;
   readonly reasoning: string;
   readonly refusal: string | null;
@@ -15,17 +15,17 @@ export interface Told {
     readonly output: number;
     readonly cached: number;
   } | null;
-  /** What no other format has a word for. */
+  /** Types of blocks that only one format has. */
   readonly native: readonly string[];
 }
 
-/** Reads a whole answer as its own documentation says, by means of nothing that is under test. */
-export function readAnswer(dialect: DialectName, body: Loose): Told {
+/** Reads an answer by the documentation of its format, with no code under test. */
+export function readAnswer(dialect: DialectName, body: Loose): NeutralAnswer {
   return READERS[dialect](body);
 }
 
-/** Reads the events of a stream, likewise. */
-export function readStream(dialect: DialectName, events: readonly Loose[]): Told {
+/** Reads the events of a stream in the same way. */
+export function readStream(dialect: DialectName, events: readonly Loose[]): NeutralAnswer {
   return READERS[dialect](WHOLES[dialect](events));
 }
 
@@ -36,19 +36,19 @@ function callOf(name: string, json: string) {
   return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
 }
 
-/** The types of blocks that have no word elsewhere. */
+/** The types of blocks that only one format has. */
 function nativeOf(blocks: readonly Loose[], known: ReadonlySet<string>): string[] {
   return blocks.flatMap(({ type }) => (known.has(type) ? [] : [type]));
 }
 
-const CHAT_STOPS: Readonly<Record<string, Told['stop']>> = {
+const CHAT_STOPS: Readonly<Record<string, NeutralAnswer['stop']>> = {
   stop: 'stop',
   length: 'length',
   tool_calls: 'tool-calls',
   content_filter: 'refusal',
 };
 
-function readChat({ choices, usage }: Loose): Told {
+function readChat({ choices, usage }: Loose): NeutralAnswer {
   const [{ message, finish_reason }] = choices;
   return {
     text: message.content ?? '',
@@ -83,7 +83,7 @@ function wholeChat(chunks: readonly Loose[]): Loose {
   return { choices: [{ message, finish_reason }], usage };
 }
 
-/** Programs run inside the provider; only their calls are for the client. */
+/** Programs run at the provider; only their tool calls are for the client. */
 const RESPONSE_ITEMS = new Set([
   'message',
   'reasoning',
@@ -92,7 +92,7 @@ const RESPONSE_ITEMS = new Set([
   'program_output',
 ]);
 
-function readResponse({ output, usage, status, incomplete_details }: Loose): Told {
+function readResponse({ output, usage, status, incomplete_details }: Loose): NeutralAnswer {
   const of = (type: string): Loose[] => output.filter((item: Loose) => item.type === type);
   const parts = of('message').flatMap(({ content }) => content);
   const calls = of('function_call').map((call) => callOf(call.name, call.arguments));
@@ -119,7 +119,7 @@ function readResponse({ output, usage, status, incomplete_details }: Loose): Tol
   };
 }
 
-/** By the items that were done: some proxies leave the last event's output empty. */
+/** Built from the `output_item.done` events: some proxies leave the output of the last event empty. */
 function wholeResponse(events: readonly Loose[]): Loose {
   const end = events.findLast(({ type }) => /^response\.(completed|incomplete)$/.test(type));
   const output = events
@@ -131,7 +131,7 @@ function wholeResponse(events: readonly Loose[]): Loose {
 
 const MESSAGE_BLOCKS = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 
-const MESSAGE_STOPS: Readonly<Record<string, Told['stop']>> = {
+const MESSAGE_STOPS: Readonly<Record<string, NeutralAnswer['stop']>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -139,7 +139,7 @@ const MESSAGE_STOPS: Readonly<Record<string, Told['stop']>> = {
   refusal: 'refusal',
 };
 
-function readMessage({ content, stop_reason, stop_details, usage }: Loose): Told {
+function readMessage({ content, stop_reason, stop_details, usage }: Loose): NeutralAnswer {
   const of = (type: string): Loose[] => content.filter((block: Loose) => block.type === type);
   const cached = usage.cache_read_input_tokens ?? 0;
   return {
@@ -168,7 +168,7 @@ function wholeMessage(events: readonly Loose[]): Loose {
   const content: Loose[] = [];
   for (const event of events) {
     if (event.type === 'message_start') {
-      // Whoever sends it twice means the same answer, unless some of that was told before.
+      // A second message_start with content before it begins a new answer, which is an error.
       if (content.length > 0) content.push({ type: 'an answer that begins anew' });
       message = { ...message, ...event.message, usage: { ...event.message.usage } };
       content.push(...event.message.content);

@@ -6,7 +6,7 @@ import { STOPS } from './conversation.ts';
 import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
-import { readAnswer, readStream, type Told } from './recorded.ts';
+import { type NeutralAnswer, readAnswer, readStream } from './recorded.ts';
 import { cutAt, everyByte, type Script } from './script.ts';
 import { talk } from './talk.ts';
 
@@ -30,7 +30,7 @@ interface Recording {
   readonly events: readonly Loose[];
 }
 
-/** One of the recordings holds lines that are no JSON: kept as text, with what they say they are. */
+/** Parses a line; one recording has lines that are not JSON, of which the type and the text are kept. */
 function parse(line: string): Loose {
   try {
     return JSON.parse(line);
@@ -39,7 +39,7 @@ function parse(line: string): Loose {
   }
 }
 
-/** Some files hold several streams, one after another. */
+/** Splits a file that has several streams. */
 function streamsOf(dialect: DialectName, events: readonly Loose[]): Loose[][] {
   const streams: Loose[][] = [[]];
   let over = false;
@@ -76,7 +76,7 @@ function recordings(): Recording[] {
   );
 }
 
-/** The bytes that the provider sent, as far as the recording knows them. */
+/** The bytes that the provider sent, restored from the recording. */
 function scriptOf({ dialect, streamed, events }: Recording): Script {
   if (!streamed) {
     return { raw: { type: 'application/json', body: JSON.stringify(events[0]) } };
@@ -100,14 +100,14 @@ const broken = ({ events }: Recording) => events.some((event) => 'broken' in eve
 const gateway = gatewayDaemon();
 
 test.skipIf(!absent)('recordings are replayed', ({ skip }) => {
-  skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
+  skip(`${folder} does not exist; ORIEL_SHARED names its parent`);
 });
 
-/** Reasoning comes in parts, which formats join with different space between them. */
-const solid = (text: string) => text.replace(/\s+/g, '');
+/** Removes blanks: formats join the parts of reasoning with different ones. */
+const withoutBlanks = (text: string) => text.replace(/\s+/g, '');
 
-/** A client's answer, as the recording is told. */
-function toldOf(client: DialectName, answer: Loose, upstream: Told): object {
+/** A client's answer in the fields of `readAnswer`. */
+function neutralAnswer(client: DialectName, answer: Loose, upstream: NeutralAnswer): object {
   const { usage } = answer;
   const cached =
     client === 'messages' ? (usage.cache_read_input_tokens ?? 0) : usage.cached_input_tokens;
@@ -118,7 +118,7 @@ function toldOf(client: DialectName, answer: Loose, upstream: Told): object {
   const stop = upstream.stop === null ? null : STOPS[upstream.stop][client];
   return {
     text: answer.text,
-    reasoning: solid(answer.reasoning),
+    reasoning: withoutBlanks(answer.reasoning),
     refusal: answer.refusal,
     calls: answer.calls.map(({ name, arguments: input_ }: Loose) => ({ name, arguments: input_ })),
     stop: answer.stop === stop ? upstream.stop : answer.stop,
@@ -126,12 +126,12 @@ function toldOf(client: DialectName, answer: Loose, upstream: Told): object {
   };
 }
 
-function expected({ text, reasoning, refusal, calls, stop, usage }: Told): object {
-  return { text, reasoning: solid(reasoning), refusal, calls, stop, usage };
+function expected({ text, reasoning, refusal, calls, stop, usage }: NeutralAnswer): object {
+  return { text, reasoning: withoutBlanks(reasoning), refusal, calls, stop, usage };
 }
 
-/** An event that names its model as the client does. */
-function named(event: Loose, model: string): Loose {
+/** A copy of an event with the public name of the model. */
+function withModel(event: Loose, model: string): Loose {
   const copy = structuredClone(event);
   for (const own of [copy, copy.response, copy.message]) {
     if (typeof own?.model === 'string') own.model = model;
@@ -139,7 +139,7 @@ function named(event: Loose, model: string): Loose {
   return copy;
 }
 
-/** The same positions on every run. */
+/** Pseudo-random positions, the same on every run. */
 function cutsOf(length: number): number[] {
   let seed = length;
   return Array.from({ length: 60 }, () => {
@@ -148,39 +148,39 @@ function cutsOf(length: number): number[] {
   }).sort((a, b) => a - b);
 }
 
-/** Beyond so many bytes not every one of them is cut. */
-const SMALL = 1500;
+/** Bytes of a stream that is split at every byte. */
+const SPLIT_FULLY = 1500;
 
-describe.skipIf(absent).each(DIALECTS)('for a client of %s', (client) => {
+describe.skipIf(absent).each(DIALECTS)('recorded provider answers for a client of %s', (client) => {
   const foreign = good.filter(({ dialect }) => dialect !== client);
   const own = good.filter((one) => one.dialect === client && !broken(one));
 
   it.each(foreign.map((recording) => [recording.dialect, recording.name, recording] as const))(
-    '%s: %s says the same, or is refused',
+    '%s: %s is translated with equal content, or an error if it has native blocks',
     async (dialect, _, recording) => {
       const { daemon, upstream: mock } = gateway();
       const { streamed, events } = recording;
-      const told = streamed ? readStream(dialect, events) : readAnswer(dialect, events[0]);
+      const original = streamed ? readStream(dialect, events) : readAnswer(dialect, events[0]);
       const script = scriptOf(recording);
       const length = Buffer.byteLength(script.raw!.body);
-      const cut = length < SMALL ? everyByte : cutAt(...cutsOf(length));
+      const cut = length < SPLIT_FULLY ? everyByte : cutAt(...cutsOf(length));
       for (const played of [script, { ...script, cut }]) {
         mock.play(played);
         const asked = talk(client, daemon, { model: modelTo(dialect) })
           .user('Again, please')
           .ask(streamed ? 'events' : 'whole');
-        // Of an end that cannot be read nobody can say what it was.
-        if (told.native.length > 0 || broken(recording)) {
-          await expect(asked, told.native.join()).rejects.toThrow();
+        // The end of a broken recording cannot be decoded.
+        if (original.native.length > 0 || broken(recording)) {
+          await expect(asked, original.native.join()).rejects.toThrow();
         } else {
-          expect(toldOf(client, await asked, told)).toEqual(expected(told));
+          expect(neutralAnswer(client, await asked, original)).toEqual(expected(original));
         }
       }
     },
   );
 
   it.each(own.map((recording) => [recording.name, recording] as const))(
-    'its own: %s is passed on as it came',
+    'own format: %s is passed on unchanged but for the model',
     async (_, recording) => {
       const { daemon, upstream: mock } = gateway();
       const { streamed, events } = recording;
@@ -189,21 +189,21 @@ describe.skipIf(absent).each(DIALECTS)('for a client of %s', (client) => {
       const body = plainBody(client, modelTo(client), streamed ? { stream: true, ...more } : {});
       const response = await send(daemon, client, body);
       const text = await response.text();
-      const [whole, ...stream] = events.map((event) => named(event, modelTo(client)));
+      const [whole, ...stream] = events.map((event) => withModel(event, modelTo(client)));
       if (!streamed) {
         expect(JSON.parse(text)).toMatchObject(whole);
         return;
       }
       const passed = eventsOf(text).map(({ data }) => data);
       if (client === 'chat') expect(passed.pop()).toBe('[DONE]');
-      // What some proxy appends after the end need not come.
+      // Events that a proxy appended after the end are not passed on.
       expect(passed.length).toBeGreaterThanOrEqual(events.length - 1);
       expect(passed).toMatchObject([whole, ...stream].slice(0, passed.length));
     },
   );
 
   it.each(all.filter(failed).map((recording) => [recording.name, recording] as const))(
-    'the failure %s is a failure',
+    'the recorded error %s makes the client throw',
     async (_, recording) => {
       const { daemon, upstream: mock } = gateway();
       const { streamed, dialect, events } = recording;

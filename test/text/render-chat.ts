@@ -101,7 +101,7 @@ function choiceFrames(
   return frames;
 }
 
-/** The whole answer of chat completions. */
+/** The chat completion, not streamed. */
 export function chatAnswer(script: Script, request: { readonly [key: string]: unknown }): object {
   const alternatives = [script.steps ?? [], ...(script.choices ?? [])];
   return {

@@ -26,7 +26,7 @@ export const MESSAGES_ERROR = {
   request_id: 'req_upstream0001',
 };
 
-/** A message without usage cannot be: its clients throw. */
+/** A message, always with usage: clients throw without it. */
 const NOTHING: ScriptUsage = { input: 0, output: 0 };
 
 function message(script: Script, request: { readonly [key: string]: unknown }): object {
@@ -116,7 +116,7 @@ export function messagesFrames(
 
 const STOP_DETAILS = { type: 'refusal', category: 'cyber', explanation: 'It is not allowed.' };
 
-/** The whole answer of messages. */
+/** The message, not streamed. */
 export function messagesAnswer(
   script: Script,
   request: { readonly [key: string]: unknown },

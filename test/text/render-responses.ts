@@ -63,7 +63,7 @@ function ending(script: Script): { status: string; incomplete_details: object | 
     : { status: 'incomplete', incomplete_details: { reason } };
 }
 
-/** The item that a step leaves in the output; null where it leaves none. */
+/** The output item of a step; null for none. */
 function itemOf(step: Step, index: number, status = 'completed'): Record<string, unknown> | null {
   if ('reasoning' in step) {
     const summary = step.reasoning === '' ? [] : [{ type: 'summary_text', text: step.reasoning }];
@@ -98,7 +98,7 @@ function itemOf(step: Step, index: number, status = 'completed'): Record<string,
     : null;
 }
 
-/** The whole answer of responses. */
+/** The response, not streamed. */
 export function responsesAnswer(script: Script, request: Request): object {
   const steps = (script.steps ?? []).filter((step) => itemOf(step, 0) !== null);
   const { status } = ending(script);
@@ -169,7 +169,7 @@ export function responsesFrames(script: Script, request: Request): Frame[] {
   });
 }
 
-/** What ends a stream that went wrong: the event, and the response that failed. */
+/** The end of a failed stream: an error event and response.failed. */
 export function responsesErrorFrames(script: Script, request: Request, next: number): Frame[] {
   const failed = response(script, request, { status: 'failed', error: FAILED });
   return [

@@ -1,6 +1,6 @@
 import type { Part, TextRequest, Turn } from '../../src/text/canonical.ts';
 
-/** A request that says nothing but what a test gives it. */
+/** A request with default settings. */
 export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
   return {
     dialect: 'chat',

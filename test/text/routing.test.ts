@@ -41,7 +41,7 @@ async function read(response: Response): Promise<Answered> {
   return (await response.json()) as Answered;
 }
 
-/** A second mock, for as long as a test runs. */
+/** Runs a test with a second mock upstream. */
 async function withSecond<Result>(run: (second: MockUpstream) => Promise<Result>): Promise<Result> {
   const second = await startMockUpstream();
   try {
@@ -51,7 +51,7 @@ async function withSecond<Result>(run: (second: MockUpstream) => Promise<Result>
   }
 }
 
-/** For all that does not depend on how routes are set up. */
+/** The daemon for tests that need no routes of their own. */
 const gateway = gatewayDaemon();
 
 describe('retries', () => {
@@ -61,14 +61,14 @@ describe('retries', () => {
     models: { one: model('one') },
   }));
 
-  it.each([408, 409, 429, 500, 502, 503, 504, 529])('come after %i', async (status) => {
+  it.each([408, 409, 429, 500, 502, 503, 504, 529])('follow status %i', async (status) => {
     const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status, body: '' } }, GOOD);
     expect((await read(await ask(daemon, 'one'))).choices[0]!.message.content).toBe('Hello');
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('come after a connection that was reset, of a stream as well', async () => {
+  it('follow a reset connection, streamed or not', async () => {
     const { daemon, upstream } = retrying();
     for (const stream of [false, true]) {
       upstream.play({ before: 'reset' }, GOOD);
@@ -79,7 +79,7 @@ describe('retries', () => {
     }
   });
 
-  it('end after as many as are set', async () => {
+  it('end after routing.retries', async () => {
     const { daemon, upstream } = retrying();
     upstream.play(DOWN);
     const response = await ask(daemon, 'one');
@@ -88,14 +88,14 @@ describe('retries', () => {
     expect(upstream.requests).toHaveLength(3);
   });
 
-  it.each([400, 401, 403, 404, 413, 422])('do not come after %i', async (status) => {
+  it.each([400, 401, 403, 404, 413, 422])('do not follow status %i', async (status) => {
     const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status, body: { error: { message: 'because' } } } });
     await ask(daemon, 'one');
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('do not come once the client has been told something', async () => {
+  it('do not follow a reset after the response has started', async () => {
     const { daemon, upstream } = retrying();
     upstream.play({ ...GOOD, fault: { after: 2, how: 'reset' } });
     const response = await ask(daemon, 'one', { stream: true });
@@ -104,16 +104,16 @@ describe('retries', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('wait as long as upstream asks for', async () => {
+  it('wait for the time in Retry-After', async () => {
     const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status: 429, body: '', headers: { 'retry-after': '1' } } }, GOOD);
     const began = performance.now();
     expect((await ask(daemon, 'one')).status).toBe(200);
-    // A wait is never shorter than what it waits for.
+    // Retry-After is 1 second; the margin is for the resolution of timers.
     expect(performance.now() - began).toBeGreaterThanOrEqual(990);
   });
 
-  it('are not tried where upstream asks for longer than a client waits', async () => {
+  it('are skipped if Retry-After exceeds the longest wait', async () => {
     const { daemon, upstream } = retrying();
     upstream.play({ refuse: { status: 429, body: '', headers: { 'retry-after': '120' } } });
     const response = await ask(daemon, 'one');
@@ -123,7 +123,7 @@ describe('retries', () => {
 });
 
 describe('routes', () => {
-  it('are tried by weight, then in order, each in its own dialect', async () => {
+  it('are tried by priority, then in order, each in its own dialect', async () => {
     await withSecond(async (second) => {
       const first = await startMockUpstream();
       const daemon = await startDaemon({
@@ -134,11 +134,11 @@ describe('routes', () => {
           },
           models: {
             both: model('one', 'two'),
-            weighed: {
+            prioritised: {
               type: 'text',
               routes: [
-                { provider: 'one', model: 'light', weight: 1 },
-                { provider: 'two', model: 'heavy', weight: 5 },
+                { provider: 'one', model: 'low', priority: 1 },
+                { provider: 'two', model: 'high', priority: 5 },
               ],
             },
           },
@@ -154,14 +154,14 @@ describe('routes', () => {
 
       first.play(GOOD);
       second.play(GOOD);
-      await ask(daemon, 'weighed');
+      await ask(daemon, 'prioritised');
       expect(first.requests).toHaveLength(0);
-      expect(second.only().body.model).toBe('heavy');
+      expect(second.only().body.model).toBe('high');
       await first.close();
     });
   });
 
-  it('that keep failing rest, and are probed', async () => {
+  it('are skipped after repeated failures (circuit open), then probed', async () => {
     await withSecond(async (second) => {
       const first = await startMockUpstream();
       const daemon = await startDaemon({
@@ -178,7 +178,7 @@ describe('routes', () => {
       }
       expect(first.requests).toHaveLength(2);
       expect(second.requests).toHaveLength(4);
-      // Whoever has no other route is told when to come back.
+      // A model without another route answers 503 with Retry-After.
       const resting = await ask(daemon, 'alone');
       expect(resting.status).toBe(503);
       expect(resting.headers.get('retry-after')).toMatch(/^([1-9]|10)$/);
@@ -189,7 +189,7 @@ describe('routes', () => {
         expect((await ask(daemon, 'both')).status).toBe(200);
         await delay(50);
       }
-      // It is well again, and first in line.
+      // The circuit is closed and the route first again.
       await ask(daemon, 'both');
       expect(first.requests).toHaveLength(2);
       await first.close();
@@ -199,7 +199,7 @@ describe('routes', () => {
 
 describe('timeouts', () => {
   const TIMES = { connect: '30s', firstByte: '300ms', idle: '300ms', total: '6s' };
-  const impatient = gatewayDaemon((url) => ({
+  const withTimeouts = gatewayDaemon((url) => ({
     ...{ routing: { retries: 0, cooldown: { after: 0 }, timeouts: TIMES } },
     providers: {
       openai: { kind: 'openai', baseUrl: url, apiKey: 'k' },
@@ -207,45 +207,54 @@ describe('timeouts', () => {
     },
   }));
 
-  it.each(PAIRS)('client %s, upstream %s: no first byte is 504', async (client, upstream) => {
-    const { daemon, upstream: mock } = impatient();
-    mock.play({ before: 'silence' });
-    const body = plainBody(client, modelTo(upstream), { stream: true });
-    const response = await send(daemon, client, body);
-    expect(response.status).toBe(504);
-    const message = 'The provider did not begin to answer in time';
-    expect(await response.json()).toMatchObject({ error: { type: 'timeout', message } });
-    expect(await mock.only().closed).toBe('cut');
-  });
+  it.each(PAIRS)(
+    'client %s, upstream %s: a missing first byte is 504',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = withTimeouts();
+      mock.play({ before: 'silence' });
+      const body = plainBody(client, modelTo(upstream), { stream: true });
+      const response = await send(daemon, client, body);
+      expect(response.status).toBe(504);
+      const message = 'The provider did not begin to answer in time';
+      expect(await response.json()).toMatchObject({ error: { type: 'timeout', message } });
+      expect(await mock.only().closed).toBe('cut');
+    },
+  );
 
-  it.each(PAIRS)('client %s, upstream %s: a whole answer begins late', async (client, upstream) => {
-    const { daemon, upstream: mock } = impatient();
-    mock.play({ ...GOOD, before: 600 });
-    const response = await send(daemon, client, plainBody(client, modelTo(upstream)));
-    expect(response.status).toBe(200);
-  });
+  it.each(PAIRS)(
+    'client %s, upstream %s: firstByte does not apply to an answer that is not streamed',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = withTimeouts();
+      mock.play({ ...GOOD, before: 600 });
+      const response = await send(daemon, client, plainBody(client, modelTo(upstream)));
+      expect(response.status).toBe(200);
+    },
+  );
 
-  it('in all, of a whole answer too', async () => {
-    const { daemon, upstream: mock } = impatient();
+  it('total applies to an answer that is not streamed', async () => {
+    const { daemon, upstream: mock } = withTimeouts();
     mock.play({ before: 'silence' });
     const response = await ask(daemon, 'to-chat');
     expect(response.status).toBe(504);
     expect((await read(response)).error).toMatchObject({ code: 'total_timeout' });
   });
 
-  it.each(PAIRS)('client %s, upstream %s: silence midway is told', async (client, upstream) => {
-    const { daemon, upstream: mock } = impatient();
-    mock.play({ ...GOOD, fault: { after: 3, how: 'silence' } });
-    const body = plainBody(client, modelTo(upstream), { stream: true });
-    const response = await send(daemon, client, body);
-    const text = await response.text();
-    expect(text).toMatch(/timeout/);
-    if (response.status === 200) expect(eventsOf(text).at(-1)!.data).not.toBe('[DONE]');
-    expect(await mock.only().closed).toBe('cut');
-  });
+  it.each(PAIRS)(
+    'client %s, upstream %s: silence within a stream ends it with an error',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = withTimeouts();
+      mock.play({ ...GOOD, fault: { after: 3, how: 'silence' } });
+      const body = plainBody(client, modelTo(upstream), { stream: true });
+      const response = await send(daemon, client, body);
+      const text = await response.text();
+      expect(text).toMatch(/timeout/);
+      if (response.status === 200) expect(eventsOf(text).at(-1)!.data).not.toBe('[DONE]');
+      expect(await mock.only().closed).toBe('cut');
+    },
+  );
 
-  it('in all, however lively the stream', async () => {
-    const { daemon, upstream: mock } = impatient();
+  it('total ends a stream that never ends', async () => {
+    const { daemon, upstream: mock } = withTimeouts();
     mock.play({ ...GOOD, fault: { after: 2, how: 'endless' } });
     const response = await ask(daemon, 'to-chat', { stream: true });
     const reader = response.body!.getReader();
@@ -259,7 +268,7 @@ describe('timeouts', () => {
     expect(await mock.only().closed).toBe('cut');
   });
 
-  it('need not pass where nobody is there', async () => {
+  it('do not delay the 502 for a refused connection or an unknown name', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => {
       free.listen(0, '127.0.0.1', resolve);
@@ -284,37 +293,40 @@ describe('timeouts', () => {
       const why = id === 'closed' ? 'connection refused' : 'its name is not known';
       expect((await read(response)).error).toMatchObject({
         type: 'network_error',
-        // Where requests go is not for clients to know.
+        // Addresses of upstreams are not disclosed to clients.
         message: `The provider cannot be reached: ${why}`,
       });
     }
   });
 });
 
-describe('a client that leaves', () => {
-  it.each(PAIRS)('client %s, upstream %s: takes its upstream along', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    for (const stream of [false, true]) {
-      // Before the answer's headers, and within it.
-      const waits: Script[] = [{ before: 'silence' }];
-      if (stream) waits.push({ ...GOOD, fault: { after: 3, how: 'silence' } });
-      for (const script of waits) {
-        mock.play(script);
-        const leaving = new AbortController();
-        const body = plainBody(client, modelTo(upstream), { stream });
-        const asked = send(daemon, client, body, { signal: leaving.signal });
-        const received = await mock.received();
-        if (script.fault) await (await asked).body!.getReader().read();
-        leaving.abort();
-        await asked.catch(() => {});
-        expect(await received.closed).toBe('cut');
+describe('a client disconnect', () => {
+  it.each(PAIRS)(
+    'client %s, upstream %s: aborts the upstream request',
+    async (client, upstream) => {
+      const { daemon, upstream: mock } = gateway();
+      for (const stream of [false, true]) {
+        // Before the response headers, and within the stream.
+        const waits: Script[] = [{ before: 'silence' }];
+        if (stream) waits.push({ ...GOOD, fault: { after: 3, how: 'silence' } });
+        for (const script of waits) {
+          mock.play(script);
+          const disconnect = new AbortController();
+          const body = plainBody(client, modelTo(upstream), { stream });
+          const asked = send(daemon, client, body, { signal: disconnect.signal });
+          const received = await mock.received();
+          if (script.fault) await (await asked).body!.getReader().read();
+          disconnect.abort();
+          await asked.catch(() => {});
+          expect(await received.closed).toBe('cut');
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('keys', () => {
-  it('with a list of models name no other', async () => {
+  it('with a list of models get 403 for other models', async () => {
     const { daemon, upstream } = gateway();
     const key = await newKey(daemon, 'listed', { models: 'to-chat' });
     upstream.play(GOOD);
@@ -324,18 +336,18 @@ describe('keys', () => {
       expect(await refused.json()).toMatchObject({
         error: { type: 'auth_error', code: 'model_not_allowed', param: 'model' },
       });
-      const unknown = await send(daemon, client, plainBody(client, 'to-nobody'));
+      const unknown = await send(daemon, client, plainBody(client, 'to-unknown'));
       expect(unknown.status).toBe(404);
     }
     expect(upstream.requests).toHaveLength(0);
     expect((await send(daemon, 'chat', plainBody('chat', 'to-chat'), { key })).status).toBe(200);
   });
 
-  it('of upstreams are in no answer and no log', async () => {
+  it('of upstreams are redacted in responses and the log', async () => {
     const { daemon, upstream } = gateway();
     const keys = Object.values(UPSTREAM_KEYS);
-    const said = `Incorrect API key provided: ${keys.join(' and ')}`;
-    const bodies = [said, { error: { message: said, code: keys[0] } }, `<p>${said}</p>`];
+    const message = `Incorrect API key provided: ${keys.join(' and ')}`;
+    const bodies = [message, { error: { message, code: keys[0] } }, `<p>${message}</p>`];
     const seen: string[] = [];
     for (const [client, to] of PAIRS) {
       for (const status of [400, 401, 429, 500]) {
@@ -343,7 +355,7 @@ describe('keys', () => {
           upstream.play({ refuse: { status, body, headers: { 'x-key': keys.join() } } });
           const response = await send(daemon, client, plainBody(client, modelTo(to)));
           seen.push(await response.text(), JSON.stringify([...response.headers]));
-          // Only the provider's own key is known to be one.
+          // The gateway redacts the key of the provider that it asked.
           const own = to === 'messages' ? UPSTREAM_KEYS.anthropic : UPSTREAM_KEYS.openai;
           expect(seen.join('')).not.toContain(own);
           seen.length = 0;
@@ -356,7 +368,7 @@ describe('keys', () => {
   });
 });
 
-describe('a stream in which nothing happens', () => {
+describe('an idle stream', () => {
   it('is kept open by comments', async () => {
     const { daemon, upstream: mock } = gateway();
     let go = () => {};
@@ -371,15 +383,15 @@ describe('a stream in which nothing happens', () => {
       if (/^:/m.test(text)) go();
     }
     expect(text).toContain('"st"');
-    // Clients that read strictly pass over it.
+    // Comments are no events.
     expect(eventsOf(text).at(-1)!.data).toBe('[DONE]');
   });
 });
 
-describe('a daemon that ends', () => {
-  it('lets a stream finish, and waits for nothing else', async () => {
+describe('a daemon that gets SIGTERM', () => {
+  it('finishes its streams and then exits, despite idle connections', async () => {
     const mock = await startMockUpstream();
-    // The client would keep its connection open for longer than the test may take.
+    // The client keeps its connection alive for longer than the test may take.
     const config = gatewayConfig(mock.url, { server: { grace: '10m' } });
     const daemon = await startDaemon({ config });
     let go = () => {};

@@ -1,4 +1,4 @@
-/** Tokens, in neutral terms: all of the input and all of the output, whatever is told apart in them. */
+/** Tokens of all input and all output; the other counts are parts of these. */
 export interface ScriptUsage {
   readonly input: number;
   readonly output: number;
@@ -8,89 +8,89 @@ export interface ScriptUsage {
 }
 
 interface Pieces {
-  /** How it is cut when it is streamed; halves where not given. */
+  /** The deltas of a stream; two halves by default. */
   readonly pieces?: readonly string[];
 }
 
 export type Step =
-  /** `signature` is what a messages upstream adds, `encrypted` what a responses upstream adds. */
+  /** A messages upstream adds `signature`, a responses upstream `encrypted`. */
   | ({
       readonly reasoning: string;
       readonly signature?: string;
       readonly encrypted?: string;
     } & Pieces)
-  /** Reasoning that a messages upstream tells nobody. */
+  /** Redacted reasoning of a messages upstream. */
   | { readonly redacted: string }
   | ({ readonly text: string; readonly logprobs?: readonly unknown[] } & Pieces)
   | ({
       readonly call: string;
       readonly id: string;
-      /** JSON; the empty text is a call without arguments. */
+      /** JSON; empty for a call without arguments. */
       readonly arguments: string;
-      /** All of the arguments come with the end of the call (responses only). */
+      /** Whether the arguments are in the done event only (responses only). */
       readonly late?: boolean;
     } & Pieces)
   | ({ readonly refusal: string } & Pieces)
-  /** What one format alone says: frames of a stream, and what stands for them in a whole answer. */
+  /** Raw frames of a stream, and the block for an answer that is not streamed. */
   | { readonly frames: readonly unknown[]; readonly block?: unknown }
   | { readonly wait: number | Promise<unknown> }
-  /** A line of comment, as proxies send them to keep a connection open. */
+  /** A comment line, as proxies send to keep a connection open. */
   | { readonly comment: string }
-  /** Everything stops here, in one way or another. */
+  /** A fault at this point. */
   | { readonly fail: Fault };
 
 export type Fault =
-  /** The connection is reset. */
+  /** Resets the connection. */
   | 'reset'
-  /** The body ends as if all were well, without its terminal event. */
+  /** Ends the body without the terminal event. */
   | 'end'
-  /** The same, in the middle of an event. */
+  /** Ends the body within an event. */
   | 'half-event'
-  /** Nothing comes any more, and nothing ends. */
+  /** Sends nothing more and keeps the connection open. */
   | 'silence'
-  /** One event after another, for ever. */
+  /** Repeats an event without end. */
   | 'endless'
-  /** The format's own error event, and the end. */
+  /** Sends the error event of the format and ends. */
   | 'error-event';
 
 export type Stop = 'stop' | 'length' | 'tool-calls' | 'refusal' | 'stop-sequence' | 'missing';
 
-/** What an upstream answers, in terms of no format. */
+/** The answer of an upstream, independent of its format. */
 export interface Script {
   readonly steps?: readonly Step[];
-  /** Further answers to one request, as only chat gives them. */
+  /** Further choices of one chat request. */
   readonly choices?: readonly (readonly Step[])[];
-  /** What the upstream says; by default what fits the steps. */
+  /** The stop reason; by default the one that fits the steps. */
   readonly stop?: Stop;
   readonly stopSequence?: string;
-  /** Null where the upstream tells none. */
+  /** Null if the upstream reports none. */
   readonly usage?: ScriptUsage | null;
   readonly model?: string;
-  /** Instead of an answer: a status, and a body as it is. */
+  /** An error status with a raw body. */
   readonly refuse?: {
     readonly status: number;
     readonly body?: string | object;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Before the answer's headers. */
+  /** A fault or a delay before the response headers. */
   readonly before?: number | Promise<unknown> | 'reset' | 'silence';
-  /** Bytes as they are, in place of all that. */
+  /** A raw body in place of the steps. */
   readonly raw?: { readonly type: string; readonly body: string | Buffer };
-  /** Further headers of the answer. */
+  /** Further response headers. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly framing?: Framing;
-  /** Everything stops after so many events of a stream, wherever that is. */
+  /** A fault after a number of events of a stream. */
   readonly fault?: { readonly after: number; readonly how: Fault };
-  /** How the bytes of a stream are cut. */
+  /** Splits the bytes of a stream into chunks. */
   readonly cut?: (bytes: Buffer) => readonly Buffer[];
 }
 
-/** How events are written down: all of these mean the same. */
+/** Equivalent ways to write events. */
 export interface Framing {
   readonly line?: '\n' | '\r\n' | '\r';
   /** Comments between events. */
   readonly comments?: boolean;
-  /** JSON over several data lines. */
+  /** JSON in several data lines. */
   readonly multiline?: boolean;
   /** `data:{` without the space. */
   readonly tight?: boolean;
@@ -100,19 +100,19 @@ export interface Framing {
 
 export const USAGE: ScriptUsage = { input: 23, output: 11, cached: 5, reasoning: 3 };
 
-/** One event, or what happens between events. */
+/** One event, or a pause or fault between events. */
 export type Frame =
   | { readonly data: unknown; readonly event?: string }
   | { readonly wait: number | Promise<unknown> }
   | { readonly comment: string }
   | { readonly fail: Fault };
 
-/** Every byte by itself. */
+/** Chunks of one byte. */
 export function everyByte(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
 }
 
-/** At given positions. */
+/** Chunks that end at positions. */
 export function cutAt(...positions: number[]): (bytes: Buffer) => Buffer[] {
   return (bytes) => {
     const edges = [0, ...positions.filter((at) => at > 0 && at < bytes.length), bytes.length];
@@ -120,14 +120,14 @@ export function cutAt(...positions: number[]): (bytes: Buffer) => Buffer[] {
   };
 }
 
-/** How a text comes in a stream. */
+/** The deltas of a text. */
 export function piecesOf(text: string, pieces: readonly string[] | undefined): readonly string[] {
   if (pieces) return pieces;
   const middle = Math.floor(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)].filter((piece) => piece !== '');
 }
 
-/** What an upstream calls the end of its answer, in neutral terms. */
+/** The stop reason of a script, independent of its format. */
 export function stopOf({ stop, steps = [] }: Pick<Script, 'stop' | 'steps'>): Stop {
   return stop ?? (steps.some((step) => 'call' in step) ? 'tool-calls' : 'stop');
 }
@@ -163,7 +163,7 @@ export function responsesUsage({
   };
 }
 
-/** Anthropic counts what a cache gave or kept apart from the input. */
+/** Anthropic counts cache reads and writes apart from the input. */
 export function messagesUsage({ input, output, cached = 0, cacheWrite = 0 }: ScriptUsage): object {
   return {
     input_tokens: input - cached - cacheWrite,

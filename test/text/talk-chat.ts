@@ -74,7 +74,7 @@ async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answe
   const events: Loose[] = [];
   for await (const chunk of stream) events.push(chunk);
   const final = (await stream.finalChatCompletion()) as Loose;
-  // The client's accumulator knows no reasoning, and keeps the last piece of what it does not know.
+  // The client's accumulator keeps the last delta of fields that it does not know, such as reasoning.
   accumulate(events).choices.forEach(({ message }: Loose, index: number) => {
     for (const field of ['reasoning_content', 'reasoning_details']) {
       if (message[field] !== undefined) final.choices[index].message[field] = message[field];
@@ -83,7 +83,7 @@ async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answe
   return read(final, events);
 }
 
-/** What a careful client without an accumulator makes of the chunks. */
+/** Folds chunks as a client without an accumulator does. */
 function accumulate(events: readonly Loose[]): Loose {
   const whole: Loose = { choices: [] };
   for (const { choices, usage, ...head } of events) {
@@ -119,7 +119,7 @@ function accumulate(events: readonly Loose[]): Loose {
   return whole;
 }
 
-/** Details of one index are one: their texts add up, the rest stays. */
+/** Merges details of one index: joins their texts and keeps the rest. */
 function merge(message: Loose, field: string, detail: Loose): void {
   message[field] ??= [];
   const found = message[field].find(({ index }: Loose) => index === detail.index);

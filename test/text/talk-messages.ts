@@ -89,7 +89,7 @@ async function ask(client: Anthropic, parameters: Loose, mode: Mode): Promise<An
   return read(await stream.finalMessage(), events);
 }
 
-/** What a strict client without an accumulator makes of the events. */
+/** Folds events as a strict client without an accumulator does. */
 function accumulate(events: readonly Loose[]): Loose {
   let message: Loose;
   let json = '';

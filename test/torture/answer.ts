@@ -16,7 +16,7 @@ const TYPES = new Set([
 /** Statuses of the 5xx class that are documented; 500 is a defect. */
 const UNAVAILABLE = new Set([502, 503, 504]);
 
-/** Codes of bytes that are no HTTP request: they have no path, and get no identifier. */
+/** Codes of malformed HTTP requests, which have no path and no request id. */
 const PARSER = new Set(['malformed_request', 'headers_too_large', 'request_timeout']);
 
 /** A line of a V8 stack trace, or a path of the daemon's own files. */
@@ -32,7 +32,7 @@ export interface ErrorBody {
   };
 }
 
-/** What is wrong with one answer, whatever was asked: a sentence each. */
+/** Violations of the rules for every response, one sentence each. */
 export function answerFaults(path: string, answer: Answer): string[] {
   const { status, headers, body } = answer;
   const faults: string[] = [];
@@ -55,11 +55,11 @@ export function answerFaults(path: string, answer: Answer): string[] {
   if (typeof details.message !== 'string' || details.message === '') {
     faults.push(`${status}: error.message is ${JSON.stringify(details.message)}`);
   }
-  // The messages format has it beside the error.
+  // The messages format has a type beside the error.
   if (path.split('?', 1)[0] === '/v1/messages' && error?.type !== 'error' && !isParsers) {
     faults.push(`${status}: a messages error without "type": "error"`);
   }
-  // An upstream's refusal, which has no code of ours, may come without a time.
+  // An upstream's 429 has no code of Oriel's, and may have no Retry-After.
   const isOurs = (details.code ?? null) !== null;
   if (status === 429 && isOurs && headers['retry-after'] === undefined) {
     faults.push(`429 without Retry-After: ${start()}`);
@@ -73,9 +73,9 @@ export interface StreamEvent {
 }
 
 /**
- * The events of a stream, as the HTML standard has them read. Data that is no JSON is undefined.
+ * Parses the events of a stream by the HTML standard. Data that is not JSON is undefined.
  *
- * @returns null where the stream ends in the middle of an event
+ * @returns null if the stream ends within an event
  */
 export function eventsOf(text: string): StreamEvent[] | null {
   const events: StreamEvent[] = [];
@@ -104,7 +104,7 @@ function parsed(data: string): unknown {
   }
 }
 
-/** How a stream ended: as complete, with its format's error event, or with neither. */
+/** End of a stream: complete, with its format's error event, or neither. */
 export function endOf(path: string, events: readonly StreamEvent[]): 'complete' | 'error' | 'none' {
   const last = events.at(-1);
   const { data } = last ?? {};

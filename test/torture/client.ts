@@ -5,9 +5,9 @@ export interface Outgoing {
   readonly path: string;
   readonly key?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON. */
+  /** Body of the request; an object is sent as JSON. */
   readonly body?: object | string | Buffer;
-  /** Milliseconds without an answer after which the request counts as hanging. */
+  /** Milliseconds without a response after which the request counts as hanging. */
   readonly timeout?: number;
   readonly agent?: Agent;
 }
@@ -16,31 +16,31 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Milliseconds until the headers had come. */
+  /** Milliseconds until the headers arrived. */
   readonly firstByte: number;
-  /** Milliseconds until all had come. */
+  /** Milliseconds until the whole response arrived. */
   readonly total: number;
 }
 
-/** A request that got no answer, or only a part of one. */
+/** A request without a response, or with an incomplete one. */
 export class NoAnswer extends Error {
-  /** Whether the connection was closed, or nothing came in time. */
+  /** Whether the connection was closed, or the timeout passed. */
   readonly kind: 'cut' | 'hang';
-  /** Whether the headers of an answer had come. */
-  readonly partly: boolean;
+  /** Whether headers of a response arrived. */
+  readonly hasHeaders: boolean;
 
-  constructor(kind: 'cut' | 'hang', partly: boolean, cause?: Error) {
-    super(`${kind}${partly ? ' midway' : ''}: ${cause?.message ?? ''}`);
+  constructor(kind: 'cut' | 'hang', hasHeaders: boolean, cause?: Error) {
+    super(`${kind}${hasHeaders ? ' midway' : ''}: ${cause?.message ?? ''}`);
     this.kind = kind;
-    this.partly = partly;
+    this.hasHeaders = hasHeaders;
   }
 }
 
-const PATIENCE = 60_000;
+const HANG_TIMEOUT = 60_000;
 
 const common = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-/** Sends one request and reads its whole answer. @throws NoAnswer */
+/** Sends one request and reads its whole response. @throws NoAnswer */
 export function ask(base: string, outgoing: Outgoing): Promise<Answer> {
   return exchange(base, outgoing, false);
 }
@@ -50,8 +50,8 @@ async function exchange(base: string, outgoing: Outgoing, again: boolean): Promi
   try {
     return await once(base, outgoing);
   } catch (error) {
-    // A kept connection may be closed by the server as the request is sent: clients send it again.
-    const idle = error instanceof NoAnswer && error.kind === 'cut' && !error.partly;
+    // The server may close an idle connection as a request is sent on it: clients resend the request.
+    const idle = error instanceof NoAnswer && error.kind === 'cut' && !error.hasHeaders;
     const reused = (error as { reused?: boolean }).reused === true;
     if (!again && idle && reused && performance.now() - started < 1000) {
       return exchange(base, outgoing, true);
@@ -61,7 +61,7 @@ async function exchange(base: string, outgoing: Outgoing, again: boolean): Promi
 }
 
 function once(base: string, outgoing: Outgoing): Promise<Answer> {
-  const { method = 'GET', path, key, body, timeout = PATIENCE, agent = common } = outgoing;
+  const { method = 'GET', path, key, body, timeout = HANG_TIMEOUT, agent = common } = outgoing;
   const isJson = typeof body === 'object' && !Buffer.isBuffer(body);
   const bytes = isJson ? JSON.stringify(body) : body;
   const headers: Record<string, string> = {
@@ -72,7 +72,7 @@ function once(base: string, outgoing: Outgoing): Promise<Answer> {
   };
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    let partly = false;
+    let hasHeaders = false;
     let hangs = false;
     const request = httpRequest(base + path, { method, headers, agent });
     const timer = setTimeout(() => {
@@ -81,12 +81,12 @@ function once(base: string, outgoing: Outgoing): Promise<Answer> {
     }, timeout);
     const fail = (error?: Error) => {
       clearTimeout(timer);
-      const failure = new NoAnswer(hangs ? 'hang' : 'cut', partly, error);
+      const failure = new NoAnswer(hangs ? 'hang' : 'cut', hasHeaders, error);
       reject(Object.assign(failure, { reused: request.reusedSocket }));
     };
     request.on('error', fail);
     request.on('response', (response) => {
-      partly = true;
+      hasHeaders = true;
       const firstByte = performance.now() - started;
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));

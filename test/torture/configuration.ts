@@ -1,7 +1,7 @@
-/** The keys that the daemon has for its upstream: they may be seen there and nowhere else. */
+/** Keys of the daemon for its upstream, which must not appear anywhere else. */
 export const UPSTREAM_KEYS = ['sk-torture-openai-5ecre7', 'sk-torture-anthropic-5ecre7'] as const;
 
-/** Micro-credits of one steady answer of the upstream: 18 tokens of input, 5 cached, 11 of output. */
+/** Micro-credits of one steady response of the upstream: 18 tokens of input, 5 cached, 11 of output. */
 export const STEADY_COST = 18 * 1000 + 5 * 100 + 11 * 10_000;
 
 /** Micro-credits of one media result. */
@@ -9,17 +9,17 @@ export const MEDIA_COSTS = { image: 20_000, video: 100_000, audio: 10_000, moder
 
 const DIALECTS = ['chat', 'responses', 'messages'] as const;
 
-/** Milliseconds in which a client must read something. The default of a minute is longer than a short run. */
+/** `server.sendTimeout`, in milliseconds. The default of a minute is longer than a short run. */
 export const SEND_TIMEOUT = 10_000;
-/** Milliseconds in which a request must have arrived. */
+/** `server.requestTimeout`, in milliseconds. */
 export const REQUEST_TIMEOUT = 20_000;
 
-/** For images. The default depends on the machine, and what the daemon may take at most has to be said. */
+/** `pool.memory`. The default depends on the machine, and the limit on resident memory needs a fixed one. */
 const POOL_MEMORY = '2GB';
 
 /**
- * What `oriel.yaml` says. Limits are the defaults, but for times that a short run could not wait for, and
- * what a test on one machine needs: callbacks to a private address.
+ * Content of `oriel.yaml`. Limits are the defaults, except for times that a short run could not wait for, and
+ * callbacks to a private address, which a test on one machine needs.
  *
  * @param url of the upstream
  * @param port of the daemon
@@ -40,7 +40,7 @@ export function configuration(url: string, port: number, models: object = {}): o
     pool: { memory: POOL_MEMORY },
     routing: {
       retries: 1,
-      // Tenants share the upstream: failures that some of them ask for must not make it rest for all.
+      // Tenants share the upstream: failures that some of them request must not open its circuit for all.
       cooldown: { after: 0 },
       timeouts: { connect: '2s', firstByte: '8s', idle: '8s', total: '15s' },
     },

@@ -5,15 +5,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readDoor } from '../../src/administration/door.ts';
+import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 
 /** The built program, from the compiled place test/torture/.out/test/torture. */
 const ORIEL = fileURLToPath(new URL('../../../../../dist/bin/oriel.cjs', import.meta.url));
 
 export const OWNER_KEY = 'oriel_torture_owner_key_00000000000000';
 
-/** Milliseconds until a daemon that has not become ready is given up. */
-const PATIENCE = 120_000;
+/** Milliseconds until a daemon that is not ready counts as failed. */
+const START_TIMEOUT = 120_000;
 
 /** The built daemon as a process that is stopped, killed and started again at the same address. */
 export class Daemon {
@@ -56,7 +56,7 @@ export class Daemon {
     writeFileSync(this.#path('oriel.yaml'), JSON.stringify(config));
   }
 
-  /** Starts it and waits until it is ready. @returns milliseconds that this took */
+  /** Starts it and waits until it is ready. @returns the duration in milliseconds */
   async start(): Promise<number> {
     this.#starts += 1;
     const log = openSync(this.#path('log'), 'a');
@@ -82,7 +82,7 @@ export class Daemon {
     running.add(child);
     child.once('exit', () => running.delete(child));
     while (!readFileSync(this.#path('log')).subarray(from).includes('"msg":"ready"')) {
-      if (!this.alive || performance.now() - started > PATIENCE) {
+      if (!this.alive || performance.now() - started > START_TIMEOUT) {
         throw new Error(
           `the daemon did not start: ${this.errors().slice(-2000)}${this.log().slice(-2000)}`,
         );
@@ -114,9 +114,9 @@ export class Daemon {
     return readFileSync(this.#path('errors'), 'utf8');
   }
 
-  /** Runs a verb of administration. */
+  /** Runs a command of administration. */
   async administer(verb: string, options: object): Promise<Record<string, unknown>> {
-    const { url, token } = readDoor(this.data)!;
+    const { url, token } = readAdminEndpoint(this.data)!;
     const response = await fetch(`${url}/${verb}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -142,7 +142,7 @@ export class Daemon {
   }
 
   get token(): string {
-    return readDoor(this.data)?.token ?? '';
+    return readAdminEndpoint(this.data)?.token ?? '';
   }
 
   get starts(): number {

@@ -3,7 +3,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 
 const SIZE = '3g';
 
-/** A disk of its own for the data of the daemon, which can be full; null where it cannot be mounted. */
+/** A separate tmpfs for the data folder, which can be filled; null where it cannot be mounted. */
 export class Disk {
   readonly #folder: string;
 
@@ -25,7 +25,7 @@ export class Disk {
     return status === 0 ? new Disk(folder) : null;
   }
 
-  /** Leaves no room: a tmpfs can be made as small as what it holds. */
+  /** Fills the disk: remounts the tmpfs with the size of its content. */
   fill(): boolean {
     const { blocks, bfree, bsize } = statfsSync(this.#folder);
     return this.#resize(`${Math.ceil(((blocks - bfree) * bsize) / 1024) + 64}k`);

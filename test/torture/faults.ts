@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, jsonOf } from './client.ts';
 import type { Daemon } from './daemon.ts';
 import type { Disk } from './disk.ts';
-import type { Reach } from './outages.ts';
+import type { FaultScope } from './outages.ts';
 import { descendants } from './process-tree.ts';
 import type { Upstream } from './upstream.ts';
 import type { Violations } from './violations.ts';
 
-/** What faults are injected into. */
-export interface Machine {
+/** Processes, disk and configuration that faults are injected into. */
+export interface FaultTargets {
   readonly daemon: Daemon;
   readonly upstream: Upstream;
   readonly disk: Disk | null;
@@ -16,22 +16,22 @@ export interface Machine {
   readonly key: string;
   /** The configuration with further models. */
   readonly configuration: (models?: object) => object;
-  /** Does something while requests may fail that far. */
-  readonly during: (reach: Reach, work: () => Promise<void>) => Promise<void>;
+  /** Runs work during which requests in the scope may fail. */
+  readonly during: (scope: FaultScope, work: () => Promise<void>) => Promise<void>;
 }
 
 export interface Fault {
   readonly name: string;
-  /** @returns what was done, or why it was not */
-  inject(machine: Machine): Promise<string>;
+  /** @returns the outcome for the report, or the reason for skipping the fault */
+  inject(targets: FaultTargets): Promise<string>;
 }
 
-/** Milliseconds that a fault lasts. */
-const LASTING = 3000;
+/** Duration of a fault, in milliseconds. */
+const FAULT_DURATION = 3000;
 
 const RELOADS = 'a changed configuration counts, a broken one does not';
 
-async function models({ daemon, key }: Machine): Promise<string[]> {
+async function models({ daemon, key }: FaultTargets): Promise<string[]> {
   try {
     const answer = await ask(daemon.url, { path: '/v1/models', key });
     const { data } = (jsonOf(answer) ?? {}) as { data?: { id: string }[] };
@@ -41,9 +41,9 @@ async function models({ daemon, key }: Machine): Promise<string[]> {
   }
 }
 
-async function appears(machine: Machine, model: string): Promise<boolean> {
+async function appears(targets: FaultTargets, model: string): Promise<boolean> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    if ((await models(machine)).includes(model)) return true;
+    if ((await models(targets)).includes(model)) return true;
     await sleep(200);
   }
   return false;
@@ -51,13 +51,13 @@ async function appears(machine: Machine, model: string): Promise<boolean> {
 
 const reload: Fault = {
   name: 'SIGHUP with a changed configuration',
-  async inject(machine) {
-    const { daemon, configuration, violations } = machine;
+  async inject(targets) {
+    const { daemon, configuration, violations } = targets;
     const name = `reloaded-${Date.now()}`;
     const routes = [{ provider: 'sandbox', model: 'chat' }];
     daemon.configure(configuration({ [name]: { type: 'text', routes } }));
     daemon.signal('SIGHUP');
-    if (await appears(machine, name)) return 'the new model is in the catalog';
+    if (await appears(targets, name)) return 'the new model is in the catalog';
     violations.add(RELOADS, `${name} is not in the catalog`);
     return 'failed';
   },
@@ -65,12 +65,12 @@ const reload: Fault = {
 
 const brokenReload: Fault = {
   name: 'SIGHUP with a broken configuration',
-  async inject(machine) {
-    const { daemon, configuration, violations } = machine;
+  async inject(targets) {
+    const { daemon, configuration, violations } = targets;
     daemon.configure({ server: { port: 'none' }, models: 7 });
     daemon.signal('SIGHUP');
     await sleep(1000);
-    const known = await models(machine);
+    const known = await models(targets);
     if (!known.includes('to-chat')) violations.add(RELOADS, `the catalog is ${known.join()}`);
     daemon.configure(configuration());
     return 'the configuration before it stays';
@@ -82,10 +82,10 @@ const deadUpstream: Fault = {
   async inject({ upstream, during }) {
     await during('text', async () => {
       await upstream.kill();
-      await sleep(LASTING);
+      await sleep(FAULT_DURATION);
       await upstream.start();
     });
-    return `dead for ${LASTING / 1000} s`;
+    return `dead for ${FAULT_DURATION / 1000} s`;
   },
 };
 
@@ -95,10 +95,10 @@ const fullDisk: Fault = {
     if (disk === null) return 'skipped: needs root and a tmpfs';
     await during('disk', async () => {
       disk.fill();
-      await sleep(LASTING);
+      await sleep(FAULT_DURATION);
       disk.empty();
     });
-    return `full for ${LASTING / 1000} s`;
+    return `full for ${FAULT_DURATION / 1000} s`;
   },
 };
 
@@ -120,10 +120,10 @@ const stopped: Fault = {
   async inject({ daemon, during }) {
     await during('all', async () => {
       daemon.signal('SIGSTOP');
-      await sleep(LASTING);
+      await sleep(FAULT_DURATION);
       daemon.signal('SIGCONT');
     });
-    return `stopped for ${LASTING / 1000} s`;
+    return `stopped for ${FAULT_DURATION / 1000} s`;
   },
 };
 
@@ -139,7 +139,7 @@ const killed: Fault = {
   },
 };
 
-/** In the order in which they are injected. */
+/** All faults, in the order of their injection. */
 export const FAULTS: readonly Fault[] = [
   reload,
   deadUpstream,

@@ -15,7 +15,7 @@ export interface FuzzSettings extends Pick<FuzzOptions, 'only' | 'seed'> {
   readonly progress: (line: string) => void;
 }
 
-/** Fuzzes a daemon that has nothing else to do. @returns a report, and how many rules were violated */
+/** Fuzzes a daemon without other load. @returns a report, and the number of violated rules */
 export async function fuzzAlone(settings: FuzzSettings): Promise<{ text: string; count: number }> {
   const { seed, seconds, progress, only } = settings;
   const folder = mkdtempSync(join(tmpdir(), 'oriel-fuzz-'));
@@ -28,28 +28,29 @@ export async function fuzzAlone(settings: FuzzSettings): Promise<{ text: string;
     const { key } = await daemon.account('fuzz', { rpm: 1_000_000 });
     const violations = new Violations();
     const until = performance.now() + seconds * 1000;
-    const tried = await fuzz({
+    const requests = await fuzz({
       url: daemon.url,
       keys: [key],
       seed,
       outages: new Outages(),
       violations,
-      patience: BOUNDS.patience,
+      hangTimeout: BOUNDS.hangTimeout,
       atOnce: 4,
-      goesOn: () => performance.now() < until && daemon.alive,
+      isRunning: () => performance.now() < until && daemon.alive,
       ...(only && { only }),
     });
     if (!daemon.alive) violations.add('the daemon stays alive', daemon.errors().slice(-2000));
-    progress(`tried ${JSON.stringify(tried)}`);
+    progress(`requests ${JSON.stringify(requests)}`);
     const code = await daemon.end('SIGTERM');
-    if (code !== 0) violations.add('SIGTERM ends the daemon well', `it ended with ${code}`);
+    if (code !== 0)
+      violations.add('SIGTERM ends the daemon with exit code 0', `it ended with ${code}`);
     const secrets = [OWNER_KEY, key, ...UPSTREAM_KEYS];
     await checkLog(join(folder, 'log'), daemon.errors(), secrets, violations);
     const lines = violations.all.flatMap(({ rule, count, examples }) => [
       `- ${rule} (${count})`,
       ...examples.map((example) => `  - ${example}`),
     ]);
-    const counts = Object.entries(tried).map(([kind, count]) => `${kind} ${count}`);
+    const counts = Object.entries(requests).map(([kind, count]) => `${kind} ${count}`);
     const text = `Fuzzed with seed ${seed}: ${counts.join(', ')}\n${lines.join('\n') || 'Violations: none.'}\n`;
     return { text, count: violations.all.length };
   } finally {

@@ -2,17 +2,17 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Violations } from './violations.ts';
 
-/** Messages of level error and fatal, and how often they came. */
-export type Complaints = Record<string, number>;
+/** Number of log lines of level error and fatal, by message. */
+export type LogErrors = Record<string, number>;
 
-/** Looks at every line that the daemon wrote. */
+/** Checks every line of the log: JSON, and without secrets. */
 export async function checkLog(
   file: string,
   errors: string,
   secrets: readonly string[],
   violations: Violations,
-): Promise<{ lines: number; complaints: Complaints }> {
-  const complaints: Complaints = {};
+): Promise<{ lines: number; logErrors: LogErrors }> {
+  const logErrors: LogErrors = {};
   let lines = 0;
   for await (const text of createInterface({ input: createReadStream(file) })) {
     lines += 1;
@@ -22,15 +22,15 @@ export async function checkLog(
     try {
       line = JSON.parse(text) as typeof line;
     } catch {
-      // The line that a killed daemon was writing is cut.
+      // The last line of a killed daemon is incomplete.
       if (lines > 1 && !text.startsWith('{')) violations.add('the log is JSON', text);
       continue;
     }
     const { level = '', msg = '' } = line;
     if (msg.includes('a defect')) violations.add('no defect is logged', text);
-    if (level === 'error' || level === 'fatal') complaints[msg] = (complaints[msg] ?? 0) + 1;
+    if (level === 'error' || level === 'fatal') logErrors[msg] = (logErrors[msg] ?? 0) + 1;
   }
-  // Unhandled rejections, warnings and traces would be there.
+  // Standard error has unhandled rejections, warnings and stack traces.
   if (errors.trim() !== '') violations.add('nothing is written to standard error', errors);
-  return { lines, complaints };
+  return { lines, logErrors };
 }

@@ -7,19 +7,19 @@ import { BOUNDS, torture } from './torture.ts';
 
 const usage = `npm run torture -- [options]
 
-  --minutes N      how long the load lasts (default 10)
-  --seed TEXT      what chance depends on; the same seed gives the same inputs (default: the time)
+  --minutes N      duration of the load (default 10)
+  --seed TEXT      seed of all random inputs (default: the time)
   --fuzz SECONDS   only the fuzzing
   --case KIND:N    only one input of the fuzzing, of the given seed (${KINDS.join(', ')})
-  --attacks A,B    only attacks whose names contain one of these, also of those that are left out
+  --attacks A,B    only attacks whose names contain one of these
   --p99 MS         bound for good tenants' small requests (default ${BOUNDS.p99})
   --image-p99 MS   the same for those with images (default ${BOUNDS.imageP99})
-  --patience MS    when a request without an answer hangs (default ${BOUNDS.patience})
+  --hang MS        limit after which a request without a response counts as hanging (default ${BOUNDS.hangTimeout})
   --share N        least share of good tenants' requests that are served at once (default ${BOUNDS.share})
-  --report FILE    write the report to FILE as well; between the markers of SECURITY.md where it has them
+  --report FILE    write the report to FILE as well; between the markers of SECURITY.md if it has them
 
-Progress goes to standard error, the report as Markdown to standard output. It exits with 1 where
-anything was violated.
+Progress goes to standard error, the report as Markdown to standard output. The exit code is 1
+after a violation.
 `;
 
 class UsageError extends Error {}
@@ -36,7 +36,7 @@ function parse() {
         share: { type: 'string', default: String(BOUNDS.share) },
         report: { type: 'string' },
         attacks: { type: 'string' },
-        patience: { type: 'string', default: String(BOUNDS.patience) },
+        hang: { type: 'string', default: String(BOUNDS.hangTimeout) },
         'image-p99': { type: 'string', default: String(BOUNDS.imageP99) },
       },
     });
@@ -64,7 +64,7 @@ function oneCase(text: string): { kind: Kind; number: number } {
 const START = '<!-- torture:start -->';
 const END = '<!-- torture:end -->';
 
-/** Writes the report to a file, between its markers where it has them. */
+/** Writes the report to a file, between its markers if it has them. */
 function write(file: string, text: string): void {
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const [start, end] = [before.indexOf(START), before.indexOf(END)];
@@ -95,7 +95,7 @@ try {
       ...BOUNDS,
       p99: positive('p99', p99),
       imageP99: positive('image-p99', rest['image-p99']),
-      patience: positive('patience', rest.patience),
+      hangTimeout: positive('hang', rest.hang),
       share: positive('share', share),
     };
     const attacks = rest.attacks?.split(',');

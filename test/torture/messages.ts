@@ -1,49 +1,49 @@
-import type { Arms } from './attacks/attack.ts';
+import type { AttackContext } from './attacks/attack.ts';
 import type { Kind } from './fuzz/fuzz.ts';
-import type { Reach } from './outages.ts';
+import type { FaultScope } from './outages.ts';
 import type { Load } from './tenants/bad-load.ts';
 import type { Violation } from './violations.ts';
 
-/** What the process of the attackers is told. */
+/** Message to the process of the attackers. */
 export type Command =
   | {
       readonly type: 'calibrate';
-      readonly arms: Arms;
+      readonly context: AttackContext;
       readonly seed: string;
       readonly seconds: number;
     }
   | {
       readonly type: 'attack';
       readonly rate: number;
-      /** Parts of names of scenarios, in the place of all that are not left out. */
+      /** Parts of the names of the scenarios to run; all without it. */
       readonly only?: readonly string[];
     }
-  | { readonly type: 'outage'; readonly reach: Reach; readonly begins: boolean }
-  /** No scenario is repeated any more. */
+  | { readonly type: 'outage'; readonly scope: FaultScope; readonly begins: boolean }
+  /** Begins no further round of scenarios. */
   | { readonly type: 'last rounds' }
-  /** Load and fuzzing end; scenarios are finished. */
+  /** Ends load and fuzzing, and finishes running scenarios. */
   | { readonly type: 'finish' }
   | { readonly type: 'end' };
 
-/** What came of one scenario. */
+/** Result of one scenario. */
 export interface AttackReport {
   readonly name: string;
   readonly summary: string;
   rounds: number;
-  tried: number;
+  requests: number;
 }
 
-/** What it tells. */
+/** Message from the process of the attackers. */
 export type Message =
   | { readonly type: 'ready' }
   | { readonly type: 'calibrated'; readonly capacity: number }
-  /** Every scenario was run once. */
+  /** Every scenario has run once. */
   | { readonly type: 'first round' }
   | { readonly type: 'progress'; readonly line: string }
   | {
       readonly type: 'ended';
       readonly load: Load;
-      /** For which requests were sent. */
+      /** Duration of the load. */
       readonly seconds: number;
       readonly attacks: readonly AttackReport[];
       readonly fuzzed: Readonly<Record<Kind, number>>;

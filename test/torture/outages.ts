@@ -1,29 +1,29 @@
-/** What a fault may make fail for tenants that did nothing wrong. */
-export type Reach =
-  /** Everything, the connection included. */
+/** Requests of good tenants that may fail during a fault. */
+export type FaultScope =
+  /** All requests, including their connections. */
   | 'all'
-  /** Text answers: the upstream that they come from is dead. */
+  /** Text responses: their upstream is dead. */
   | 'text'
-  /** What writes: the disk is full. Answers are errors, no connection breaks. */
+  /** Requests that write: the disk is full. They get errors, no connection breaks. */
   | 'disk'
-  /** What works on images: a process that did is dead. Its files fail, others do not. */
+  /** Image work: one of its processes is dead. Its files fail, others do not. */
   | 'worker';
 
 interface Outage {
-  readonly reach: Reach;
+  readonly scope: FaultScope;
   readonly from: number;
   to: number;
 }
 
-/** Milliseconds after a fault in which its consequences may still be seen. */
+/** Milliseconds after a fault in which requests may still fail. */
 const RECOVERY = 5000;
 
-/** When faults were injected: requests of that time are judged by what the fault allows. */
+/** Times of the injected faults, which excuse failed requests of those times. */
 export class Outages {
   readonly #all: Outage[] = [];
 
-  async during<Result>(reach: Reach, work: () => Promise<Result>): Promise<Result> {
-    const outage: Outage = { reach, from: performance.now(), to: Infinity };
+  async during<Result>(scope: FaultScope, work: () => Promise<Result>): Promise<Result> {
+    const outage: Outage = { scope, from: performance.now(), to: Infinity };
     this.#all.push(outage);
     try {
       return await work();
@@ -32,9 +32,9 @@ export class Outages {
     }
   }
 
-  /** What reaches into a time; null where nothing does. */
-  reaching(from: number, to: number): ReadonlySet<Reach> {
+  /** Scopes of the faults that overlap a time span; empty without faults. */
+  scopesBetween(from: number, to: number): ReadonlySet<FaultScope> {
     const found = this.#all.filter((outage) => outage.from <= to && outage.to + RECOVERY >= from);
-    return new Set(found.map(({ reach }) => reach));
+    return new Set(found.map(({ scope }) => scope));
   }
 }

@@ -15,7 +15,7 @@ function children(pid: number): number[] {
   }
 }
 
-/** The processes below one, without itself. */
+/** Descendants of a process, without itself. */
 export function descendants(pid: number): number[] {
   return children(pid).flatMap((child) => [child, ...descendants(child)]);
 }
@@ -42,7 +42,7 @@ export function descriptors(pid: number): number {
   }
 }
 
-/** Watches a process that may be replaced by another: the peaks of its memory and descriptors. */
+/** Samples the peak memory and descriptors of a process, which may be replaced by another. */
 export class Watch {
   peakBytes = 0;
   peakDescriptors = 0;

@@ -5,9 +5,9 @@ export class Random {
   #c: number;
   #counter = 1;
 
-  /** @param seed any text; a case is named by the run's seed, its kind and its number */
+  /** @param seed any text; the seed of a case is the run's seed, its kind and its number */
   constructor(seed: string) {
-    // FNV-1a, three times with other beginnings.
+    // FNV-1a, three times with different offsets.
     const hash = (start: number) => {
       let value = start;
       for (let index = 0; index < seed.length; index += 1) {
@@ -30,7 +30,7 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** From 0 to 1, without 1. */
+  /** A number from 0 to below 1. */
   fraction(): number {
     return this.#next() / 2 ** 32;
   }

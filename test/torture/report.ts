@@ -12,9 +12,10 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
 
 const whole = (value: number) => Math.round(value).toLocaleString('en-US');
 
-/** The report as Markdown, as it stands in SECURITY.md. */
+/** Report in Markdown, for SECURITY.md. */
 export function reportText(report: Report): string {
-  const { settings, attackers, capacity, kept, small, smallImages, latencies, violations } = report;
+  const { settings, attackers, capacity, compared, small, smallImages, latencies, violations } =
+    report;
   const { load, seconds, fuzzed } = attackers;
   const { bounds } = settings;
   const facts = machine();
@@ -28,17 +29,17 @@ export function reportText(report: Report): string {
       `${bounds.heap} MB.`,
     '',
     table(
-      ['What', 'Seen', 'Bound'],
+      ['Measure', 'Measured', 'Limit'],
       [
         ['Capacity, mixed requests a second', capacity.toFixed(1), ''],
         [
-          'Offered by bad tenants, a second',
-          `${perSecond(load.sent + load.heldBack)} (${((load.sent + load.heldBack) / seconds / capacity).toFixed(1)} × capacity)`,
+          'Requests of bad tenants, a second',
+          `${perSecond(load.sent + load.skipped)} (${((load.sent + load.skipped) / seconds / capacity).toFixed(1)} × capacity)`,
           '',
         ],
         [
-          'of which sent, served, turned away',
-          `${perSecond(load.sent)}, ${perSecond(load.served)}, ${perSecond(load.turnedAway)}`,
+          'of which sent, served, rejected',
+          `${perSecond(load.sent)}, ${perSecond(load.served)}, ${perSecond(load.rejected)}`,
           '',
         ],
         [
@@ -57,7 +58,7 @@ export function reportText(report: Report): string {
           `≤ ${whole(bounds.p99)} ms`,
         ],
         [
-          'Those with images (uploads, small batches)',
+          'The same with images (uploads, small batches)',
           `${whole(smallImages.p50)}, ${whole(smallImages.p99)} ms`,
           `≤ ${whole(bounds.imageP99)} ms`,
         ],
@@ -81,7 +82,7 @@ export function reportText(report: Report): string {
         ],
         [
           'Tasks, uploads and callbacks compared',
-          `${whole(kept.tasks)}, ${whole(kept.uploads)}, ${whole(kept.callbacks)}`,
+          `${whole(compared.tasks)}, ${whole(compared.uploads)}, ${whole(compared.callbacks)}`,
           '',
         ],
         [
@@ -99,11 +100,11 @@ export function reportText(report: Report): string {
     '',
     table(
       ['Attack', 'What it does', 'Rounds', 'Requests'],
-      attackers.attacks.map(({ name, summary, rounds, tried }) => [
+      attackers.attacks.map(({ name, summary, rounds, requests }) => [
         name,
         summary,
         rounds,
-        whole(tried),
+        whole(requests),
       ]),
     ),
     '',
@@ -118,10 +119,10 @@ export function reportText(report: Report): string {
       ]),
     ),
     '',
-    `Log: ${whole(report.logLines)} lines${Object.entries(report.complaints)
+    `Log: ${whole(report.logLines)} lines${Object.entries(report.logErrors)
       .map(([text, count]) => `; ${count} × "${text}"`)
       .join('')}. ` +
-      `The harness itself was late by ${whole(report.harnessDelay)} ms at its worst hundredth.`,
+      `The event loop of the harness was delayed by ${whole(report.harnessDelay)} ms (p99).`,
     '',
     violations.length === 0
       ? 'Violations: none.'

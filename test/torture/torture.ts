@@ -8,22 +8,22 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { openStore } from '../../src/store/open.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
-import { audit } from '../store/audit.ts';
-import type { Arms } from './attacks/attack.ts';
+import { findInconsistencies } from '../store/consistency.ts';
+import type { AttackContext } from './attacks/attack.ts';
 import { ask, form, jsonOf } from './client.ts';
 import { configuration, REQUEST_TIMEOUT, SEND_TIMEOUT, UPSTREAM_KEYS } from './configuration.ts';
 import { Daemon, OWNER_KEY } from './daemon.ts';
 import { Disk } from './disk.ts';
-import { FAULTS, type Machine } from './faults.ts';
+import { FAULTS, type FaultTargets } from './faults.ts';
 import { Latencies, type Quantiles } from './latencies.ts';
-import { type Complaints, checkLog } from './log-check.ts';
+import { checkLog, type LogErrors } from './log-check.ts';
 import type { Command, Message } from './messages.ts';
-import { Outages, type Reach } from './outages.ts';
+import { type FaultScope, Outages } from './outages.ts';
 import { descriptors, residentBytes, Watch } from './process-tree.ts';
 import { Random } from './random.ts';
 import { GOOD_WORK, someWork } from './tenants/good-work.ts';
 import { type Reconciled, reconcile } from './tenants/reconcile.ts';
-import { type Scene, Tenant } from './tenants/tenant.ts';
+import { type RunContext, Tenant } from './tenants/tenant.ts';
 import { Upstream } from './upstream.ts';
 import { type Violation, Violations } from './violations.ts';
 
@@ -31,38 +31,38 @@ export interface Settings {
   readonly minutes: number;
   readonly seed: string;
   readonly bounds: Bounds;
-  /** Parts of names of attacks, in the place of all that are not left out. */
+  /** Parts of the names of the attacks to run; all without it. */
   readonly attacks?: readonly string[];
   readonly progress: (line: string) => void;
 }
 
-/** What must not be exceeded. */
+/** Limits that a run must not exceed. */
 export interface Bounds {
-  /** Milliseconds to the first byte of good tenants' small requests, 99 of 100. */
+  /** Milliseconds to the first byte of good tenants' small requests (p99). */
   readonly p99: number;
   /** The same of small requests for which images are decoded. */
   readonly imageP99: number;
-  /** Milliseconds until anybody's request must have been answered whole. */
-  readonly patience: number;
-  /** Share of good tenants' requests that are served at the first try, outside of faults. */
+  /** Milliseconds until any request must have its whole response. */
+  readonly hangTimeout: number;
+  /** Share of good tenants' requests that are served at the first attempt, outside of faults. */
   readonly share: number;
   /** Megabytes of V8's old generation. */
   readonly heap: number;
-  /** Resident bytes of the daemon and its children, at any time. */
+  /** Peak of resident bytes of the daemon and its children. */
   readonly peak: number;
-  /** The same, once the load is over. */
+  /** Resident bytes once the load is over. */
   readonly rest: number;
-  /** Descriptors beyond those before the load, once it is over. */
+  /** Open descriptors once the load is over, beyond those before it. */
   readonly descriptors: number;
 }
 
 export const BOUNDS: Bounds = {
   p99: 3000,
   imageP99: 15_000,
-  patience: 90_000,
+  hangTimeout: 90_000,
   share: 0.95,
   heap: 768,
-  // The heap, native memory of the daemon, and what images may take together.
+  // The heap, native memory of the daemon, and `pool.memory`.
   peak: 4 * 2 ** 30,
   rest: 1.2 * 2 ** 30,
   descriptors: 40,
@@ -78,39 +78,39 @@ export interface Report {
   readonly latencies: Latencies;
   readonly small: Quantiles;
   readonly smallImages: Quantiles;
-  /** Milliseconds that the harness itself was late, at the worst hundredth. */
+  /** Event loop delay of the harness, in milliseconds (p99). */
   readonly harnessDelay: number;
   readonly tenants: readonly {
     readonly name: string;
     readonly served: number;
     readonly refused: number;
   }[];
-  readonly kept: Reconciled;
+  readonly compared: Reconciled;
   readonly peakBytes: number;
   readonly peakDescriptors: number;
   readonly restBytes: number;
   readonly logLines: number;
-  readonly complaints: Complaints;
+  readonly logErrors: LogErrors;
   readonly violations: readonly Violation[];
 }
 
-/** What bad tenants send, in relation to the capacity. */
+/** Requests of bad tenants, as a multiple of the capacity. */
 const OVERLOAD = 5;
 const GOOD_TENANTS = 3;
 const BAD_TENANTS = 4;
-/** Good requests of one tenant at once. */
-const LANES = 3;
-/** Milliseconds between two requests of one lane, on average. */
+/** Concurrent requests of one good tenant. */
+const CONCURRENCY = 3;
+/** Milliseconds between two requests of one loop, on average. */
 const PAUSE = 350;
-/** The share of the time before faults, in which the attacks are made at least once, and that of the faults. */
-const UNDISTURBED = 0.5;
-const FAULTY = 0.35;
-/** Milliseconds for which faults are put off at the most, where a slow machine needs longer for the attacks. */
-const FIRST_ROUND = 120_000;
-/** Milliseconds in which memory and descriptors return once the load is over. */
-const CALMING = 90_000;
+/** Shares of the time: before the faults, in which every attack runs at least once, and of the faults. */
+const SHARE_BEFORE_FAULTS = 0.5;
+const SHARE_OF_FAULTS = 0.35;
+/** Milliseconds that faults wait at most for the first round of attacks on a slow machine. */
+const FIRST_ROUND_TIMEOUT = 120_000;
+/** Milliseconds until memory and descriptors must be released once the load is over. */
+const RELEASE_TIMEOUT = 90_000;
 
-/** Runs everything, and looks at what is left of it. */
+/** Runs load, attacks and faults, and compares the acknowledged work with the stored state. */
 export async function torture(settings: Settings): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-torture-'));
   const data = join(folder, 'data');
@@ -147,19 +147,21 @@ async function inFolder(
   const violations = new Violations();
   const outages = new Outages();
   const latencies = new Latencies();
-  const scene: Scene = {
+  const context: RunContext = {
     url: daemon.url,
     callbacks: receiver.url,
     outages,
     violations,
     latencies,
-    patience: bounds.patience,
+    hangTimeout: bounds.hangTimeout,
   };
   const accounts = async (name: string, count: number, options: object) =>
     Promise.all(
       Array.from({ length: count }, (_, index) => daemon.account(`${name}-${index}`, options)),
     );
-  const tenants = (await accounts('good', GOOD_TENANTS, {})).map((each) => new Tenant(each, scene));
+  const tenants = (await accounts('good', GOOD_TENANTS, {})).map(
+    (each) => new Tenant(each, context),
+  );
   const bad = await accounts('bad', BAD_TENANTS, { rpm: 1_000_000, credits: '100000000' });
   const free = await daemon.account('free', { plan: 'free', rpm: 6000, credits: '1000' });
 
@@ -171,19 +173,19 @@ async function inFolder(
   const idle = { descriptors: descriptors(daemon.pid), bytes: residentBytes(daemon.pid) };
   progress(`at rest: ${idle.descriptors} descriptors, ${megabytes(idle.bytes)} resident`);
 
-  const arms: Arms = {
+  const attackContext: AttackContext = {
     url: daemon.url,
     keys: bad.map(({ key }) => key),
     freeKey: free.key,
     asset: await largeAsset(daemon.url, bad[0]!.key),
     sendTimeout: SEND_TIMEOUT,
     requestTimeout: REQUEST_TIMEOUT,
-    patience: bounds.patience,
+    hangTimeout: bounds.hangTimeout,
   };
   const attackers = await startAttackers(progress, closers);
   const seconds = Math.min(10, Math.max(3, minutes * 3));
-  attackers.tell({ type: 'calibrate', arms, seed, seconds });
-  const { capacity } = await attackers.hears('calibrated');
+  attackers.send({ type: 'calibrate', context: attackContext, seed, seconds });
+  const { capacity } = await attackers.receive('calibrated');
   progress(`capacity: ${capacity.toFixed(1)} mixed requests a second`);
 
   const watch = new Watch(() => daemon.pid);
@@ -192,17 +194,17 @@ async function inFolder(
   const time = minutes * 60_000;
   let isOver = false;
   const { attacks: only } = settings;
-  attackers.tell({ type: 'attack', rate: capacity * OVERLOAD, ...(only && { only }) });
-  const watching = watchLife(daemon, outages, violations);
-  const during = async (reach: Reach, work: () => Promise<void>) => {
-    attackers.tell({ type: 'outage', reach, begins: true });
+  attackers.send({ type: 'attack', rate: capacity * OVERLOAD, ...(only && { only }) });
+  const watching = restartAfterCrash(daemon, outages, violations);
+  const during = async (scope: FaultScope, work: () => Promise<void>) => {
+    attackers.send({ type: 'outage', scope, begins: true });
     try {
-      await outages.during(reach, work);
+      await outages.during(scope, work);
     } finally {
-      attackers.tell({ type: 'outage', reach, begins: false });
+      attackers.send({ type: 'outage', scope, begins: false });
     }
   };
-  const machine: Machine = {
+  const machine: FaultTargets = {
     daemon,
     upstream,
     disk,
@@ -211,37 +213,38 @@ async function inFolder(
     configuration: configure,
     during,
   };
-  const lives = tenants.flatMap((tenant) =>
-    Array.from({ length: LANES }, (_, lane) => {
-      const random = new Random(`${seed}:${tenant.name}:${lane}`);
-      return live(tenant, random, () => !isOver);
+  const tenantLoops = tenants.flatMap((tenant) =>
+    Array.from({ length: CONCURRENCY }, (_, index) => {
+      const random = new Random(`${seed}:${tenant.name}:${index}`);
+      return runTenant(tenant, random, () => !isOver);
     }),
   );
-  const firstRound = attackers.hears('first round');
+  const firstRound = attackers.receive('first round');
   await Promise.all([
-    sleep(time * UNDISTURBED),
-    Promise.race([firstRound, sleep(FIRST_ROUND, undefined, { ref: false })]),
+    sleep(time * SHARE_BEFORE_FAULTS),
+    Promise.race([firstRound, sleep(FIRST_ROUND_TIMEOUT, undefined, { ref: false })]),
   ]);
-  const faults = await injectFaults(machine, time * FAULTY, watching, progress);
-  attackers.tell({ type: 'last rounds' });
-  await sleep(time * (1 - UNDISTURBED - FAULTY));
-  attackers.tell({ type: 'finish' });
+  const faults = await injectFaults(machine, time * SHARE_OF_FAULTS, watching, progress);
+  attackers.send({ type: 'last rounds' });
+  await sleep(time * (1 - SHARE_BEFORE_FAULTS - SHARE_OF_FAULTS));
+  attackers.send({ type: 'finish' });
   isOver = true;
-  await Promise.all(lives);
+  await Promise.all(tenantLoops);
   delays.disable();
   progress('the time is over; waiting for the attackers to finish');
-  const ended = await attackers.hears('ended');
-  attackers.tell({ type: 'end' });
+  const ended = await attackers.receive('ended');
+  attackers.send({ type: 'end' });
   violations.merge(ended.violations);
 
-  progress('comparing what was acknowledged with what is there');
-  const kept = { tasks: 0, uploads: 0, callbacks: 0, spent: 0 };
+  progress('comparing acknowledged work with the stored state');
+  const compared = { tasks: 0, uploads: 0, callbacks: 0, spent: 0 };
   for (const tenant of tenants) {
     const one = await reconcile(tenant, receiver.received);
-    for (const name of ['tasks', 'uploads', 'callbacks', 'spent'] as const) kept[name] += one[name];
+    for (const name of ['tasks', 'uploads', 'callbacks', 'spent'] as const)
+      compared[name] += one[name];
   }
   progress('waiting for memory and descriptors to return');
-  const restBytes = await calm(daemon, idle.descriptors, bounds, violations);
+  const restBytes = await waitForRelease(daemon, idle.descriptors, bounds, violations);
   watch.end();
   watching.expectsDeath = true;
   const secrets = [
@@ -253,12 +256,13 @@ async function inFolder(
     ...[...tenants, ...bad].flatMap(({ key, secret }) => [key, secret]),
   ];
   const code = await daemon.end('SIGTERM');
-  if (code !== 0) violations.add('SIGTERM ends the daemon well', `it ended with ${code}`);
+  if (code !== 0)
+    violations.add('SIGTERM ends the daemon with exit code 0', `it ended with ${code}`);
   progress('auditing the store');
   const store = await openStore({ directory: join(data, 'store') });
-  for (const fault of await audit(store)) violations.add('every sum is right', fault);
+  for (const fault of await findInconsistencies(store)) violations.add('every sum is right', fault);
   await store.close();
-  const { lines, complaints } = await checkLog(
+  const { lines, logErrors } = await checkLog(
     join(folder, 'log'),
     daemon.errors(),
     secrets,
@@ -275,7 +279,7 @@ async function inFolder(
   for (const { name, served, refused, refusals } of tenants) {
     if (served / (served + refused) < bounds.share) {
       const why = [...refusals].map(([reason, count]) => `${count} × ${reason}`).join(', ');
-      violations.add('good tenants get their share', `${name}: ${served} served, not ${why}`);
+      violations.add('good tenants get their share', `${name}: ${served} served, refused: ${why}`);
     }
   }
   if (watch.peakBytes > bounds.peak) {
@@ -291,12 +295,12 @@ async function inFolder(
     smallImages,
     harnessDelay: delays.percentile(99) / 1e6,
     tenants: tenants.map(({ name, served, refused }) => ({ name, served, refused })),
-    kept,
+    compared,
     peakBytes: watch.peakBytes,
     peakDescriptors: watch.peakDescriptors,
     restBytes,
     logLines: lines,
-    complaints,
+    logErrors,
     violations: violations.all,
   };
 }
@@ -309,9 +313,9 @@ export function megabytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MB`;
 }
 
-/** A good tenant's day: one request after the other, with pauses. */
-async function live(tenant: Tenant, random: Random, goesOn: () => boolean): Promise<void> {
-  while (goesOn()) {
+/** Sends one request of a good tenant after the other, with pauses. */
+async function runTenant(tenant: Tenant, random: Random, isRunning: () => boolean): Promise<void> {
+  while (isRunning()) {
     await someWork(random).run(tenant, random);
     await sleep(random.fraction() * 2 * PAUSE);
   }
@@ -331,8 +335,8 @@ async function largeAsset(url: string, key: string): Promise<string> {
 }
 
 interface Attackers {
-  tell(command: Command): void;
-  hears<Type extends Message['type']>(type: Type): Promise<Extract<Message, { type: Type }>>;
+  send(command: Command): void;
+  receive<Type extends Message['type']>(type: Type): Promise<Extract<Message, { type: Type }>>;
 }
 
 async function startAttackers(
@@ -341,46 +345,46 @@ async function startAttackers(
 ): Promise<Attackers> {
   const child: ChildProcess = fork(fileURLToPath(new URL('./attack-process.js', import.meta.url)));
   closers.push(() => child.kill('SIGKILL'));
-  const heard: Message[] = [];
+  const received: Message[] = [];
   const waiting = new Set<() => void>();
   child.on('message', (message: Message) => {
     if (message.type === 'progress') progress(message.line);
-    else heard.push(message);
-    for (const look of waiting) look();
+    else received.push(message);
+    for (const check of waiting) check();
   });
   let isOver = false;
   child.once('exit', () => {
     isOver = true;
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   const attackers: Attackers = {
-    tell: (command) => {
+    send: (command) => {
       if (child.connected) child.send(command);
     },
-    hears: (type) =>
+    receive: (type) =>
       new Promise((resolve, reject) => {
-        const look = () => {
-          const found = heard.find((message) => message.type === type);
+        const check = () => {
+          const found = received.find((message) => message.type === type);
           if (found === undefined && !isOver) return;
-          waiting.delete(look);
+          waiting.delete(check);
           if (found === undefined) reject(new Error('the attackers ended early'));
           else resolve(found as never);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
   };
-  await attackers.hears('ready');
+  await attackers.receive('ready');
   return attackers;
 }
 
 interface Watching {
-  /** Whether the death of the daemon is a fault that was injected. */
+  /** Whether an injected fault ends the daemon. */
   expectsDeath: boolean;
 }
 
-/** A daemon that dies by itself is a violation, and is started again so that the rest can be seen. */
-function watchLife(daemon: Daemon, outages: Outages, violations: Violations): Watching {
+/** Reports a crash of the daemon as a violation, and restarts it so that the run goes on. */
+function restartAfterCrash(daemon: Daemon, outages: Outages, violations: Violations): Watching {
   const watching: Watching = { expectsDeath: false };
   let isStarting = false;
   const timer = setInterval(() => {
@@ -404,7 +408,7 @@ function watchLife(daemon: Daemon, outages: Outages, violations: Violations): Wa
 }
 
 async function injectFaults(
-  machine: Machine,
+  machine: FaultTargets,
   milliseconds: number,
   watching: Watching,
   progress: (line: string) => void,
@@ -423,14 +427,14 @@ async function injectFaults(
   return injected;
 }
 
-/** Waits until the daemon has let go of what the load took. @returns resident bytes then */
-async function calm(
+/** Waits until the daemon has released memory and descriptors of the load. @returns resident bytes then */
+async function waitForRelease(
   daemon: Daemon,
   before: number,
   bounds: Bounds,
   violations: Violations,
 ): Promise<number> {
-  const until = performance.now() + CALMING;
+  const until = performance.now() + RELEASE_TIMEOUT;
   for (;;) {
     const bytes = residentBytes(daemon.pid);
     const open = descriptors(daemon.pid);

@@ -18,10 +18,10 @@ const PATHS: Readonly<Record<string, Dialect>> = {
 
 const STEADY: Script = { steps: [{ text: 'Hello from the upstream' }], usage: USAGE };
 
-/** What no gateway should pass on for a tenant: it works with the operator's account and money. */
+/** Fields that a gateway must not pass on for a tenant, because they use the operator's account and money. */
 const OPERATOR_ONLY = ['background', 'conversation', 'service_tier', 'mcp_servers', 'api_base'];
 
-/** Megabytes of small objects in one answer. */
+/** Megabytes of small objects in one response. */
 const HOSTILE_MEGABYTES = 24;
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -37,11 +37,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   try {
     body = JSON.parse(text) as Record<string, unknown>;
   } catch {
-    // The answer does not depend on a body that is none.
+    // The response to an invalid body does not depend on it.
   }
-  // The behaviour is asked for in the prompt, wherever that stands in the format.
+  // The prompt names the behaviour, wherever the format has it.
   const [, name = 'steady', argument = ''] = /torture:([a-z-]+)(?:=([\w.:-]+))?/.exec(text) ?? [];
-  if (name === 'told') {
+  if (name === 'report') {
     const passed = OPERATOR_ONLY.filter((field) => field in body);
     const script = { ...STEADY, steps: [{ text: `passed:${passed.join()}` }] };
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -74,7 +74,7 @@ async function behave(
       response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>It works!</h1>');
       return;
     case 'hostile': {
-      // Small objects cost far more memory parsed than as bytes.
+      // Small objects take far more memory parsed than as bytes.
       response.writeHead(200, { 'content-type': 'application/json' });
       const piece = `${'{},'.repeat(350_000)}{},`;
       response.write('{"choices":[');
@@ -146,8 +146,8 @@ const server = createServer((request, response) => {
   response.on('error', () => {});
   answer(request, response).catch(() => response.destroy());
 });
-// The gateway closes an idle connection before this: none breaks as it is used again, and all are closed
-// before the descriptors are counted.
+// Longer than the idle timeout of the gateway: no connection breaks as it is reused, and all are closed before
+// the descriptors are counted.
 server.keepAliveTimeout = 60_000;
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
   process.send?.({ port: (server.address() as { port: number }).port });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('./upstream-process.js', import.meta.url));
 
-/** The upstream as a process that can die and come back at the same address. */
+/** Upstream process that can be killed and restarted at the same address. */
 export class Upstream {
   #child: ChildProcess | undefined;
   #port = 0;

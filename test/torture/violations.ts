@@ -1,4 +1,4 @@
-/** Examples that are kept of one kind of violation. */
+/** Examples kept of each violated rule. */
 const EXAMPLES = 3;
 
 export interface Violation {
@@ -7,7 +7,7 @@ export interface Violation {
   readonly examples: readonly string[];
 }
 
-/** Everything that was not as promised, by the rule that it violates. */
+/** Violations by rule. */
 export class Violations {
   readonly #byRule = new Map<string, { count: number; examples: string[] }>();
 
@@ -18,7 +18,7 @@ export class Violations {
     if (found.examples.length < EXAMPLES) found.examples.push(detail.slice(0, 600));
   }
 
-  /** Adds what another process has found. */
+  /** Adds violations of another process. */
   merge(others: readonly Violation[]): void {
     for (const { rule, count, examples } of others) {
       for (const example of examples) this.add(rule, example);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import type { Asset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
 import { allowsRange, matchesTag, rangeOf } from './range.ts';
 

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { Failure } from '../../failure.ts';
 import type { StoredResult } from '../../media/result.ts';
 import type { Asset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
 
 /**

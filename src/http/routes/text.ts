@@ -4,7 +4,7 @@ import type { DialectName } from '../../text/canonical.ts';
 import { chatRequest } from '../../text/dialects/chat/request.ts';
 import { messagesRequest } from '../../text/dialects/messages/request.ts';
 import { responsesRequest } from '../../text/dialects/responses/request.ts';
-import { Cancellation } from '../../upstream/cancellation.ts';
+import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
@@ -96,7 +96,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
         schema: { summary, tags: ['Text'], body, response: { 200: answer } },
         handler: async (request, reply) => {
           if (dialect === 'messages') reply.header('request-id', request.id);
-          const clientDisconnect = new Cancellation();
+          const clientDisconnect = new LightAbortSignal();
           onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
           const stream = new SseResponse(reply);
           if (isStreaming(request)) stream.keepAlive();
@@ -109,7 +109,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               headers: request.headers,
               holder: request.holder,
               clientDisconnect,
-              outlet: stream,
+              response: stream,
             });
             if (whole === null) return reply;
             return reply.type('application/json; charset=utf-8').send(`${whole}\n`);

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Outlet } from '../../text/relay/response-stream.ts';
+import type { ResponseStream } from '../../text/relay/response-stream.ts';
 import { atEndOfTick } from './tick.ts';
 
 /** Idle time after which a comment is sent, so that proxies keep the connection open. */
@@ -16,7 +16,7 @@ const HEADERS = {
 } as const;
 
 /** A response as server-sent events. Headers are sent with the first event or comment. */
-export class SseResponse implements Outlet {
+export class SseResponse implements ResponseStream {
   readonly #reply: FastifyReply;
   #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;

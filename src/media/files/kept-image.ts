@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { SentFile } from '../requests/call.ts';
 import { type ProvenPicture, provePicture } from './pictures.ts';
 
@@ -26,7 +26,7 @@ export async function keepImage(
   { files, pool, limits }: Keeping,
 ): Promise<{ readonly asset: NewAsset; readonly picture: ProvenPicture }> {
   const picture = await provePicture(pool, path, limits, param);
-  await files.checkRoom({ bytes: size, files: 1 });
+  await files.checkFreeSpace({ bytes: size, files: 1 });
   const id = files.newId(picture.extension);
   const written = await files.copy(id, path, limits.fileBytes);
   return { asset: { id, mediaType: picture.mediaType, ...written }, picture };

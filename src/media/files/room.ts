@@ -1,4 +1,4 @@
-import type { Room } from '../../store/assets.ts';
+import type { DiskSpace } from '../../store/asset-files.ts';
 import type { Work } from '../work.ts';
 
 const MB = 2 ** 20;
@@ -14,7 +14,7 @@ const BYTES_PER_SECOND = MB;
 const SOUND_BYTES = 4 * MB;
 
 /** Room that the results of a work usually need on disk. */
-export function roomFor(work: Work): Room {
+export function roomFor(work: Work): DiskSpace {
   switch (work.type) {
     case 'image':
       return { bytes: work.n * pixelsOf(work.size) * BYTES_PER_PIXEL, files: work.n };

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
-import type { AssetFiles, Swept } from '../../store/assets.ts';
-import type { Forgotten, Span, Store } from '../../store/store.ts';
+import type { AssetFiles, SweepResult } from '../../store/asset-files.ts';
+import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 
 interface UpkeepOptions {
@@ -8,9 +8,9 @@ interface UpkeepOptions {
   readonly store: Store;
   readonly files: AssetFiles;
   /** Of the records as they were before this process added any. */
-  readonly span: Span | null;
+  readonly span: TimeRange | null;
   /** Files that no record names were found. */
-  readonly onSwept: (swept: Swept) => void;
+  readonly onSwept: (swept: SweepResult) => void;
   /** Something could not be tidied up; it is tried again the next time. */
   readonly onFault: (error: unknown) => void;
 }
@@ -91,11 +91,11 @@ export class Upkeep {
     const { history, historySize } = config().limits[account.plan];
     await this.#remove(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
     const { ledger, ledgerLines } = config().limits;
-    await store.foldLedger(accountId, { before: Date.now() - ledger, lines: ledgerLines });
+    await store.compactLedger(accountId, { before: Date.now() - ledger, lines: ledgerLines });
   }
 
   /** Removes the files of what is forgotten, some tasks at a time. */
-  async #remove(forget: () => Promise<Forgotten>): Promise<void> {
+  async #remove(forget: () => Promise<DeletedRecords>): Promise<void> {
     for (;;) {
       // Records go first: a file that nobody knows is swept some time, a record without file is a lie.
       const { tasks, assets } = await forget();

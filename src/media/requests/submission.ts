@@ -1,9 +1,9 @@
 import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { clientPool, type ImagePool, MOST_WAITING } from '../../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/assets.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
 import type { NewTask, Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
@@ -55,8 +55,8 @@ interface Inputs {
 export async function submitTask(call: MediaCall, options: SubmissionOptions): Promise<Task> {
   const { config, store, files } = options;
   const { holder, fields } = call;
-  const turn = { client: holder.account.id, mostWaiting: MOST_WAITING };
-  const pool = clientPool(options.pool, turn);
+  const context = { client: holder.account.id, maxWaiting: MAX_WAITING };
+  const pool = clientPool(options.pool, context);
   const id = namedModel(fields);
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);
@@ -67,9 +67,10 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       ? null
       : checkPublicUrl(request.callbackUrl, 'callback_url', network, 'callback').href;
   const idempotency = await idempotencyOf(call);
-  const repeated = idempotency && (await store.findRepeat(holder.account.id, idempotency));
+  const repeated =
+    idempotency && (await store.findTaskByIdempotencyKey(holder.account.id, idempotency));
   if (repeated) return repeated;
-  await files.checkRoom(roomFor(request.work));
+  await files.checkFreeSpace(roomFor(request.work));
   const kept: NewAsset[] = [];
   const letGo = () => files.discard(kept.map((asset) => asset.id));
   try {
@@ -85,9 +86,9 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       deadline: Date.now() + config.limits.taskDeadline,
       idempotency,
       reservation: priceOf(work, model),
-      most: config.limits[holder.account.plan].tasks,
+      maxOpenTasks: config.limits[holder.account.plan].tasks,
       assets: kept,
-      storage: config.limits[holder.account.plan].uploads,
+      storageQuota: config.limits[holder.account.plan].uploads,
     };
     const made = await store.createTask(task);
     // The files of the first time are kept; these are copies.

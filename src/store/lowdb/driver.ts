@@ -2,34 +2,34 @@ import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey, Plan } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import {
-  attempted,
   type Delivery,
   type DeliveryAttempt,
   type DeliveryOutcome,
-  deliveryOver,
+  deliveryEnded,
+  withAttempt,
 } from '../delivery.ts';
+import { conflict, notFound } from '../errors.ts';
 import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
-import { carry, type LedgerEntry } from '../ledger.ts';
-import { conflict, missing } from '../refusal.ts';
+import { carryForward, type LedgerEntry } from '../ledger.ts';
 import type {
   Completion,
-  Forgotten,
-  Hold,
-  Metered,
+  DeletedRecords,
+  MeteredUsage,
   NewAccount,
   NewKey,
   NewTask,
+  Reservation,
   Store,
   StoreHealth,
   TaskTotals,
 } from '../store.ts';
 import type { Task, TaskError } from '../task.ts';
-import { Reader } from './reader.ts';
-import type { Records } from './records.ts';
-import { Tasks } from './tasks.ts';
-import type { Upkeep } from './upkeep.ts';
-import { Uploads } from './uploads.ts';
+import type { JournalCompactor } from './compactor.ts';
+import { StoreReader } from './records/reader.ts';
+import type { Records } from './records/records.ts';
+import { TaskWriter } from './records/tasks.ts';
+import { UploadWriter } from './records/uploads.ts';
 
 /** Ledgers are folded once they are longer than kept by this factor, rather than at the end of every task. */
 const LEDGER_SLACK = 1.1;
@@ -38,19 +38,19 @@ const LEDGER_SLACK = 1.1;
  * The verbs that write, over records in memory. Each finds what it needs, applies the rules beside the contracts,
  * and commits; from the first to the last it does so without giving way to another.
  */
-export class Driver extends Reader implements Store {
-  readonly #tasks: Tasks;
-  readonly #uploads: Uploads;
-  readonly #upkeep: Upkeep;
-  readonly #letGo: () => Promise<void>;
+export class LowdbStore extends StoreReader implements Store {
+  readonly #tasks: TaskWriter;
+  readonly #uploads: UploadWriter;
+  readonly #upkeep: JournalCompactor;
+  readonly #release: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  constructor(records: Records, upkeep: Upkeep, letGo: () => Promise<void>) {
+  constructor(records: Records, upkeep: JournalCompactor, letGo: () => Promise<void>) {
     super(records);
     this.#upkeep = upkeep;
-    this.#tasks = new Tasks(records);
-    this.#uploads = new Uploads(records);
-    this.#letGo = letGo;
+    this.#tasks = new TaskWriter(records);
+    this.#uploads = new UploadWriter(records);
+    this.#release = letGo;
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
@@ -82,7 +82,7 @@ export class Driver extends Reader implements Store {
     transaction.account(account);
     transaction.entry(account, { type: 'grant', amount, note: note ?? null });
     await this.records.commit(transaction);
-    return this.records.holds.within(account);
+    return this.records.reservations.addTo(account);
   }
 
   async setPlan(accountId: string, plan: Plan): Promise<Account> {
@@ -90,7 +90,7 @@ export class Driver extends Reader implements Store {
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
-    return this.records.holds.within(account);
+    return this.records.reservations.addTo(account);
   }
 
   async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
@@ -104,7 +104,7 @@ export class Driver extends Reader implements Store {
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
-    return this.records.holds.within(account);
+    return this.records.reservations.addTo(account);
   }
 
   async createKey(key: NewKey): Promise<ApiKey> {
@@ -135,24 +135,24 @@ export class Driver extends Reader implements Store {
 
   async revokeKey(keyId: string): Promise<ApiKey> {
     const order = this.records.state.keyById.order(keyId);
-    if (order === undefined) throw missing('key', keyId);
+    if (order === undefined) throw notFound('key', keyId);
     const key = this.records.state.keys.rows.get(order)!;
     if (key.revokedAt !== null) {
-      await this.records.commits.settled('keys', order);
-      return this.records.holds.within(key);
+      await this.records.commits.rowSynced('keys', order);
+      return this.records.reservations.addTo(key);
     }
     const revoked = { ...key, revokedAt: this.records.now() };
     const transaction = this.records.begin();
     transaction.changes.push(['keys', order, revoked]);
     await this.records.commit(transaction);
-    return this.records.holds.within(revoked);
+    return this.records.reservations.addTo(revoked);
   }
 
-  findRepeat(
+  findTaskByIdempotencyKey(
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined> {
-    return this.#tasks.repeat(accountId, idempotency);
+    return this.#tasks.findByIdempotencyKey(accountId, idempotency);
   }
 
   async createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
@@ -178,24 +178,24 @@ export class Driver extends Reader implements Store {
     return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
   }
 
-  reopenTask(taskId: string): Promise<Task> {
-    return this.#tasks.reopen(taskId);
+  requeueTask(taskId: string): Promise<Task> {
+    return this.#tasks.requeue(taskId);
   }
 
-  noteTask(taskId: string, progress: unknown): Promise<Task> {
-    return this.#tasks.note(taskId, progress);
+  saveProgress(taskId: string, progress: unknown): Promise<Task> {
+    return this.#tasks.saveProgress(taskId, progress);
   }
 
-  deleteTasks(endedBefore: number): Promise<Forgotten> {
-    return this.#tasks.forget(endedBefore);
+  deleteTasks(endedBefore: number): Promise<DeletedRecords> {
+    return this.#tasks.deleteEnded(endedBefore);
   }
 
-  trimTasks(accountId: string, most: TaskTotals): Promise<Forgotten> {
+  trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
     return this.#tasks.trim(accountId, most);
   }
 
   deleteInputs(): Promise<readonly Asset[]> {
-    return this.#uploads.forgetInputs();
+    return this.#uploads.deleteSpentInputs();
   }
 
   async addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
@@ -204,7 +204,7 @@ export class Driver extends Reader implements Store {
   }
 
   deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
-    return this.#uploads.forget(madeBefore);
+    return this.#uploads.deleteBefore(madeBefore);
   }
 
   async recordAttempt(
@@ -216,45 +216,45 @@ export class Driver extends Reader implements Store {
     const order = deliveryById.order(deliveryId);
     if (order === undefined) {
       const isOver = await this.records.archive.has('delivery', deliveryId);
-      throw isOver ? deliveryOver(deliveryId) : missing('delivery', deliveryId);
+      throw isOver ? deliveryEnded(deliveryId) : notFound('delivery', deliveryId);
     }
-    const delivery = attempted(deliveries.rows.get(order)!, attempt, outcome);
+    const delivery = withAttempt(deliveries.rows.get(order)!, attempt, outcome);
     const transaction = this.records.begin();
     transaction.changes.push(['deliveries', order, delivery]);
     await this.records.commit(transaction);
     return delivery;
   }
 
-  async hold(accountId: string, keyId: string, amount: number): Promise<Hold> {
-    const holder = this.records.holder({ accountId, keyId }, this.records.bare);
-    checkFunds(holder, amount, this.records.held(holder));
+  async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
+    const holder = this.records.holder({ accountId, keyId }, this.records.bookedState);
+    checkFunds(holder, amount, this.records.reservedFor(holder));
     // A free request has no charge to lose; its counts wait in memory until they can be written.
     if (amount > 0) {
       const { failure } = this.records.commits;
       if (failure) throw failure;
       this.#checkBacklog();
     }
-    return this.records.holds.begin(accountId, keyId, amount);
+    return this.records.reservations.begin(accountId, keyId, amount);
   }
 
   async settle(
-    source: Hold | Pick<Hold, 'accountId' | 'keyId'>,
-    metered: Metered,
+    source: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
+    metered: MeteredUsage,
   ): Promise<number> {
     checkAmount(metered.charge, 'charge');
-    const holder = this.records.holder(source, this.records.bare);
-    if ('id' in source && !this.records.holds.end(source.id)) return 0;
+    const holder = this.records.holder(source, this.records.bookedState);
+    if ('id' in source && !this.records.reservations.end(source.id)) return 0;
     this.records.checkOpen();
-    const amount = Math.min(metered.charge, spendable(holder, this.records.held(holder)));
+    const amount = Math.min(metered.charge, spendable(holder, this.records.reservedFor(holder)));
     await this.records.charges.add(source, metered, amount, this.records.now());
     return amount;
   }
 
-  async release(hold: Hold): Promise<void> {
-    this.records.holds.end(hold.id);
+  async release(reservation: Reservation): Promise<void> {
+    this.records.reservations.end(reservation.id);
   }
 
-  async foldLedger(
+  async compactLedger(
     accountId: string,
     { before, lines }: { before: number; lines: number },
   ): Promise<void> {
@@ -265,7 +265,7 @@ export class Driver extends Reader implements Store {
     if (excess === 0 && (oldest === undefined || oldest[1].at >= before)) return;
     const entries = [...ledgerOfAccount.oldest(accountId)];
     const isFolded = (entry: LedgerEntry, index: number) => index < excess || entry.at < before;
-    const folded = carry(
+    const folded = carryForward(
       entries.map(([, entry]) => entry),
       isFolded,
     );
@@ -280,7 +280,7 @@ export class Driver extends Reader implements Store {
 
   health(): StoreHealth {
     const { failure, journalLength } = this.records.commits;
-    const refusal = failure ?? this.#upkeep.refusal(journalLength);
+    const refusal = failure ?? this.#upkeep.backlogFailure(journalLength);
     return {
       fault: refusal?.message ?? null,
       ...this.#upkeep.health(journalLength),
@@ -290,13 +290,13 @@ export class Driver extends Reader implements Store {
 
   /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */
   #checkBacklog(): void {
-    const refusal = this.#upkeep.refusal(this.records.commits.journalLength);
+    const refusal = this.#upkeep.backlogFailure(this.records.commits.journalLength);
     if (refusal) throw refusal;
   }
 
   close(): Promise<void> {
     this.records.close();
-    this.#closing ??= this.#letGo();
+    this.#closing ??= this.#release();
     return this.#closing;
   }
 }

@@ -1,6 +1,6 @@
 import { defaultOutputTokensOf, isPriced, type TextModel } from '../../config/catalog.ts';
 import { MAX_CREDITS } from '../../store/credits.ts';
-import type { Hold, KeyHolder, Store } from '../../store/store.ts';
+import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
 import type { MediaPart, Part, TextRequest, Usage } from '../canonical.ts';
 
 /** Bytes of JSON that make a token of input, and characters of text that make one of output, about. */
@@ -150,7 +150,7 @@ export class Meter {
   readonly #input: number;
   /** Null where nothing bounds the charge. */
   readonly #bounds: Bounds | null;
-  #hold: Hold | null = null;
+  #reservation: Reservation | null = null;
   #ended = false;
 
   private constructor(
@@ -186,7 +186,7 @@ export class Meter {
       bounds: trustUpstream ? null : bounds,
     });
     const amount = largestCost(model, bounds);
-    meter.#hold = await store.hold(holder.account.id, holder.key.id, amount);
+    meter.#reservation = await store.reserve(holder.account.id, holder.key.id, amount);
     return meter;
   }
 
@@ -204,7 +204,7 @@ export class Meter {
     this.#ended = true;
     const { key, account } = this.#holder;
     const charge = costOf(this.#model, used);
-    await this.#store.settle(this.#hold ?? { accountId: account.id, keyId: key.id }, {
+    await this.#store.settle(this.#reservation ?? { accountId: account.id, keyId: key.id }, {
       model: this.#id,
       counts: {
         requests: 1,
@@ -221,6 +221,6 @@ export class Meter {
   async release(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    if (this.#hold) await this.#store.release(this.#hold);
+    if (this.#reservation) await this.#store.release(this.#reservation);
   }
 }

@@ -10,7 +10,7 @@ function isPossible({ input, output }: Usage): boolean {
 }
 
 /** What one request has used so far, as far as anybody said or it could be seen. */
-export class Tally {
+export class UsageTracker {
   /** Of each of the `n` answers, where the provider told it. */
   readonly #usages = new Map<number, Usage>();
   #choices = 1;

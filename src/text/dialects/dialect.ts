@@ -17,7 +17,7 @@ export interface Target {
 }
 
 export interface DecodeContext {
-  /** The provider's name in the configuration, for the proofs of its reasoning. */
+  /** The provider's name in the configuration, for the signatures of its reasoning. */
   readonly provider: string;
   /** The client's name of a tool whose name had to be changed on the way up. */
   readonly toolName: (wire: string) => string;

@@ -1,5 +1,5 @@
 import { parseJson } from '../../schema/json.ts';
-import type { DialectName, ReasoningProof } from '../canonical.ts';
+import type { DialectName, ReasoningSignature } from '../canonical.ts';
 
 /**
  * What marks reasoning of another dialect where a dialect has one opaque field for its own. No
@@ -7,24 +7,24 @@ import type { DialectName, ReasoningProof } from '../canonical.ts';
  */
 const MARK = 'oriel:';
 
-/** Reasoning that its provider gave in words alone: the proof says whose it is, and nothing else. */
-export function bareProof(dialect: DialectName, provider: string): ReasoningProof {
+/** The signature of reasoning that its provider did not sign: it names the provider, and nothing else. */
+export function bareSignature(dialect: DialectName, provider: string): ReasoningSignature {
   return { dialect, provider, value: {} };
 }
 
-export function isBare({ value }: ReasoningProof): boolean {
+export function isBare({ value }: ReasoningSignature): boolean {
   for (const _ in value) return false;
   return true;
 }
 
-/** A proof as one opaque text that a client of any dialect keeps and sends back. */
-export function seal({ dialect, provider, value }: ReasoningProof): string {
+/** Wraps a signature in one opaque text that a client of any dialect keeps and sends back. */
+export function wrapSignature({ dialect, provider, value }: ReasoningSignature): string {
   const text = JSON.stringify([dialect, provider, value]);
   return MARK + Buffer.from(text).toString('base64url');
 }
 
-/** The proof in an opaque text that came back; null where the text is a provider's own. */
-export function unseal(text: string): ReasoningProof | null {
+/** Unwraps the signature from a text that a client sent back; null for a provider's own text. */
+export function unwrapSignature(text: string): ReasoningSignature | null {
   if (!text.startsWith(MARK)) return null;
   try {
     const parts: unknown = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString());
@@ -39,7 +39,7 @@ export function unseal(text: string): ReasoningProof | null {
   }
 }
 
-/** Whether a text is a sealed proof, good or not: no provider may be sent one. */
-export function isSealed(text: string): boolean {
+/** Whether a text is a wrapped signature, valid or not: no provider may be sent one. */
+export function isWrapped(text: string): boolean {
   return text.startsWith(MARK);
 }

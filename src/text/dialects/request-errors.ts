@@ -1,5 +1,5 @@
 import { type CodeOf, Failure } from '../../failure.ts';
-import type { DialectName, Knob, NativePart, TextRequest } from '../canonical.ts';
+import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
 import { pathOf } from './request-settings.ts';
 
 /** How people call the dialects. */
@@ -29,12 +29,12 @@ export function refuseNative({ path }: NativePart, target: DialectName): never {
   throw untranslatable(path, target);
 }
 
-/** Refuses knobs that are turned where the target has none. */
-export function refuseKnobs(
+/** Refuses settings that the target has not. */
+export function refuseSettings(
   request: TextRequest,
   target: DialectName,
-  knobs: readonly Knob[],
+  settings: readonly RequestSetting[],
 ): void {
-  const turned = knobs.find((knob) => request[knob] !== null);
-  if (turned !== undefined) throw untranslatable(pathOf(request, turned), target);
+  const refused = settings.find((setting) => request[setting] !== null);
+  if (refused !== undefined) throw untranslatable(pathOf(request, refused), target);
 }

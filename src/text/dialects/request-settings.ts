@@ -1,9 +1,9 @@
-import type { DialectName, Json, Knob, TextRequest } from '../canonical.ts';
+import type { DialectName, Json, RequestSetting, TextRequest } from '../canonical.ts';
 
-type Names = Readonly<Partial<Record<Knob, readonly string[]>>>;
+type Names = Readonly<Partial<Record<RequestSetting, readonly string[]>>>;
 
-/** How each dialect calls a knob: paths in its bodies, the preferred one first. What is absent, it has not. */
-const KNOBS: Readonly<Record<DialectName, Names>> = {
+/** How each dialect calls a setting: paths in its bodies, the preferred one first. What is absent, it has not. */
+const SETTINGS: Readonly<Record<DialectName, Names>> = {
   chat: {
     toolChoice: ['tool_choice'],
     parallelToolCalls: ['parallel_tool_calls'],
@@ -47,14 +47,14 @@ const KNOBS: Readonly<Record<DialectName, Names>> = {
   },
 };
 
-/** The properties of a body, at its top, that a knob is written in. */
-export function propertiesOf(dialect: DialectName, knob: Knob): readonly string[] {
-  return (KNOBS[dialect][knob] ?? []).map((path) => path.split('.')[0]!);
+/** The properties of a body, at its top, that a setting is written in. */
+export function propertiesOf(dialect: DialectName, setting: RequestSetting): readonly string[] {
+  return (SETTINGS[dialect][setting] ?? []).map((path) => path.split('.')[0]!);
 }
 
-/** Where the client turned a knob: the path that it used. */
-export function pathOf({ dialect, body }: TextRequest, knob: Knob): string {
-  const paths = KNOBS[dialect][knob] ?? [knob];
+/** The path at which the client wrote a setting. */
+export function pathOf({ dialect, body }: TextRequest, setting: RequestSetting): string {
+  const paths = SETTINGS[dialect][setting] ?? [setting];
   return paths.find((path) => isGiven(body, path.split('.'))) ?? paths[0]!;
 }
 

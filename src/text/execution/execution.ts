@@ -6,14 +6,15 @@ import {
 } from '../../config/catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { type Origin, told } from '../../routing/redaction.ts';
-import { forClient, upstreamFailure } from '../../routing/upstream-failure.ts';
+import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, objectsOf } from '../../schema/untrusted.ts';
-import { type Cancelled, follow } from '../../upstream/cancellation.ts';
-import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
-import type { Upstream } from '../../upstream.ts';
-import type { Tally } from '../billing/usage-tracker.ts';
+import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import type { Timeouts } from '../../upstream/request.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
+import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
 import type { Json, TextEvent, TextRequest } from '../canonical.ts';
 import type { EncodeContext, Target } from '../dialects/dialect.ts';
@@ -23,8 +24,8 @@ import { namesOf } from '../dialects/tool-names.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import type { Ruled } from '../policy/rules.ts';
 import { passOn } from '../relay/client-events.ts';
-import { type Delivery, StreamReceiver, WholeReceiver } from '../relay/event-sinks.ts';
-import { GuardedOutlet } from '../relay/guarded-stream.ts';
+import { BufferSink, type Delivery, StreamSink } from '../relay/event-sinks.ts';
+import { GuardedStream } from '../relay/guarded-stream.ts';
 import { renameModel } from '../relay/model-name.ts';
 import { Relay } from '../relay/relay.ts';
 import { isEventStream, observed, readEvents, readJson } from '../relay/upstream-response.ts';
@@ -61,17 +62,17 @@ interface AttemptOptions {
   readonly ruled: Ruled;
   readonly model: TextModel;
   readonly config: Config;
-  readonly tally: Tally;
-  readonly signal: Cancelled;
+  readonly tracker: UsageTracker;
+  readonly signal: AbortSignalLike;
 }
 
 /** One answer that is being read. */
 interface Reading {
   readonly target: Target;
-  readonly receiver: StreamReceiver | WholeReceiver;
+  readonly sink: StreamSink | BufferSink;
   readonly choice: number;
   /** What no failure may tell. */
-  readonly origin: Origin;
+  readonly origin: ProviderOrigin;
 }
 
 /** The largest answer that says why a request failed. */
@@ -83,14 +84,14 @@ const IGNORED = 'x-oriel-ignored';
 /** One request on its way to one route, and what comes of it. */
 export class Attempt {
   readonly #options: AttemptOptions;
-  readonly #upstream: Upstream;
+  readonly #upstream: UpstreamClient;
   /** The model that answers name; null for the upstream's own name. */
   readonly #model: string | null;
   readonly #betas: Betas;
   /** What is answered, and when. */
   readonly context: EncodeContext;
 
-  constructor(options: AttemptOptions, upstream: Upstream) {
+  constructor(options: AttemptOptions, upstream: UpstreamClient) {
     this.#options = options;
     this.#upstream = upstream;
     const { request } = options.ruled;
@@ -131,8 +132,8 @@ export class Attempt {
     provider: RemoteProvider,
     { dialect }: Target,
     body: Json,
-    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: Cancelled },
-  ): Promise<Exchange> {
+    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: AbortSignalLike },
+  ): Promise<UpstreamResponse> {
     const { call } = this.#options;
     const exchange = await this.#upstream.open(urlOf(provider, dialect), {
       name: 'The provider',
@@ -146,47 +147,51 @@ export class Attempt {
     throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
       retryAfter: exchange.headers['retry-after'],
       retryAfterMs: exchange.headers['retry-after-ms'],
-      secret: provider.apiKey,
+      apiKey: provider.apiKey,
     });
   }
 
   /** The client's own body there, the upstream's own bytes back. */
   async #pass(provider: RemoteProvider, target: Target, timeouts: Timeouts): Promise<Outcome> {
-    const { ruled, tally, signal, allowance, inspection } = this.#options;
-    const { request, turned } = ruled;
+    const { ruled, tracker, signal, allowance, inspection } = this.#options;
+    const { request, changedSettings } = ruled;
     allowance.check(inspection, provider.shared !== false);
     const origin = originOf(provider, target);
-    const body = passBody(request, target, turned);
+    const body = passBody(request, target, changedSettings);
     this.#announce([]);
-    tally.begin(1);
+    tracker.begin(1);
     const exchange = await this.#open(provider, target, body, { timeouts, signal });
     if (isEventStream(exchange) !== request.stream) {
       // It gives a stream where none was asked for, or none where one was.
-      return this.#receive(1, origin, (receiver) =>
-        this.#read(exchange, { target, receiver, choice: 0, origin }),
+      return this.#receive(1, origin, (sink) =>
+        this.#read(exchange, { target, sink, choice: 0, origin }),
       );
     }
     const dialect = DIALECTS[target.dialect];
     if (!request.stream) {
       const { usage, body: answer } = observed(dialect, await readJson(exchange));
-      if (usage) tally.usage(usage);
-      tally.finish();
+      if (usage) tracker.usage(usage);
+      tracker.finish();
       if (this.#model !== null) renameModel(answer, this.#model);
       this.#remember(answer, target);
       const { error } = answer;
       const clear = error ? { ...answer, error: errorForClient(error, origin) } : answer;
-      return { body: told(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
+      return {
+        body: redactKeyInBody(JSON.stringify(clear), provider.apiKey),
+        end: '',
+        failure: null,
+      };
     }
-    const clean = (failure: Failure) => forClient(failure, origin);
-    const outlet = new GuardedOutlet(this.#options.call.outlet, provider.apiKey);
+    const clean = (failure: Failure) => redactForClient(failure, origin);
+    const response = new GuardedStream(this.#options.call.response, provider.apiKey);
     const { context } = this;
     const answered = (answer: Json) => this.#remember(answer, target);
     const relay = new Relay({
       dialect,
       context,
       model: this.#model,
-      outlet,
-      tally,
+      response,
+      tracker,
       answered,
       clean,
     });
@@ -199,7 +204,7 @@ export class Attempt {
       if (relay.failure) exchange.abort();
     }
     if (relay.failure && !relay.committed) throw relay.failure;
-    return { body: null, end: outlet.last(relay.end), failure: relay.failure };
+    return { body: null, end: response.last(relay.end), failure: relay.failure };
   }
 
   /** The request in the upstream's dialect there, its events in the client's back. */
@@ -212,15 +217,15 @@ export class Attempt {
     allowance.check(inspection, provider.shared !== false);
     this.#announce(ignoredAdvice(ruled.request, body, target));
     const origin = originOf(provider, target);
-    return this.#receive(choices, origin, async (receiver, choice, signal) => {
+    return this.#receive(choices, origin, async (sink, choice, signal) => {
       const exchange = await this.#open(provider, target, body, { timeouts, signal });
-      await this.#read(exchange, { target, receiver, choice, origin });
+      await this.#read(exchange, { target, sink, choice, origin });
     });
   }
 
   async #sandbox(target: Target, remaining: number): Promise<Outcome> {
     const { ruled, call } = this.#options;
-    const { cancellation, release } = follow(this.#options.signal);
+    const { signal: cancellation, release } = linkedSignal(this.#options.signal);
     const controller = new AbortController();
     cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
     if (cancellation.aborted) controller.abort(cancellation.reason);
@@ -229,13 +234,13 @@ export class Attempt {
       const { dialect } = target;
       const origin = { name: target.provider };
       const options = { dialect, target, model: this.#model, origin };
-      return await this.#receive(ruled.request.n ?? 1, origin, async (receiver, choice) => {
-        const push = (event: TextEvent) => receiver.push(event, choice);
+      return await this.#receive(ruled.request.n ?? 1, origin, async (sink, choice) => {
+        const push = (event: TextEvent) => sink.push(event, choice);
         await answerFromSandbox(ruled.request, target, {
           signal: controller.signal,
           emit: (event) => {
             passOn(event, options, push);
-            return receiver.flush() ? undefined : call.outlet.drained();
+            return sink.flush() ? undefined : call.response.drained();
           },
         });
       });
@@ -245,58 +250,57 @@ export class Attempt {
     }
   }
 
-  /** Reads one answer into a receiver. */
-  async #read(exchange: Exchange, { target, receiver, choice, origin }: Reading): Promise<void> {
+  /** Reads one answer into a sink. */
+  async #read(
+    exchange: UpstreamResponse,
+    { target, sink, choice, origin }: Reading,
+  ): Promise<void> {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
     const options = { dialect: ruled.request.dialect, target, model: this.#model, origin };
-    const push = (event: TextEvent) => receiver.push(event, choice);
+    const push = (event: TextEvent) => sink.push(event, choice);
     const decoder = DIALECTS[target.dialect].decodeEvents(context, (event) => {
       if (event.type === 'finish' || event.type === 'error') over = true;
       passOn(event, options, push);
     });
-    const outlet = ruled.request.stream ? call.outlet : null;
+    const response = ruled.request.stream ? call.response : null;
     try {
-      await readEvents(exchange, decoder, receiver, { outlet, isOver: () => over });
+      await readEvents(exchange, decoder, sink, { response, isOver: () => over });
     } finally {
-      if (!over || receiver.failure) exchange.abort();
+      if (!over || sink.failure) exchange.abort();
     }
   }
 
   /** Runs the tries of all `n` answers, and makes one answer of them. */
   async #receive(
     choices: number,
-    origin: Origin,
-    run: (
-      receiver: StreamReceiver | WholeReceiver,
-      choice: number,
-      signal: Cancelled,
-    ) => Promise<void>,
+    origin: ProviderOrigin,
+    run: (sink: StreamSink | BufferSink, choice: number, signal: AbortSignalLike) => Promise<void>,
   ): Promise<Outcome> {
-    const { ruled, tally } = this.#options;
+    const { ruled, tracker } = this.#options;
     const { request } = ruled;
     const delivery: Delivery = {
       dialect: DIALECTS[request.dialect],
       context: this.context,
       choices,
     };
-    const outlet = new GuardedOutlet(this.#options.call.outlet, origin.apiKey);
-    const receiver = request.stream
-      ? new StreamReceiver(delivery, outlet, tally)
-      : new WholeReceiver(delivery, tally);
-    tally.begin(choices);
-    const { cancellation: siblings, release } = follow(this.#options.signal);
+    const response = new GuardedStream(this.#options.call.response, origin.apiKey);
+    const sink = request.stream
+      ? new StreamSink(delivery, response, tracker)
+      : new BufferSink(delivery, tracker);
+    tracker.begin(choices);
+    const { signal: siblings, release } = linkedSignal(this.#options.signal);
     const tryOne = async (choice: number) => {
       try {
-        await run(receiver, choice, siblings);
+        await run(sink, choice, siblings);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        receiver.push({ type: 'error', failure: forClient(error, origin) }, choice);
-        receiver.flush();
+        sink.push({ type: 'error', failure: redactForClient(error, origin) }, choice);
+        sink.flush();
       }
       // One answer that fails is the failure of all: the others need not be paid for.
-      if (receiver.failure) siblings.abort(receiver.failure);
+      if (sink.failure) siblings.abort(sink.failure);
     };
     try {
       await (choices === 1
@@ -305,12 +309,16 @@ export class Attempt {
     } finally {
       release();
     }
-    const { failure } = receiver;
-    if (failure && !receiver.committed) throw failure;
-    if (receiver instanceof StreamReceiver) {
-      return { body: null, end: outlet.last(receiver.end), failure };
+    const { failure } = sink;
+    if (failure && !sink.committed) throw failure;
+    if (sink instanceof StreamSink) {
+      return { body: null, end: response.last(sink.end), failure };
     }
-    return { body: told(JSON.stringify(receiver.answer()), origin.apiKey), end: '', failure };
+    return {
+      body: redactKeyInBody(JSON.stringify(sink.answer()), origin.apiKey),
+      end: '',
+      failure,
+    };
   }
 
   /** Remembers what a provider of responses stored for the client, which may name it later. */
@@ -326,7 +334,7 @@ export class Attempt {
     const ignored = [...dropped, ...advice, ...this.#betas.ignored];
     if (ignored.length === 0) return;
     const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-    call.outlet.announce(IGNORED, shown.join(', ').slice(0, 1000));
+    call.response.announce(IGNORED, shown.join(', ').slice(0, 1000));
   }
 }
 
@@ -342,12 +350,12 @@ function ignoredAdvice(
 }
 
 /** Why a response failed that is answered whole, with its status. */
-function errorForClient(error: unknown, origin: Origin): unknown {
-  const { code, message } = forClient(upstreamFailure(null, { error }), origin);
+function errorForClient(error: unknown, origin: ProviderOrigin): unknown {
+  const { code, message } = redactForClient(upstreamFailure(null, { error }), origin);
   return isObject(error) ? { code: code ?? 'server_error', message } : message;
 }
 
-function originOf({ apiKey, baseUrl }: RemoteProvider, { provider: name }: Target): Origin {
+function originOf({ apiKey, baseUrl }: RemoteProvider, { provider: name }: Target): ProviderOrigin {
   return { name, apiKey, baseUrl };
 }
 

@@ -1,4 +1,4 @@
-import type { Json, Knob, Part, TextRequest } from '../canonical.ts';
+import type { Json, Part, RequestSetting, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { propertiesOf } from '../dialects/request-settings.ts';
@@ -11,20 +11,26 @@ export function canPass(request: TextRequest, target: Target): boolean {
 }
 
 /**
- * Reasoning that was sealed for the client is another's. What has no proof was made here, or by an
+ * A wrapped signature is another provider's. Reasoning without one was made here, or by an
  * upstream of chat: no other knows it.
  */
 function isForeign(part: Part, { dialect }: Target): boolean {
   if (part.type !== 'reasoning') return false;
-  return part.proof === null ? dialect !== 'chat' : part.proof.provider !== null;
+  return part.signature === null ? dialect !== 'chat' : part.signature.provider !== null;
 }
 
-/** The client's own body with the upstream's name of the model and what the model's rules have turned. */
-export function passBody(request: TextRequest, target: Target, turned: readonly Knob[]): Json {
+/** The client's own body with the upstream's name of the model and the settings that the model's rules changed. */
+export function passBody(
+  request: TextRequest,
+  target: Target,
+  changedSettings: readonly RequestSetting[],
+): Json {
   const body: Record<string, unknown> = { ...request.body, model: target.model };
-  if (turned.length > 0) {
+  if (changedSettings.length > 0) {
     const encoded = DIALECTS[target.dialect].encodeRequest(request, target);
-    for (const property of turned.flatMap((knob) => propertiesOf(target.dialect, knob))) {
+    for (const property of changedSettings.flatMap((setting) =>
+      propertiesOf(target.dialect, setting),
+    )) {
       if (encoded[property] === undefined) delete body[property];
       else body[property] = encoded[property];
     }

@@ -4,7 +4,7 @@ import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';
-import type { GivenIds } from './stored-ids.ts';
+import type { StoredIds } from './stored-ids.ts';
 
 const STORED: readonly string[] = REFERENCES;
 
@@ -30,7 +30,7 @@ const INTERNAL =
 export class Allowance {
   readonly #model: string;
   readonly #accountId: string;
-  readonly #given: GivenIds;
+  readonly #given: StoredIds;
   readonly #features: ReadonlySet<string>;
 
   /**
@@ -40,7 +40,7 @@ export class Allowance {
   constructor(
     model: string,
     accountId: string,
-    given: GivenIds,
+    given: StoredIds,
     ...features: readonly (readonly string[])[]
   ) {
     this.#model = model;

@@ -1,14 +1,14 @@
-import type { Knob, Part, TextRequest, Turn } from '../canonical.ts';
+import type { Part, RequestSetting, TextRequest, Turn } from '../canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 
 /** Rule 3: sampling is fixed, so that these are taken off. */
-export const FIXED_KNOBS = [
+export const FIXED_SETTINGS = [
   'temperature',
   'topP',
   'frequencyPenalty',
   'presencePenalty',
-] as const satisfies readonly Knob[];
+] as const satisfies readonly RequestSetting[];
 
 /**
  * The rules of interface part 4.1 for models that always reason, as far as a request can break them.

@@ -1,11 +1,16 @@
 import { isPriced, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
 import { EFFORTS, type Effort } from '../../config/models.ts';
 import { quoteValue } from '../../schema/fields.ts';
-import type { Knob, Knobs, ReasoningRequest, TextRequest } from '../canonical.ts';
+import type {
+  ReasoningRequest,
+  RequestSetting,
+  RequestSettings,
+  TextRequest,
+} from '../canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
-import { checkFixedReasoning, FIXED_KNOBS } from './fixed-reasoning.ts';
+import { checkFixedReasoning, FIXED_SETTINGS } from './fixed-reasoning.ts';
 
 /** Tokens that a default output limit leaves for the answer beside the budget for reasoning. */
 const ANSWER_ROOM = 4096;
@@ -13,10 +18,10 @@ const ANSWER_ROOM = 4096;
 /** Answers that one request may ask for, as at OpenAI. */
 const MOST_CHOICES = 128;
 
-/** A request by the rules of its model, and which of its knobs the rules have turned. */
+/** A request by the rules of its model, and the settings that they changed. */
 export interface Ruled {
   readonly request: TextRequest;
-  readonly turned: readonly Knob[];
+  readonly changedSettings: readonly RequestSetting[];
 }
 
 /**
@@ -43,29 +48,29 @@ export function applyRules(
   if (n !== null && n > MOST_CHOICES) {
     throw invalid('n', `expected an integer from 1 to ${MOST_CHOICES}, received ${n}`);
   }
-  const changes: Partial<Record<Knob, unknown>> = {};
+  const changes: Partial<Record<RequestSetting, unknown>> = {};
   const reasoning = ruledReasoning(request, id, model);
   if (reasoning !== request.reasoning) changes.reasoning = reasoning;
   if (model.rules === 'fixed-reasoning') {
     checkFixedReasoning(request, id);
-    for (const knob of FIXED_KNOBS) if (request[knob] !== null) changes[knob] = null;
+    for (const setting of FIXED_SETTINGS) if (request[setting] !== null) changes[setting] = null;
     // Rule 2: however the client called the limit, this model knows the newer name.
     if (maxOutputTokens !== null) changes.maxOutputTokens = maxOutputTokens;
   }
-  const turned = Object.keys(changes) as Knob[];
+  const changedSettings = Object.keys(changes) as RequestSetting[];
   // A request that costs is sent with a limit, so that what is held for it covers its answer.
   if (maxOutputTokens === null && limit === null && isPriced(model)) {
     const { effort = null, budget = null } = reasoning ?? {};
     const thinking = budget ?? budgetOf(effort ?? 'none');
     changes.maxOutputTokens = Math.max(defaultLimit, thinking > 0 ? thinking + ANSWER_ROOM : 0);
-  } else if (turned.length === 0) {
-    return { request, turned };
+  } else if (changedSettings.length === 0) {
+    return { request, changedSettings };
   }
   return {
-    request: { ...request, ...(changes as Partial<Knobs>) },
+    request: { ...request, ...(changes as Partial<RequestSettings>) },
     // Where a budget is native it stays as it came: the effort only says the same to others.
-    turned: turned.filter((knob) => {
-      return knob !== 'reasoning' || reasoning === null || request.dialect !== 'messages';
+    changedSettings: changedSettings.filter((setting) => {
+      return setting !== 'reasoning' || reasoning === null || request.dialect !== 'messages';
     }),
   };
 }
@@ -102,7 +107,7 @@ function ruledReasoning(
   return { ...asked, effort: usual ?? (efforts.includes('medium') ? 'medium' : efforts[0]!) };
 }
 
-/** Whether the client turned reasoning on by the alias that only chat has, which upstreams need not know. */
+/** Whether the client changedSettings reasoning on by the alias that only chat has, which upstreams need not know. */
 function isAlias({ dialect, body }: TextRequest): boolean {
   return dialect === 'chat' && typeof body['thinking'] === 'object' && body['thinking'] !== null;
 }

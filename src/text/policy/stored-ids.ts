@@ -11,7 +11,7 @@ const LONGEST = 128;
  * Identifiers of what providers stored, by the account that they were given to: answers and their items.
  * Kept in memory, the oldest of an account forgotten first; a restart forgets all.
  */
-export class GivenIds {
+export class StoredIds {
   readonly #byAccount = new Map<string, Set<string>>();
   #size = 0;
 

@@ -1,11 +1,11 @@
 import type { Failure } from '../../failure.ts';
-import type { Tally } from '../billing/usage-tracker.ts';
+import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json, TextEvent } from '../canonical.ts';
 import type { Dialect, EncodeContext, EventEncoder } from '../dialects/dialect.ts';
-import type { Outlet } from './response-stream.ts';
+import type { ResponseStream } from './response-stream.ts';
 
 /** Who gets the events of one try of one route. */
-export interface Receiver {
+export interface EventSink {
   push(event: TextEvent, choice: number): void;
   /** Everything that one piece of the upstream's answer gave was pushed. False where the client is slow. */
   flush(): boolean;
@@ -16,21 +16,25 @@ export interface Receiver {
 }
 
 /** Sends events to the client as they come, but for the last: the answer is to be charged before. */
-export class StreamReceiver implements Receiver {
+export class StreamSink implements EventSink {
   failure: Failure | null = null;
   /** Frames that end the stream. */
   end = '';
   readonly #encoder: EventEncoder;
-  readonly #outlet: Outlet;
-  readonly #tally: Tally;
+  readonly #response: ResponseStream;
+  readonly #tracker: UsageTracker;
   #open: number;
   #frames = '';
   #committed = false;
 
-  constructor({ dialect, context, choices }: Delivery, outlet: Outlet, tally: Tally) {
+  constructor(
+    { dialect, context, choices }: Delivery,
+    response: ResponseStream,
+    tracker: UsageTracker,
+  ) {
     this.#encoder = dialect.encodeEvents(context);
-    this.#outlet = outlet;
-    this.#tally = tally;
+    this.#response = response;
+    this.#tracker = tracker;
     this.#open = choices;
   }
 
@@ -45,7 +49,7 @@ export class StreamReceiver implements Receiver {
 
   push(event: TextEvent, choice: number): void {
     if (this.#open === 0) return;
-    this.#tally.event(event, choice);
+    this.#tracker.event(event, choice);
     if (event.type === 'error') {
       this.failure = event.failure;
       this.#open = 0;
@@ -68,22 +72,22 @@ export class StreamReceiver implements Receiver {
       this.end += frames;
       return true;
     }
-    return this.#outlet.write(frames);
+    return this.#response.write(frames);
   }
 }
 
 /** Keeps events until all have come, for an answer that is not streamed. */
-export class WholeReceiver implements Receiver {
+export class BufferSink implements EventSink {
   failure: Failure | null = null;
   readonly committed = false;
   readonly #delivery: Delivery;
-  readonly #tally: Tally;
+  readonly #tracker: UsageTracker;
   readonly #events: TextEvent[][];
   #open: number;
 
-  constructor(delivery: Delivery, tally: Tally) {
+  constructor(delivery: Delivery, tracker: UsageTracker) {
     this.#delivery = delivery;
-    this.#tally = tally;
+    this.#tracker = tracker;
     this.#open = delivery.choices;
     this.#events = Array.from({ length: delivery.choices }, () => []);
   }
@@ -94,7 +98,7 @@ export class WholeReceiver implements Receiver {
 
   push(event: TextEvent, choice: number): void {
     if (this.#open === 0) return;
-    this.#tally.event(event, choice);
+    this.#tracker.event(event, choice);
     this.#events[choice]!.push(event);
     if (event.type === 'error') {
       this.failure = event.failure;

@@ -1,13 +1,13 @@
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
-import type { Tally } from '../billing/usage-tracker.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
+import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json, Usage } from '../canonical.ts';
 import { truncatedAnswer } from '../dialects/answer-errors.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
-import type { Outlet } from './response-stream.ts';
+import type { ResponseStream } from './response-stream.ts';
 import { dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
 
@@ -24,8 +24,8 @@ interface RelayOptions {
   readonly context: EncodeContext;
   /** The model that answers name; null for the upstream's own name. */
   readonly model: string | null;
-  readonly outlet: Outlet;
-  readonly tally: Tally;
+  readonly response: ResponseStream;
+  readonly tracker: UsageTracker;
   /** Called with the whole answer where the stream's last event has it. */
   readonly answered: (answer: Json) => void;
   /** A failure without what no client may know. */
@@ -46,8 +46,8 @@ export class Relay {
   readonly #context: EncodeContext;
   readonly #model: string | null;
   readonly #chunks: ChunkRenamer | null;
-  readonly #outlet: Outlet;
-  readonly #tally: Tally;
+  readonly #response: ResponseStream;
+  readonly #tracker: UsageTracker;
   readonly #answered: (answer: Json) => void;
   readonly #clean: (failure: Failure) => Failure;
   /** Answers of which the end has not been seen. */
@@ -65,13 +65,13 @@ export class Relay {
   /** What the stream told of it so far. */
   #usage: Usage | null = null;
 
-  constructor({ dialect, context, model, outlet, tally, answered, clean }: RelayOptions) {
+  constructor({ dialect, context, model, response, tracker, answered, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
     this.#model = model;
     this.#chunks = model !== null && dialect.name === 'chat' ? new ChunkRenamer(model) : null;
-    this.#outlet = outlet;
-    this.#tally = tally;
+    this.#response = response;
+    this.#tracker = tracker;
     this.#answered = answered;
     this.#clean = clean;
     this.#open = context.request.n ?? 1;
@@ -81,10 +81,10 @@ export class Relay {
     return this.#committed;
   }
 
-  async run(exchange: Exchange): Promise<void> {
+  async run(exchange: UpstreamResponse): Promise<void> {
     await readUntil(
       exchange,
-      this.#outlet,
+      this.#response,
       (chunk) => {
         const frames = this.#frames.push(chunk);
         return frames === null || this.#pass(frames);
@@ -123,7 +123,7 @@ export class Relay {
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
-    this.#tally.frames(this.#dialect.countOutput(received));
+    this.#tracker.frames(this.#dialect.countOutput(received));
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#tells(bytes)) return this.#write(named);
@@ -155,7 +155,7 @@ export class Relay {
   #write(frames: Buffer | string): boolean {
     this.#committed = true;
     this.#last = frames;
-    return this.#outlet.write(frames);
+    return this.#response.write(frames);
   }
 
   /** The frame as it is to be passed on, or what it says went wrong. */
@@ -184,12 +184,12 @@ export class Relay {
     if (seen.failure) return seen.failure;
     if (seen.usage) {
       this.#usage = seen.usage;
-      this.#tally.usage(seen.usage);
+      this.#tracker.usage(seen.usage);
     }
     if (seen.terminal) {
       this.#open -= 1;
       if (this.#open === 0) {
-        this.#tally.finish();
+        this.#tracker.finish();
         this.#finished = true;
       }
       if (this.#dialect.name !== 'chat') this.#ended = true;

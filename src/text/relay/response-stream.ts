@@ -1,5 +1,5 @@
 /** Where a stream's frames go: one client, slow or fast. */
-export interface Outlet {
+export interface ResponseStream {
   /** Whether a frame was written: from then on a failure can only be told inside the stream. */
   readonly begun: boolean;
   /** A header of the answer, while it has not begun. */

@@ -2,11 +2,11 @@ import { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
-import type { Receiver } from './event-sinks.ts';
-import type { Outlet } from './response-stream.ts';
+import type { EventSink } from './event-sinks.ts';
+import type { ResponseStream } from './response-stream.ts';
 import { EventStream } from './sse.ts';
 
 /** The largest answer that is taken whole. */
@@ -21,12 +21,12 @@ const LINGER = 1000;
 /** Where an answer has what the model said. */
 const SAID = { chat: 'choices', responses: 'output', messages: 'content' } as const;
 
-export function isEventStream({ headers }: Exchange): boolean {
+export function isEventStream({ headers }: UpstreamResponse): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
 
 /** @throws Failure where the answer is no JSON, or says by itself that it is none */
-export async function readJson(exchange: Exchange): Promise<Json> {
+export async function readJson(exchange: UpstreamResponse): Promise<Json> {
   const text = (await exchange.bytes(MOST_BYTES)).toString();
   const body = tryParseJson(text);
   if (!isObject(body)) throw upstreamFailure(502, text);
@@ -63,8 +63,8 @@ function endless(limit: number): Failure {
  * @param isOver whether all that matters was there
  */
 export async function readUntil(
-  exchange: Exchange,
-  outlet: Outlet | null,
+  exchange: UpstreamResponse,
+  response: ResponseStream | null,
   take: (chunk: Buffer) => boolean,
   isOver: () => boolean,
 ): Promise<void> {
@@ -76,8 +76,8 @@ export async function readUntil(
     if (isOver()) return true;
     const fast = take(chunk);
     if (isOver()) finish();
-    if (fast || !outlet) return true;
-    outlet.drained().then(() => exchange.resume());
+    if (fast || !response) return true;
+    response.drained().then(() => exchange.resume());
     return false;
   });
   await Promise.race([reading, over]);
@@ -92,29 +92,32 @@ export async function readUntil(
  * them.
  */
 export async function readEvents(
-  exchange: Exchange,
+  exchange: UpstreamResponse,
   decoder: EventDecoder,
-  receiver: Receiver,
-  { outlet, isOver }: { readonly outlet: Outlet | null; readonly isOver: () => boolean },
+  sink: EventSink,
+  {
+    response,
+    isOver,
+  }: { readonly response: ResponseStream | null; readonly isOver: () => boolean },
 ): Promise<void> {
   if (!isEventStream(exchange)) {
     decoder.whole(await readJson(exchange));
-    receiver.flush();
+    sink.flush();
     return;
   }
   const events = new EventStream((data) => decoder.push(data));
-  const most = outlet ? MOST_STREAMED : MOST_BYTES;
+  const most = response ? MOST_STREAMED : MOST_BYTES;
   let size = 0;
   const take = (chunk: Buffer) => {
     size += chunk.length;
     if (size > most) throw endless(most);
     events.push(chunk);
-    return receiver.flush();
+    return sink.flush();
   };
-  await readUntil(exchange, outlet, take, isOver);
+  await readUntil(exchange, response, take, isOver);
   if (!isOver()) {
     events.end();
     decoder.end();
   }
-  receiver.flush();
+  sink.flush();
 }

@@ -1,17 +1,17 @@
 import type { Part, TextRequest } from '../canonical.ts';
 import { countTokens } from './tokens.ts';
 
-/** What a picture or a document counts for, whatever is in it. */
-const MEDIA = 256;
+/** Tokens of an image or a document, regardless of its content. */
+const MEDIA_TOKENS = 256;
 
-/** What stands around the text of a turn. */
-const TURN = 3;
+/** Tokens of a turn beside its text, such as its role. */
+const TURN_TOKENS = 3;
 
-/** How many tokens a request has. */
+/** The number of input tokens of a request. */
 export function countInput({ turns, tools, format }: TextRequest): number {
   let tokens = format?.type === 'json-schema' ? countTokens(JSON.stringify(format.schema)) : 0;
   for (const turn of turns) {
-    tokens += TURN + countTokens(turn.name ?? '') + countParts(turn.parts);
+    tokens += TURN_TOKENS + countTokens(turn.name ?? '') + countParts(turn.parts);
     tokens += countTools(turn.tools ?? []);
   }
   return tokens + countTools(tools);
@@ -19,9 +19,9 @@ export function countInput({ turns, tools, format }: TextRequest): number {
 
 function countTools(tools: TextRequest['tools']): number {
   return tools.reduce((tokens, tool) => {
-    const described =
+    const definition =
       tool.type === 'tool' ? [tool.name, tool.description, tool.parameters] : tool.value;
-    return tokens + countTokens(JSON.stringify(described) ?? '');
+    return tokens + countTokens(JSON.stringify(definition) ?? '');
   }, 0);
 }
 
@@ -36,7 +36,7 @@ function countPart(part: Part): number {
     case 'refusal':
       return countTokens(part.text);
     case 'media':
-      return MEDIA;
+      return MEDIA_TOKENS;
     case 'tool-call':
       return countTokens(part.name) + countTokens(part.arguments);
     case 'tool-result':

@@ -1,27 +1,26 @@
 import type { MediaPart, Part, TextPart, TextRequest, Tool, ToolResultPart } from '../canonical.ts';
 
-/** What a tool said, and which one it was. */
-export interface Result {
-  /** Null where the conversation has no such call. */
+export interface ToolResult {
+  /** Name of the tool; null if the conversation has no call with the result's id. */
   readonly name: string | null;
   readonly part: ToolResultPart;
 }
 
-/** What the user said since the model last did. */
+/** The user's turns since the last turn of the assistant. */
 export interface Prompt {
   readonly texts: readonly TextPart[];
-  /** The texts, one below the other. */
+  /** The texts, joined by line breaks. */
   readonly text: string;
   readonly media: readonly MediaPart[];
-  readonly results: readonly Result[];
+  readonly results: readonly ToolResult[];
 }
 
 export function readPrompt({ turns }: TextRequest): Prompt {
-  // An answer that is to go on, or that the client began, follows what the user said.
-  const ended = turns.at(-1)?.role === 'assistant' ? turns.slice(0, -1) : turns;
-  const answered = ended.findLastIndex(({ role }) => role === 'assistant');
-  const said = ended.slice(answered + 1).filter(({ role }) => role === 'user');
-  const parts = said.flatMap((turn) => turn.parts);
+  // A last turn of the assistant is a prefill, which follows the prompt.
+  const complete = turns.at(-1)?.role === 'assistant' ? turns.slice(0, -1) : turns;
+  const lastAnswer = complete.findLastIndex(({ role }) => role === 'assistant');
+  const userTurns = complete.slice(lastAnswer + 1).filter(({ role }) => role === 'user');
+  const parts = userTurns.flatMap((turn) => turn.parts);
   const results = parts.filter((part) => part.type === 'tool-result');
   const names = new Map(
     turns
@@ -43,16 +42,16 @@ export function textsIn(parts: readonly Part[]): TextPart[] {
   return parts.filter((part) => part.type === 'text');
 }
 
-/** All functions that a request brings, those that come midway too. */
+/** All function tools of a request, also those that a turn adds. */
 export function toolsOf({ tools, turns }: TextRequest): Tool[] {
   return [...tools, ...turns.flatMap((turn) => turn.tools ?? [])].filter(
     (tool) => tool.type === 'tool',
   );
 }
 
-/** The beginning of a text, for a quotation. */
-export function beginning(text: string, characters: number): string {
-  // A character is two units at the most.
+/** The first characters of a text, with an ellipsis if there are more. */
+export function truncated(text: string, characters: number): string {
+  // A character has at most two UTF-16 code units.
   const start = Array.from(text.slice(0, 2 * characters + 2));
   if (start.length <= characters) return text;
   return `${start.slice(0, characters).join('')}…`;

@@ -2,55 +2,55 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
 import type { TextEvent, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
-import { type Step, scriptFor } from './script.ts';
+import { answerSteps, type Step } from './answer.ts';
 
 interface Delivery {
-  /** Takes an event. Where it gives a promise, the next event waits for it: a slow reader. */
+  /** Receives an event. A promise delays the next event until the client has read enough. */
   readonly emit: (event: TextEvent) => void | Promise<void>;
-  /** The client has left. */
+  /** Aborted when the client disconnects or the request times out. */
   readonly signal: AbortSignal;
 }
 
-/** Steps between two turns of the event loop, so that a long answer holds nobody up. */
-const TURN = 32;
+/** Steps per tick of the event loop, so that a long answer does not delay other requests. */
+const STEPS_PER_TICK = 32;
 
 /**
- * Answers as one of the sandbox's models would: the same to the same request. What it emits is
- * complete, from `start` to `finish` or `error`, unless the client leaves. A failure that comes
- * before everything else is an `error` alone, so that it can still be told as a status.
+ * Emits the answer of a sandbox model, which is the same for the same request: from `start` to
+ * `finish` or `error`, unless the client disconnects. A failure before `start` is a single `error`,
+ * so that the response can have its status.
  *
- * @param target whose `model` is `chat` or `reasoner`
+ * @param target the sandbox model: `chat` or `reasoner`
  */
 export async function answerFromSandbox(
   request: TextRequest,
   target: Target,
   { emit, signal }: Delivery,
 ): Promise<void> {
-  const script = scriptFor(request, target);
+  const answer = answerSteps(request, target);
   let steps = 0;
   while (!signal.aborted) {
-    const step = nextOf(script);
+    const step = nextStep(answer);
     if (step === null) return;
     if (step.type === 'pause') await pause(step.milliseconds, signal);
     else {
-      const taken = emit(step);
-      if (taken) await orAborted(taken, signal);
+      const written = emit(step);
+      if (written) await settledOrAborted(written, signal);
       steps += 1;
-      if (steps % TURN === 0) await setImmediate();
+      if (steps % STEPS_PER_TICK === 0) await setImmediate();
     }
   }
-  // Whoever ended it for a reason hears that of it, as of any other end.
+  // A Failure as the reason, such as a timeout, ends the answer like a failure of its own.
   if (signal.reason instanceof Failure) await emit({ type: 'error', failure: signal.reason });
 }
 
-/** The next step, which is its failure where a script fails; null after the last. */
-function nextOf(script: Generator<Step>): Step | null {
+/** The next step, an `error` if the answer fails; null after the last one. */
+function nextStep(answer: Generator<Step>): Step | null {
   try {
-    const { done, value } = script.next();
+    const { done, value } = answer.next();
     return done ? null : (value as Step);
   } catch (error) {
     if (error instanceof Failure) return { type: 'error', failure: error };
-    // What a client sends may nest deeper than any function can follow.
+    // A request may nest deeper than the stack allows.
     if (error instanceof RangeError) return { type: 'error', failure: tooDeep(error) };
     throw error;
   }
@@ -67,16 +67,16 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
 }
 
-/** Resolves as soon as a promise does, or when the signal is aborted. */
-async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  let leave = () => {};
-  const left = new Promise<void>((resolve) => {
-    leave = resolve;
+/** Resolves when a promise resolves or the signal is aborted. */
+async function settledOrAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  let onAbort = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    onAbort = resolve;
   });
-  signal.addEventListener('abort', leave, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    if (!signal.aborted) await Promise.race([promise, left]);
+    if (!signal.aborted) await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener('abort', leave);
+    signal.removeEventListener('abort', onAbort);
   }
 }

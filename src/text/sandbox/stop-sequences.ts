@@ -1,8 +1,8 @@
 interface Sequence {
   readonly text: string;
-  /** For each length of what has matched: how much of it still does when the next character fails. */
+  /** Failure function: matched characters that remain after a mismatch, by characters matched before. */
   readonly fallbacks: Int32Array;
-  /** How much of it the text ends with. */
+  /** Characters of the sequence that the text so far ends with. */
   matched: number;
 }
 
@@ -26,11 +26,13 @@ function advance(sequence: Sequence, code: number): void {
 }
 
 /**
- * Ends a text before the first stop sequence in it, however the text is cut. Takes time in
- * proportion to the text alone (Knuth, Morris, Pratt), since sequences are as long as clients like.
+ * Cuts a streamed text before the first stop sequence, also one that several chunks contain in parts.
+ * Searches by Knuth, Morris and Pratt: clients choose the length of sequences, and the time of this
+ * search does not depend on it.
  */
 export class StopSequences {
   readonly #sequences: readonly Sequence[];
+  /** End of the text so far, which may begin a sequence. */
   #held = '';
   #found: string | null = null;
 
@@ -38,34 +40,34 @@ export class StopSequences {
     this.#sequences = sequences.filter((text) => text !== '').map(sequenceOf);
   }
 
-  /** The sequence that ended the text. */
+  /** The sequence that ended the text; null before that. */
   get found(): string | null {
     return this.#found;
   }
 
-  /** What of the text so far is certain to come before any sequence. */
+  /** Adds text and returns the text that cannot be the beginning of a sequence. */
   push(text: string): string {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
       let longest = '';
       for (const sequence of this.#sequences) {
         advance(sequence, code);
-        const whole = sequence.matched === sequence.text.length;
-        if (whole && sequence.text.length > longest.length) longest = sequence.text;
+        const isComplete = sequence.matched === sequence.text.length;
+        if (isComplete && sequence.text.length > longest.length) longest = sequence.text;
       }
       if (longest !== '') {
         this.#found = longest;
         return (this.#held + text.slice(0, index + 1)).slice(0, -longest.length);
       }
     }
-    const whole = this.#held + text;
-    const kept = this.#sequences.reduce((most, { matched }) => Math.max(most, matched), 0);
-    this.#held = whole.slice(whole.length - kept);
-    return whole.slice(0, whole.length - kept);
+    const pending = this.#held + text;
+    const held = this.#sequences.reduce((most, { matched }) => Math.max(most, matched), 0);
+    this.#held = pending.slice(pending.length - held);
+    return pending.slice(0, pending.length - held);
   }
 
-  /** What was held back, now that nothing more comes. */
-  rest(): string {
+  /** The text that is still held back, at the end of the stream. */
+  flush(): string {
     return this.#held;
   }
 }

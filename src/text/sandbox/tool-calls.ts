@@ -3,54 +3,58 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { TextRequest, Tool } from '../canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
-import { Hints } from './hints.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
-import { Unmakeable } from './schema/unmakeable.ts';
-import { makeValue } from './schema/value.ts';
-import { Work } from './schema/work.ts';
+import { PromptValues } from './prompt-values.ts';
+import { StepBudget } from './schema/step-budget.ts';
+import { UnsupportedSchema } from './schema/unsupported-schema.ts';
+import { generateValue } from './schema/value-generator.ts';
 
-export interface Call {
+export interface ToolCall {
   readonly id: string;
   readonly name: string;
   /** JSON. */
   readonly arguments: string;
 }
 
-const ASKS = /\b(?:call|use|invoke|run|try)\b[^.?!\n]{0,60}\b(?:tools?|functions?)\b/i;
-const SEVERAL = /\b(?:two|both|all|every|each)\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
-const TWO = /\btwo\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
+/** Sentences that ask for a call of any tool, of several tools, and of two. */
+const ANY_TOOL = /\b(?:call|use|invoke|run|try)\b[^.?!\n]{0,60}\b(?:tools?|functions?)\b/i;
+const SEVERAL_TOOLS = /\b(?:two|both|all|every|each)\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
+const TWO_TOOLS = /\btwo\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
 
-/** What the arguments of all calls are made from. */
-interface Means {
-  readonly hints: Hints;
-  readonly work: Work;
+/** What the arguments of all calls are generated from. */
+interface ArgumentContext {
+  readonly promptValues: PromptValues;
+  readonly budget: StepBudget;
 }
 
-/** Prompts are looked at so far only. */
-const READ = 20_000;
+/** Characters of the prompt that are searched. */
+const SEARCHED = 20_000;
 
 /**
- * The tools that the model would call now: what the client forces, or else what the prompt names or
- * asks for. A turn that brings results is answered in words.
+ * The tool calls of an answer: the tools that `tool_choice` forces, or else those that the prompt
+ * names or asks for. Tool results are answered with text.
  *
- * @throws Failure invalid_request where the client wants what cannot be
+ * @throws Failure invalid_request if a forced tool is missing or its schema is not supported
  */
-export function callsFor(request: TextRequest, prompt: Prompt): Call[] {
+export function callsFor(request: TextRequest, prompt: Prompt): ToolCall[] {
   const tools = toolsOf(request);
-  // One budget for all of them: many small schemas are as much work as a large one.
-  const means = { hints: new Hints(tools.length > 0 ? prompt.text : ''), work: new Work() };
-  const calls = toolsFor(request, { prompt, tools, means }).map((tool, index) => {
-    const json = JSON.stringify(argumentsFor(tool, means));
-    const told = JSON.stringify([request.turns.length, index, tool.name, json]);
-    const digest = createHash('sha256').update(told).digest('hex');
+  // One budget for all tools: many small schemas are as much work as a large one.
+  const context = {
+    promptValues: new PromptValues(tools.length > 0 ? prompt.text : ''),
+    budget: new StepBudget(),
+  };
+  const calls = calledTools(request, { prompt, tools, context }).map((tool, index) => {
+    const json = JSON.stringify(argumentsFor(tool, context));
+    const identity = JSON.stringify([request.turns.length, index, tool.name, json]);
+    const digest = createHash('sha256').update(identity).digest('hex');
     return { id: `call_${digest.slice(0, 24)}`, name: tool.name, arguments: json };
   });
   return request.parallelToolCalls === false ? calls.slice(0, 1) : calls;
 }
 
-function toolsFor(
+function calledTools(
   request: TextRequest,
-  { prompt, tools, means }: { prompt: Prompt; tools: readonly Tool[]; means: Means },
+  { prompt, tools, context }: { prompt: Prompt; tools: readonly Tool[]; context: ArgumentContext },
 ): Tool[] {
   const { toolChoice } = request;
   const choice = toolChoice?.type ?? 'auto';
@@ -62,47 +66,52 @@ function toolsFor(
   }
   if (choice === 'required') {
     if (tools.length === 0) throw invalid(path(), 'a tool is required, and there is none');
-    const asked = askedFor(tools, prompt.text, means);
-    return asked.length > 0 ? asked : tools.slice(0, 1);
+    const requested = requestedTools(tools, prompt.text, context);
+    return requested.length > 0 ? requested : tools.slice(0, 1);
   }
   if (choice === 'none' || prompt.results.length > 0) return [];
-  return askedFor(tools, prompt.text, means);
+  return requestedTools(tools, prompt.text, context);
 }
 
-/** In the order in which the prompt names them. */
-function askedFor(tools: readonly Tool[], prompt: string, means: Means): Tool[] {
-  const text = prompt.slice(0, READ);
+/** The tools that a prompt names, in that order, or else asks for without a name. */
+function requestedTools(tools: readonly Tool[], prompt: string, context: ArgumentContext): Tool[] {
+  const text = prompt.slice(0, SEARCHED);
   const named = tools
-    .map((tool) => ({ tool, at: nameIn(tool, means) }))
-    .filter(({ at }) => at >= 0)
-    .sort((a, b) => a.at - b.at)
+    .map((tool) => ({ tool, index: indexOfName(tool, context) }))
+    .filter(({ index }) => index >= 0)
+    .sort((a, b) => a.index - b.index)
     .map(({ tool }) => tool);
   if (named.length > 0) return named;
-  if (SEVERAL.test(text)) return tools.slice(0, TWO.test(text) ? 2 : tools.length);
-  return ASKS.test(text) ? tools.slice(0, 1) : [];
+  if (SEVERAL_TOOLS.test(text)) return tools.slice(0, TWO_TOOLS.test(text) ? 2 : tools.length);
+  return ANY_TOOL.test(text) ? tools.slice(0, 1) : [];
 }
 
-/** Where a text has a name: as it is, or in words, as `get weather` for `get_weather`. */
-function nameIn({ name, path }: Tool, { hints, work }: Means): number {
+/** Index in the prompt of a tool's name, as it is or in words: `get weather` for `get_weather`. */
+function indexOfName({ name, path }: Tool, { promptValues, budget }: ArgumentContext): number {
   try {
-    const at = hints.placeOf(name, work);
+    const index = promptValues.indexOfWord(name, budget);
     const words = name.replace(/[_-]+/g, ' ').trim();
-    return at >= 0 || words === name || words === '' ? at : hints.placeOf(words, work);
+    return index >= 0 || words === name || words === ''
+      ? index
+      : promptValues.indexOfWord(words, budget);
   } catch (error) {
-    if (!(error instanceof Unmakeable)) throw error;
+    if (!(error instanceof UnsupportedSchema)) throw error;
     throw invalid(path, 'the tools are too many for the sandbox', 'unsupported_schema');
   }
 }
 
-function argumentsFor({ name, parameters, path }: Tool, { hints, work }: Means): object {
+function argumentsFor(
+  { name, parameters, path }: Tool,
+  { promptValues, budget }: ArgumentContext,
+): object {
   if (parameters === null) return {};
-  const fault = (why: string) =>
+  const unsupported = (why: string) =>
     invalid(path, `the sandbox has no arguments for ${name}: ${why}`, 'unsupported_schema');
   try {
-    const value = makeValue({ type: 'object', ...parameters }, hints, work);
-    if (!isObject(value)) throw fault('its parameters are no object');
+    const value = generateValue({ type: 'object', ...parameters }, promptValues, budget);
+    if (!isObject(value)) throw unsupported('its parameters are not an object');
     return value;
   } catch (error) {
-    throw error instanceof Unmakeable ? fault(error.message) : error;
+    throw error instanceof UnsupportedSchema ? unsupported(error.message) : error;
   }
 }

@@ -7,28 +7,28 @@ import { curl } from './trial.ts';
 
 const execute = promisify(execFile);
 
-/** What one request cost its client. */
+/** Measurements of one request. */
 export interface Answer {
-  /** From the first byte sent to the last byte received. */
+  /** Time from the first byte sent to the last byte received. */
   readonly seconds: number;
-  /** Of the ZIP. */
+  /** Bytes of the ZIP. */
   readonly bytes: number;
 }
 
 export interface BatchRequest {
   readonly key: string;
   readonly files: readonly string[];
-  /** Where the ZIP goes. */
+  /** Path for the ZIP. */
   readonly output: string;
 }
 
-/** How photographs are converted in every case here, over HTTP and on the command line. */
+/** Options of the conversion in every case here, over HTTP and on the command line. */
 export const QUALITY = '80';
 
 /**
- * Sends files to be converted to WebP, by a client that costs next to nothing itself.
+ * Converts files to WebP over HTTP, by a client (curl) that uses hardly any CPU.
  *
- * @throws where the answer is not a whole ZIP with an image for each file
+ * @throws if the response is not a whole ZIP with an image for each file
  */
 export async function convert(server: Server, request: BatchRequest): Promise<Answer> {
   const { files, output } = request;
@@ -49,8 +49,8 @@ export async function convert(server: Server, request: BatchRequest): Promise<An
 }
 
 /**
- * Sends files to be converted to PNG, which is large and soon done, and takes nothing of the ZIP until
- * the signal ends it. curl's own limit would slow the sending down too.
+ * Converts files to PNG over HTTP, which is large and quick, and does not read the ZIP until the signal aborts.
+ * curl's own rate limit would slow the upload down too.
  */
 export async function dawdle(
   server: Server,
@@ -81,7 +81,7 @@ const ENDPOINT = 'batch-convert-images';
 /** Bytes of the record at the end of a ZIP without a comment. */
 const END_RECORD = 22;
 
-/** How many files a ZIP says it has, at its end: one that was cut short says nothing there. */
+/** Number of files in the record at the end of a ZIP; a truncated one has no such record. */
 function zipOf(file: string): { entries: number; bytes: number } {
   const descriptor = openSync(file, 'r');
   try {

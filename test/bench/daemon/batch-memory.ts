@@ -10,7 +10,7 @@ import { type Bench, curl, fixed, goalOf, KEYS, notMeasured, seed, withDaemon } 
 
 const MEGABYTE = 1024 * 1024;
 const THREADS = availableParallelism();
-/** `batch.memory`, in MB: far less than what the batches give, so that it can be seen to bound them. */
+/** `batch.memory`, in MB: far less than the outputs of the batches, so that the limit is reached. */
 const MEMORY = 16;
 const AT_ONCE = 4;
 const CONFIG = { batch: { memory: `${MEMORY}MB`, concurrency: AT_ONCE } };
@@ -21,13 +21,13 @@ const GOALS = [
   `${AT_ONCE} slow readers ≤ 1.25 × (one + batch.memory)`,
 ] as const;
 
-/** What is done with a new daemon while its memory is watched. */
+/** Load on a new daemon whose memory is measured. */
 interface Load {
   readonly name: string;
   put(daemon: Server): Promise<unknown>;
 }
 
-/** The daemon's largest resident set under loads that differ in how much they ask for at once. */
+/** The daemon's largest resident set under loads of different concurrency. */
 export async function batchMemory(bench: Bench): Promise<Trial> {
   if (curl.file === undefined) return notMeasured('batch-memory', TITLE, curl, GOALS[0]);
   const { settings, folder, log } = bench;
@@ -51,7 +51,7 @@ export async function batchMemory(bench: Bench): Promise<Trial> {
   const peaks = loads.map((): number[] => []);
   for (let round = 0; round < Math.ceil(settings.rounds * 0.4); round++) {
     for (const [at, { name, put }] of loads.entries()) {
-      // Each in a daemon of its own: what the system is not given back would count again.
+      // Each in a new daemon, because memory that is not returned to the system would count again.
       const work = async (daemon: Server) => {
         await put(daemon);
         return daemon.peak() / MEGABYTE;
@@ -92,7 +92,7 @@ function quotients(values: readonly number[], by: readonly number[]): number[] {
   return values.map((value, at) => value / by[at]!);
 }
 
-/** Lets readers dawdle until the daemon has done what it will do for them. */
+/** Keeps slow readers connected until the daemon makes no more progress for them. */
 async function untilIdle(daemon: Server, requests: readonly BatchRequest[]): Promise<void> {
   const enough = new AbortController();
   const readers = requests.map((request) => dawdle(daemon, request, enough.signal));
@@ -110,7 +110,7 @@ async function untilIdle(daemon: Server, requests: readonly BatchRequest[]): Pro
   await all;
 }
 
-/** One of the figures at /metrics. */
+/** One metric of /metrics. */
 async function figure({ url }: Server, name: string): Promise<number> {
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const text = await (await fetch(`${url}/metrics`, { headers })).text();

@@ -21,7 +21,7 @@ import {
 const TITLE = 'batch: photographs to WebP';
 const GOAL = 'throughput over HTTP ≥ 0.92 × command line';
 
-/** The photographs of one request: twenty are what one may have, and fit its 100 MB. */
+/** The photographs of one request: twenty are the maximum, and have less than 100 MB. */
 export function photographs({ corpus, settings }: Bench): Promise<Inputs> {
   return settings.quick ? corpus.photos(2, 2) : corpus.photos(10, 2);
 }
@@ -31,7 +31,7 @@ interface Cost {
   readonly cpu: number;
 }
 
-/** A batch over HTTP against the command line with the same files. */
+/** A batch over HTTP, compared with the command line on the same files. */
 export async function batch(bench: Bench): Promise<Trial> {
   if (curl.file === undefined) return notMeasured('batch', TITLE, curl, GOAL);
   const { settings, log } = bench;
@@ -109,7 +109,7 @@ async function onCommandLine(
   return { wall, cpu, bytes };
 }
 
-/** Converts files on the command line, into a folder that is new. */
+/** Converts files on the command line, into a new folder. */
 export async function convertHere(
   folder: string,
   files: readonly string[],

@@ -20,10 +20,10 @@ import {
 const TITLE = 'fairness: one small file beside twenty large ones';
 const GOAL = "small batch ≤ 2.00 × one large file's time";
 
-/** Small batches while one large one is worked on. */
+/** Small batches while one large one is processed. */
 const SMALL = 2;
 
-/** How long one account's small batch takes while another's large one is worked on. */
+/** Duration of one account's small batch while another's large one is processed. */
 export async function fairness(bench: Bench): Promise<Trial> {
   if (curl.file === undefined) return notMeasured('fairness', TITLE, curl, GOAL);
   const { settings, corpus, folder, log } = bench;
@@ -49,9 +49,9 @@ export async function fairness(bench: Bench): Promise<Trial> {
       });
       await firstBytes(join(folder, 'large.zip'), () => isWorking);
       const times: number[] = [];
-      // Few, so that all of them meet threads that are all busy with large files.
+      // Few, so that all threads are busy with large files during each of them.
       for (let time = 0; time < SMALL && isWorking; time++) times.push(await sendSmall());
-      // What one large file takes while all threads are busy.
+      // Duration of one large file while all threads are busy.
       units.push(((await ended) * availableParallelism()) / large.files.length);
       beside.push(times);
       log(`  ${spread(times)} s beside, ${fixed(units.at(-1))} s a large file`);
@@ -79,7 +79,7 @@ export async function fairness(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Waits until a download has begun: its batch is worked on by then. */
+/** Waits until a download has begun, so that its batch is being processed. */
 async function firstBytes(file: string, isComing: () => boolean): Promise<void> {
   while (isComing() && !(existsSync(file) && statSync(file).size > 0)) await sleep(10);
 }

@@ -21,17 +21,17 @@ const TITLE = 'lookup: GET /v1/tasks/{id}';
 const GOAL = 'requests per second at 64 connections ≥ 0.80 × null route';
 const CONNECTIONS = [1, 64];
 
-/** What one run of wrk against one server gave. */
+/** Result of one run of wrk against one server. */
 interface Load {
   readonly requestsPerSecond: number;
-  /** Of the server, in milliseconds for a thousand requests. */
+  /** CPU time of the server, in milliseconds for a thousand requests. */
   readonly cpuPerThousand: number;
 }
 
-/** By connections, then by round. */
+/** Figures by connections, then by round. */
 type Loads = Map<number, Load[]>;
 
-/** Looking a task up, against a route that has nothing to look up and asks nobody who he is. */
+/** Lookup of a task, compared with a route without lookup and authentication. */
 export async function lookup(bench: Bench): Promise<Trial> {
   const tasks = bench.settings.quick ? 1000 : 10_000;
   const { data, task } = await seed(bench, 'lookup', tasks);
@@ -44,15 +44,15 @@ export async function lookup(bench: Bench): Promise<Trial> {
   );
 }
 
-/** How a case that looks tasks up is told. */
+/** Texts of a case that looks tasks up. */
 interface Telling {
   readonly id: string;
   readonly title: string;
-  /** What is looked up, as the beginning of a sentence. */
+  /** The subject, as the beginning of a sentence. */
   readonly text: string;
 }
 
-/** Looks one task of a daemon up as often as it can be, beside the null route. */
+/** Measures lookups of one task of a daemon, beside the null route. */
 export async function raceLookups(
   bench: Pick<Bench, 'settings' | 'folder' | 'log'>,
   daemon: Server,
@@ -137,7 +137,7 @@ export async function raceLookups(
   };
 }
 
-/** Has wrk ask one server for one path as often as it can. */
+/** Runs wrk against one path of one server. */
 async function put(
   { folder }: Pick<Bench, 'folder'>,
   server: Server,
@@ -159,7 +159,7 @@ async function put(
   return { requestsPerSecond, cpuPerThousand: (cpu * 1e6) / requests };
 }
 
-/** Of one server's figures over another's, by round. */
+/** Ratios of one server's figures to another's, by round. */
 function ratios(
   loads: Loads,
   to: Loads,

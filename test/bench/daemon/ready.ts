@@ -6,12 +6,12 @@ import { Server } from './server.ts';
 import { type Bench, fixed, goalOf, seed, spread } from './trial.ts';
 
 interface Start {
-  /** From its spawning to its answer at /readyz. */
+  /** Time from spawn to a response of /readyz. */
   readonly milliseconds: number;
   readonly cpuMilliseconds: number;
 }
 
-/** From nothing to a daemon that says it is ready: as often as a system's supervisor starts it. */
+/** Start time of the daemon until it reports readiness. */
 export async function ready(bench: Bench): Promise<Trial> {
   const { settings, folder, log } = bench;
   const tasks = settings.quick ? 1000 : 10_000;

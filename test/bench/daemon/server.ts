@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What /metrics asks for. */
+/** `metrics.token`. */
 export const METRICS_TOKEN = 'bench-metrics-token';
 
 /** The built program, from the compiled place test/bench/.out/daemon. */
 export const ORIEL = fileURLToPath(new URL('../../../../dist/bin/oriel.cjs', import.meta.url));
 
-/** Milliseconds until a server that has not become ready is given up. */
+/** Milliseconds until a server that is not ready counts as failed. */
 const PATIENCE = 60_000;
-/** Of the CPU times in /proc. */
+/** Clock ticks per second of the CPU times in /proc. */
 const TICKS_PER_SECOND = 100;
 
-/** A program to start, and the folder for what it prints. */
+/** A program to start, and the folder for its output. */
 export interface Program {
   readonly folder: string;
   readonly file: string;
@@ -24,12 +24,12 @@ export interface Program {
 }
 
 /**
- * A server as a process of its own. Its log goes to a file: a pipe would make the benchmark work
- * for every request, on the cores that the server is measured on.
+ * A server as a separate process. Its log goes to a file: reading a pipe would take CPU of the benchmark for every
+ * request, on the cores of the server.
  */
 export class Server {
   readonly url: string;
-  /** Milliseconds from its start to its first answer at the path that tells whether it is ready. */
+  /** Milliseconds from its start to its first response at the readiness path. */
   readonly readyAfter: number;
   readonly #child: ChildProcess;
 
@@ -42,7 +42,7 @@ export class Server {
   /**
    * Starts `oriel serve` on a data directory, and waits until GET /readyz answers.
    *
-   * @param config what differs from the default configuration
+   * @param config settings that differ from the defaults
    */
   static async oriel(folder: string, data: string, config: object = {}): Promise<Server> {
     mkdirSync(folder, { recursive: true });
@@ -62,7 +62,7 @@ export class Server {
     );
   }
 
-  /** Starts any program that has been told where to listen, and that answers there once it does. */
+  /** Starts any program whose listening address is known, and waits for its first response there. */
   static program(program: Program, url: string, readyPath: string): Promise<Server> {
     return Server.#launch(program, readyPath, async () => {
       const answer = await fetch(new URL(readyPath, url)).catch(() => undefined);
@@ -70,7 +70,7 @@ export class Server {
     });
   }
 
-  /** @param urlOf where it listens, as soon as it does; reads what it has logged */
+  /** @param urlOf returns the URL from the log once the program listens */
   static async #launch(
     { folder, file, args }: Program,
     readyPath: string,
@@ -102,7 +102,7 @@ export class Server {
     return new Server(child, url, performance.now() - started);
   }
 
-  /** Seconds of CPU time that it has used so far, all its threads together. */
+  /** Seconds of CPU time of all its threads so far. */
   cpu(): number {
     const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
@@ -120,17 +120,17 @@ export class Server {
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
   }
 
-  /** Lets the peak begin anew with what is resident now. */
+  /** Resets the peak to the current resident set. */
   forgetPeak(): void {
     writeFileSync(`/proc/${this.#child.pid}/clear_refs`, '5');
   }
 
-  /** Asks it to end, and waits. */
+  /** Sends SIGTERM, and waits for the exit. */
   stop(): Promise<void> {
     return this.#end('SIGTERM');
   }
 
-  /** Ends it as a crash would. */
+  /** Sends SIGKILL, and waits for the exit. */
   kill(): Promise<void> {
     return this.#end('SIGKILL');
   }

@@ -19,7 +19,7 @@ const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   fairness,
 };
 
-/** The daemon over real sockets, against the command line and against minimal servers. */
+/** The daemon over real sockets, compared with the command line and with minimal servers. */
 export const daemon: Suite = {
   summary: 'the daemon over HTTP, against the command line and a route that does nothing',
   cases: Object.keys(cases),

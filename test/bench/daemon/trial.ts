@@ -12,7 +12,7 @@ import { Server } from './server.ts';
 /** The keys of two accounts; the first has the tasks. */
 export const KEYS = ['oriel_bench_key_of_the_first_account', 'oriel_bench_key_of_the_second_one'];
 
-/** What a case of this suite is put together from. */
+/** Inputs of a case of this suite. */
 export interface Bench extends CaseBench {
   readonly corpus: Corpus;
 }
@@ -20,7 +20,7 @@ export interface Bench extends CaseBench {
 export const wrk = findProgram('wrk', 'wrk');
 export const curl = findProgram('curl', 'curl');
 
-/** Runs one of the scripts in contenders/ to its end, and gives what it printed. */
+/** Runs one of the scripts in contenders/. @returns its standard output */
 export async function script(
   { folder }: Pick<Bench, 'folder'>,
   name: string,
@@ -37,12 +37,12 @@ export function contender(name: string): string {
   return fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
 }
 
-/** The address of a built file of Oriel's, from the compiled place test/bench/.out/daemon. */
+/** The URL of a built file of Oriel, relative to the compiled test/bench/.out/daemon. */
 export function built(file: string): string {
   return new URL(`../../../../dist/src/${file}`, import.meta.url).href;
 }
 
-/** A new data directory with the accounts of KEYS and some finished tasks; tells the last one's id. */
+/** A new data directory with the accounts of KEYS and some finished tasks. @returns the last task's id */
 export async function seed(
   bench: Pick<Bench, 'folder'>,
   name: string,
@@ -55,7 +55,7 @@ export async function seed(
   return { data, task: await script(bench, 'seed', [driver, store, `${tasks}`, ...KEYS]) };
 }
 
-/** A daemon on a data directory while something is done with it. */
+/** Runs work with a daemon on a data directory. */
 export async function withDaemon<Value>(
   bench: Pick<Bench, 'folder'>,
   data: string,
@@ -70,7 +70,7 @@ export async function withDaemon<Value>(
   }
 }
 
-/** A goal by the rounds' figures: their median counts, the best of them is told beside it. */
+/** A goal for the rounds' figures: their median counts, the best one is in the report. */
 export function goalOf(
   id: string,
   goal: string,
@@ -81,7 +81,7 @@ export function goalOf(
 ): GoalResult {
   const measured = median(figures);
   const best = better === 'lower' ? Math.min(...figures) : Math.max(...figures);
-  // As it is printed, so that the table never contradicts itself.
+  // Rounded as printed, so that the table is consistent.
   const rounded = measured === undefined ? undefined : Number(measured.toFixed(digits));
   return {
     case: id,
@@ -93,7 +93,7 @@ export function goalOf(
   };
 }
 
-/** A case that needs a program which this machine has not. */
+/** A case without figures, because a program is not installed. */
 export function notMeasured(
   id: string,
   title: string,

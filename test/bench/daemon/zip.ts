@@ -19,10 +19,10 @@ import {
 
 const TITLE = 'zip: what streaming it adds';
 const GOAL = 'CPU that the ZIP adds to the batch ≤ 3 %';
-/** Passes over all images in one process. */
+/** Runs over all images in one process. */
 const REPETITIONS = 10;
 
-/** The ZIP alone, over images that are encoded already, as a share of the CPU time of a whole batch. */
+/** The CPU time of the ZIP alone, from encoded images, as a share of a whole batch. */
 export async function zip(bench: Bench): Promise<Trial> {
   if (curl.file === undefined) return notMeasured('zip', TITLE, curl, GOAL);
   const { settings, folder, log } = bench;

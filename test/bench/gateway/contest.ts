@@ -5,26 +5,26 @@ import { median } from '../race.ts';
 import type { Settings } from '../suite.ts';
 import type { Contender } from './field.ts';
 
-/** Figures by name; one that could not be had is left out. */
+/** Figures by name, without those that could not be measured. */
 export type Figures<Name extends string> = Readonly<Partial<Record<Name, number>>>;
 
 export interface Standing<Name extends string> {
   readonly contender: Contender;
-  /** By load, then by round; a round that it sat out is `undefined`. */
+  /** Figures by load, then by round; `undefined` for a round without it. */
   readonly rounds: Map<number, (Figures<Name> | undefined)[]>;
-  /** Why there are no figures. */
+  /** Reason for missing figures. */
   failure: string | undefined;
 }
 
-/** How contenders are compared. */
+/** Settings of a comparison. */
 export interface Contest<Name extends string> {
   readonly contenders: readonly Contender[];
-  /** Requests or streams at once. */
+  /** Concurrent requests or streams. */
   readonly loads: readonly number[];
   readonly rounds: number;
-  /** Figures by which to tell how it goes. */
-  readonly told: Name;
-  /** @throws where the contender does not answer what it should: then its speed says nothing */
+  /** Figures for the progress lines. */
+  readonly progress: Name;
+  /** @throws if the contender responds wrongly, which makes its speed meaningless */
   check(server: Server, contender: Contender): Promise<void>;
   /** @param round 0 warms up and is not counted */
   measure(
@@ -37,11 +37,11 @@ export interface Contest<Name extends string> {
 
 /**
  * Starts all contenders and checks them, then measures A B C A B C for each load. A machine that slows
- * down for a while slows all of a round, so that ratios within a round stay true.
+ * down for a while slows all of a round, so that ratios within a round stay comparable.
  */
 export async function contest<Name extends string>(
   { log }: Bench,
-  { contenders, loads, rounds, told, check, measure }: Contest<Name>,
+  { contenders, loads, rounds, progress, check, measure }: Contest<Name>,
 ): Promise<Standing<Name>[]> {
   const standings = contenders.map((contender): Standing<Name> => {
     const rounds: Standing<Name>['rounds'] = new Map();
@@ -78,7 +78,9 @@ export async function contest<Name extends string>(
             const figures = await measure(servers.get(contender)!, contender, load, round);
             if (round === 0) return;
             standing.rounds.get(load)![round - 1] = figures;
-            log(`  ${load} at once, ${contender.name}: ${told} ${figures[told]?.toFixed(2)}`);
+            log(
+              `  ${load} at once, ${contender.name}: ${progress} ${figures[progress]?.toFixed(2)}`,
+            );
           });
         }
       }
@@ -89,7 +91,7 @@ export async function contest<Name extends string>(
   return standings;
 }
 
-/** A figure's median over the rounds. */
+/** Median of a figure over the rounds. */
 export function typical<Name extends string>(
   { rounds }: Standing<Name>,
   load: number,
@@ -98,7 +100,7 @@ export function typical<Name extends string>(
   return median(rounds.get(load)!.flatMap((figures) => figures?.[name] ?? []));
 }
 
-/** A figure in each round beside another contender's in the same round. */
+/** Ratios of a figure to another contender's in the same round. */
 export function compared<Name extends string>(
   standing: Standing<Name> | undefined,
   to: Standing<Name> | undefined,
@@ -117,12 +119,12 @@ export function compared<Name extends string>(
 export const over = (own: number, other: number) => own / other;
 export const beyond = (own: number, other: number) => own - other;
 
-/** What it ran with, or why it has no figures. */
+/** Version, or the reason for missing figures. */
 export function noteOf({ contender, failure }: Standing<string>): string {
   return failure === undefined ? contender.settings : failure.split('\n')[0]!.slice(0, 120);
 }
 
-/** What is merely not installed is told in the table; what failed fails the run. */
+/** Contenders that are not installed are marked in the table; failed ones fail the run. */
 export function faultsOf<Name extends string>(
   id: string,
   standings: readonly Standing<Name>[],
@@ -141,7 +143,7 @@ export function standingNamed<Name extends string>(
   return standings.find(({ contender }) => contender.name === name);
 }
 
-/** Those that were chosen, and what they are compared with. */
+/** The chosen contenders, and those that they are compared with. */
 export function takesPart(
   { contenders, without }: Settings,
   all: readonly Contender[],

@@ -23,22 +23,22 @@ export const packages: Readonly<Record<string, string>> = {
   ...(wrk.file === undefined ? { autocannon: '8.0.0' } : {}),
 };
 
-/** Something that stands before the upstream, or the upstream itself. */
+/** A gateway before the upstream, or the upstream itself. */
 export interface Contender {
   readonly name: string;
-  /** `subject` and `limit` run in all rounds; peers in some, as they only show where the field stands. */
+  /** Role: `subject` and `limit` run in all rounds, peers in some. */
   readonly role: 'subject' | 'limit' | 'peer';
-  /** What it ran with, for the table. */
+  /** Version, for the table. */
   readonly settings: string;
-  /** Why it cannot run here. */
+  /** Reason why it cannot run here. */
   readonly absent?: string | undefined;
-  /** What its client speaks. */
+  /** Format of its client. */
   readonly format: Format;
   readonly headers: Readonly<Record<string, string>>;
   start(): Promise<Server>;
 }
 
-/** Who can stand before one upstream. Each method makes a contender, a process of its own. */
+/** Contenders before one upstream. Each method starts a contender as a separate process. */
 export class Field {
   readonly #bench: Bench;
   readonly #upstream: Server;
@@ -51,7 +51,7 @@ export class Field {
   direct(): Contender {
     return {
       name: 'direct',
-      // All that is added is told beside it.
+      // The report has the added settings beside it.
       role: 'limit',
       settings: 'the upstream itself',
       format: chat,
@@ -156,7 +156,7 @@ export class Field {
   }
 }
 
-/** Installs what is missing of the peers, and tells where they are. */
+/** Installs missing peers. @returns their folder */
 export function installPeers({ scratch }: Settings, log: (line: string) => void): string {
   const folder = join(scratch, 'gateway-packages');
   installPackages(folder, packages, log);

@@ -23,7 +23,7 @@ const CONNECTIONS = [1, 64];
 
 type Figure = 'requestsPerSecond' | 'latency' | 'cpuPerThousand';
 
-/** Whole answers from an upstream that has them at hand: what is left is the gateway's own work. */
+/** Whole responses from an upstream that responds at once: the rest is the gateway's own work. */
 export async function json(bench: Bench): Promise<Trial> {
   const { settings, folder } = bench;
   if (nginx.file === undefined) return notMeasured('json', TITLE, nginx, 'requests per second');
@@ -45,7 +45,7 @@ export async function json(bench: Bench): Promise<Trial> {
       ]),
       loads: CONNECTIONS,
       rounds: settings.rounds,
-      told: 'requestsPerSecond',
+      progress: 'requestsPerSecond',
       check,
       measure: async (server, contender, connections) => {
         const before = server.cpu();

@@ -5,7 +5,7 @@ import { wrk } from '../daemon/trial.ts';
 import { measure } from '../measure.ts';
 import { installPeers } from './field.ts';
 
-/** One request, to be sent again and again. */
+/** One request, which is sent repeatedly. */
 export interface Post {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,14 +15,14 @@ export interface Post {
 export interface Load {
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** The median in milliseconds; autocannon tells it in whole ones only, which is too little here. */
+  /** The median in milliseconds; autocannon reports only whole ones, which is too coarse here. */
   readonly latency?: number;
 }
 
-/** What puts the load, for the report. */
+/** The load generator, for the report. */
 export const loader = wrk.file === undefined ? 'autocannon (wrk is not installed)' : 'wrk';
 
-/** Sends one request as often as it is answered, over some connections for some seconds. */
+/** Sends one request repeatedly, over some connections for some seconds. */
 export async function putLoad(
   bench: Bench,
   post: Post,
@@ -44,7 +44,7 @@ async function withWrk(
   seconds: number,
 ): Promise<Load> {
   const script = join(place, 'post.lua');
-  // A string of JSON is one of Lua too, as long as it holds no \u.
+  // A JSON string is a Lua string too, unless it has \u.
   const quoted = (text: string) => JSON.stringify(text);
   const lines = [
     'wrk.method = "POST"',
@@ -60,7 +60,7 @@ async function withWrk(
     'end',
   ];
   writeFileSync(script, lines.join('\n'));
-  // A slow answer is a figure too, not an error.
+  // A slow response is a figure, not an error.
   const options = ['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, '--timeout', '30s'];
   const args = [...options, '-s', script, url];
   await measure({ file, args }, place);

@@ -7,13 +7,13 @@ export const PACE = 20;
 /** Bytes of text in one piece of a large stream. */
 export const LARGE_PIECE = 16 * 1024;
 
-/** What streams a model of the upstream gives; its name says it. */
+/** Kinds of streams; the model name of the upstream is the kind. */
 export const PACES = ['flat', 'paced', 'prompt', 'large'] as const;
 export type Pace = (typeof PACES)[number];
 
 /**
- * The text of one piece. It carries its number and when it was sent, because the text is all that
- * outlives a translation.
+ * The text of one piece. It has its number and time of sending, because a translation keeps nothing but the
+ * text.
  */
 export function pieceOf(index: number, sent: number): string {
   return `~${index}.${sent}~ small blue boats`;

@@ -9,11 +9,11 @@ import { responses } from './formats/responses.ts';
 
 export const nginx = findProgram('nginx', 'nginx-light');
 
-/** Starts the upstream that all gateways stand before: a whole answer in each format, chosen by path. */
+/** Starts the upstream of all gateways: a whole response in each format, chosen by path. */
 export function startFixedUpstream(folder: string): Promise<Server> {
   const locations = [chat, responses, messages].map(({ path, answer }) => {
     const body = JSON.stringify(answer());
-    // They would mean something in the configuration.
+    // These characters have a meaning in nginx's configuration.
     if (/['\\$]/.test(body)) throw new Error(`an answer that nginx cannot be given: ${body}`);
     return `location = ${path} { default_type application/json; return 200 '${body}'; }`;
   });
@@ -35,7 +35,7 @@ export function startProxy(folder: string, upstream: string): Promise<Server> {
   );
 }
 
-/** One process, so that its CPU time is all of nginx's. */
+/** One process, so that its CPU time is the total of nginx. */
 async function start(folder: string, before: string, locations: string): Promise<Server> {
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
@@ -67,7 +67,7 @@ http {
   return Server.program({ folder, file: nginx.file!, args }, `http://127.0.0.1:${port}`, chat.path);
 }
 
-/** A port that nobody has, for programs that cannot choose one themselves. */
+/** A free port, for programs that cannot choose one themselves. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -9,13 +9,13 @@ import { StreamClient } from './stream-client.ts';
 import { contendersOf } from './streams.ts';
 
 const READERS = 8;
-/** What each reader takes every twentieth of a second. */
+/** Bytes that each reader reads every 50 ms. */
 const SIP = 2048;
 const GOAL = 32;
 
 type Figure = 'grown';
 
-/** What a server keeps in memory for clients that take an endless stream slowly. */
+/** Memory of a server for clients that read an endless stream slowly. */
 export async function slowReader(bench: Bench): Promise<Trial> {
   const { settings } = bench;
   const seconds = settings.quick ? 2 : 5;
@@ -26,7 +26,7 @@ export async function slowReader(bench: Bench): Promise<Trial> {
       contenders: contendersOf(settings, new Field(bench, upstream)),
       loads: [READERS],
       rounds: settings.rounds,
-      told: 'grown',
+      progress: 'grown',
       check: warm,
       measure: async (server, contender) => {
         server.forgetPeak();
@@ -65,7 +65,7 @@ export async function slowReader(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Has a contender done its first work, which takes memory that it keeps. */
+/** Warms a contender up, because its first requests allocate memory that it keeps. */
 async function warm(server: Server, contender: Contender): Promise<void> {
   const client = new StreamClient(server, contender);
   try {
@@ -78,7 +78,7 @@ async function warm(server: Server, contender: Contender): Promise<void> {
   }
 }
 
-/** @throws where a reader gets nothing, or comes to an end: then nothing was held back for it */
+/** @throws if a reader gets nothing, or the stream ends: then no backpressure was measured */
 async function readSlowly(server: Server, contender: Contender, seconds: number): Promise<void> {
   const readers = await Promise.all(
     Array.from({ length: READERS }, () => beginReading(server, contender)),
@@ -114,9 +114,9 @@ function beginReading({ url }: Server, { format, headers }: Contender): Promise<
     });
     sent.on('error', reject);
     sent.once('response', (response) => {
-      // It is destroyed in the end, which is no fault.
+      // The request is destroyed at the end, which is not an error.
       response.on('error', () => {});
-      // Makes it fill its buffer and wait, instead of flowing.
+      // Paused mode: it fills its buffer and waits.
       response.on('readable', () => {});
       resolve({ request: sent, response });
     });

@@ -17,7 +17,7 @@ import { ALONE, AT_ONCE, type Figure, raceFirst, raceFlat, racePaced } from './s
 const RELAYED = ['oriel'];
 const TRANSLATED = ['oriel-messages-chat', 'oriel-chat-responses'];
 
-/** Streams as fast as they go. */
+/** Streams at full speed. */
 export async function streamsFlat(bench: Bench): Promise<Trial> {
   const standings = await raceFlat(bench);
   const relay = standingNamed(standings, 'relay');
@@ -60,7 +60,7 @@ export async function streamsFlat(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Streams no faster than a model writes. */
+/** Streams at the speed of a model. */
 export async function streamsPaced(bench: Bench): Promise<Trial> {
   const standings = await racePaced(bench);
   const relay = standingNamed(standings, 'relay');
@@ -74,7 +74,7 @@ export async function streamsPaced(bench: Bench): Promise<Trial> {
       title: 'streams-paced: streams as a model writes them',
       text:
         `${PIECES} pieces of text each, one every ${PACE} ms. Delays are beyond those of the ` +
-        'upstream itself, which are told in its own row.',
+        'upstream itself, which its own row has.',
       table: {
         headings: [
           'contender',
@@ -96,7 +96,7 @@ export async function streamsPaced(bench: Bench): Promise<Trial> {
     goals: AT_ONCE.flatMap((count) =>
       [...RELAYED, ...TRANSLATED].flatMap((name) => {
         const standing = standingNamed(standings, name);
-        // What a rate of 0.90 and 0.60 costs.
+        // CPU time that corresponds to rates of 0.90 and 0.60.
         const bound = RELAYED.includes(name) ? 1.11 : 1.67;
         const goal = (text: string, figures: readonly number[], most: number) =>
           goalOf('streams-paced', `${name}: ${text}`, figures, most, 'lower');
@@ -111,7 +111,7 @@ export async function streamsPaced(bench: Bench): Promise<Trial> {
   };
 }
 
-/** How soon a stream begins. */
+/** Time to the first piece of a stream. */
 export async function streamsFirst(bench: Bench): Promise<Trial> {
   const standings = await raceFirst(bench);
   const direct = standingNamed(standings, 'direct');

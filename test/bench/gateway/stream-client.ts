@@ -3,18 +3,18 @@ import type { Server } from '../daemon/server.ts';
 import type { Contender } from './field.ts';
 import { now, type Pace, PIECES, pieceOf } from './marks.ts';
 
-/** What was seen of one stream. */
+/** Measurements of one stream. */
 export interface Seen {
   /** Milliseconds from the request to the first piece of text. */
   readonly first: number;
-  /** Milliseconds from when each piece was sent to when it came; only of use where they are paced. */
+  /** Milliseconds from sending each piece to its arrival; meaningful for paced streams only. */
   readonly delays: readonly number[];
 }
 
-/** Longer than what a stream ends with. */
+/** Characters of the tail in which the end mark of a stream is searched. */
 const TAIL = 400;
 
-/** Reads streams of one contender, and counts their pieces without parsing what they come in. */
+/** Reads streams of one contender, and counts their pieces without parsing events. */
 export class StreamClient {
   readonly #pool: Pool;
   readonly #contender: Contender;
@@ -24,7 +24,7 @@ export class StreamClient {
     this.#contender = contender;
   }
 
-  /** @throws where it is not the whole stream that comes */
+  /** @throws if the stream is incomplete */
   stream(pace: Pace): Promise<Seen> {
     const { format, headers } = this.#contender;
     const reading = new Reading(format.ending);
@@ -47,7 +47,7 @@ export class StreamClient {
           },
           onResponseEnd() {
             if (status === 200 && reading.isWhole()) resolve(reading);
-            else reject(new Error(`a stream with ${status} ended as ${reading.told()}`));
+            else reject(new Error(`a stream with ${status} ended as ${reading.summary()}`));
           },
           onResponseError(_controller, error) {
             reject(error);
@@ -57,7 +57,7 @@ export class StreamClient {
     });
   }
 
-  /** Reads one stream as a client would, and holds its text to what was sent. @throws where it differs */
+  /** Reads one stream as a client would, and compares its text with the sent one. @throws if it differs */
   async check(): Promise<void> {
     const { format, headers } = this.#contender;
     const { statusCode, body } = await this.#pool.request({
@@ -84,13 +84,13 @@ export class StreamClient {
   }
 }
 
-/** One stream as it comes. */
+/** State of one stream while it is read. */
 class Reading implements Seen {
   first = 0;
   readonly delays: number[] = [];
   readonly #ending: string;
   readonly #began = now();
-  /** What may be the beginning of a mark, or of the ending. */
+  /** Text that may be the beginning of a mark, or of the end. */
   #rest = '';
 
   constructor(ending: string) {
@@ -101,7 +101,7 @@ class Reading implements Seen {
     const text = this.#rest + bytes.toString('latin1');
     const time = now();
     let read = 0;
-    // Some formats repeat the whole text at the end; only what comes for the first time counts.
+    // Some formats repeat the whole text at the end; repeated pieces do not count.
     while (this.delays.length < PIECES) {
       const start = text.indexOf(`~${this.delays.length}.`, read);
       const point = text.indexOf('.', start);
@@ -118,7 +118,7 @@ class Reading implements Seen {
     return this.delays.length === PIECES && this.#rest.includes(this.#ending);
   }
 
-  told(): string {
+  summary(): string {
     return `${this.delays.length} pieces and ${this.#rest}`;
   }
 }

@@ -8,36 +8,36 @@ import { type Contender, Field, startStreamUpstream } from './field.ts';
 import { PACE, PIECES } from './marks.ts';
 import { type Seen, StreamClient } from './stream-client.ts';
 
-/** Streams at once. */
+/** Concurrent streams. */
 export const AT_ONCE = [16, 64];
 
-/** A stream that has the machine for itself. */
+/** One stream without other load. */
 export const ALONE = 1;
 
 export type Figure = 'streamsPerSecond' | 'cpuPerThousand' | 'first' | 'latest';
 
-/** Lets all contenders give as many streams as they can. */
+/** Measures the streams per second of all contenders. */
 export function raceFlat(bench: Bench): Promise<Standing<Figure>[]> {
   const seconds = bench.settings.quick ? 1 : 3;
   return race(bench, 'streamsPerSecond', AT_ONCE, async (client, count, round) => {
     const started = performance.now();
     const end = started + (round === 0 ? 1 : seconds) * 1000;
     let streams = 0;
-    const lane = async () => {
+    const worker = async () => {
       do {
         await client.stream('flat');
         streams += 1;
       } while (performance.now() < end);
     };
-    await Promise.all(Array.from({ length: count }, lane));
+    await Promise.all(Array.from({ length: count }, worker));
     const streamsPerSecond = (streams * 1000) / (performance.now() - started);
     return { streams, figures: { streamsPerSecond } };
   });
 }
 
-/** Lets all contenders begin streams, one after another. */
+/** Measures the time to the first piece of all contenders, one stream after another. */
 export function raceFirst(bench: Bench): Promise<Standing<Figure>[]> {
-  // As many as it takes until the warm-up has everything compiled.
+  // Enough for V8 to compile everything in the warm-up.
   const streams = bench.settings.quick ? 200 : 1000;
   return race(bench, 'first', [ALONE], async (client) => {
     const firsts: number[] = [];
@@ -48,10 +48,10 @@ export function raceFirst(bench: Bench): Promise<Standing<Figure>[]> {
   });
 }
 
-/** Lets all contenders give streams that come no faster than a model writes. */
+/** Measures the delay that all contenders add to paced streams. */
 export function racePaced(bench: Bench): Promise<Standing<Figure>[]> {
   return race(bench, 'cpuPerThousand', AT_ONCE, async (client, count) => {
-    // As clients come: not all in the same millisecond.
+    // Real clients do not start in the same millisecond.
     const begun = Array.from({ length: count }, async (_, index): Promise<Seen> => {
       await sleep((index * PACE) / count);
       return client.stream('paced');
@@ -63,7 +63,7 @@ export function racePaced(bench: Bench): Promise<Standing<Figure>[]> {
   });
 }
 
-/** What came of a number of streams. */
+/** Result of a number of streams. */
 interface Counted {
   readonly streams: number;
   readonly figures: Partial<Record<Figure, number>>;
@@ -71,7 +71,7 @@ interface Counted {
 
 async function race(
   bench: Bench,
-  told: Figure,
+  progress: Figure,
   loads: readonly number[],
   read: (client: StreamClient, count: number, round: number) => Promise<Counted>,
 ): Promise<Standing<Figure>[]> {
@@ -81,7 +81,7 @@ async function race(
       contenders: contendersOf(bench.settings, new Field(bench, upstream)),
       loads,
       rounds: bench.settings.rounds,
-      told,
+      progress,
       check: (server, contender) => withClient(server, contender, (client) => client.check()),
       measure: (server, contender, count, round) =>
         withClient(server, contender, async (client) => {

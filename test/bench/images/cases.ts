@@ -76,7 +76,7 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
           sameEncoder: false,
         },
         scripts.sharpCli(['-f', 'avif', '-q', '50'], inputs),
-        // The quantiser and the full chroma that sharp's quality 50 stands for.
+        // The quantiser and the full chroma of sharp's quality 50.
         programs.avifenc('-s 5 -j 1 -y 444 --min 0 --max 63 -a end-usage=q -a cq-level=32', inputs),
         programs.convert('-strip -quality 50', '.avif', inputs),
       ],
@@ -274,7 +274,7 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   },
 
   'many-small': (bench) => manySmall(bench, bench.quick ? 1_000 : 10_000),
-  // What the memory of ten thousand is held against.
+  // Reference for the memory of ten thousand files.
   'many-small-100': async (bench) => ({ ...(await manySmall(bench, 100)), goals: [], repeat: 1 }),
 
   start: async ({ scripts, programs }) => ({
@@ -337,7 +337,7 @@ async function manySmall({ corpus, scripts, programs }: Bench, count: number): P
   };
 }
 
-/** The two sharp programs that are as fast as such programs get. */
+/** The two fastest minimal sharp programs. */
 function ownLoops(scripts: Scripts, work: Work, inputs: Inputs): Contender[] {
   return [scripts.limit(work, inputs), scripts.piscina(work, inputs)];
 }

@@ -6,12 +6,12 @@ import type { Inputs, Size } from './corpus.ts';
 import { meanDifference, type Sample, sample } from './palette-quality.ts';
 import { type Pixels, pixels, psnr, sizePerDecibel } from './pictures.ts';
 
-/** Large sets are decoded in part: a file in so many, at most this number. */
+/** Decoded files at most; larger sets are sampled. */
 const decodedAtMost = 200;
 
 /**
- * That there is one decodable file for each input, of the size that the work gives, that the first shows
- * what the limit's first shows, and that contenders with the limit's encoder spent the limit's bytes.
+ * Checks that there is one decodable file of the expected size for each input, that the first one has the content
+ * of the limit's, and that contenders with the limit's encoder have the same total size.
  */
 export function checkPictures(inputs: Inputs, sizeOf: (input: Size) => Size): Check {
   let reference: Pixels | undefined;
@@ -71,7 +71,7 @@ function outputsByName(run: Run, inputs: Inputs): string[] {
   });
 }
 
-/** That a printed report names each file and tells its width and height. */
+/** Checks that a printed report has each file with its width and height. */
 export function checkMetadata(inputs: Inputs): Check {
   return async (run) => {
     const printed = readFileSync(run.stdout, 'utf8');
@@ -82,7 +82,7 @@ export function checkMetadata(inputs: Inputs): Check {
       const { width, height } = inputs.sizes[index]!;
       for (const side of [width, height]) {
         if (!new RegExp(`(?<!\\d)${side}(?!\\d)`).test(about)) {
-          throw unlike(`did not tell ${width}x${height} of ${basename(file)}`);
+          throw unlike(`did not report ${width}x${height} of ${basename(file)}`);
         }
       }
     }
@@ -90,7 +90,7 @@ export function checkMetadata(inputs: Inputs): Check {
   };
 }
 
-/** That the digest of each file was printed, in whatever form. */
+/** Checks that the digest of each file was printed, in any form. */
 export function checkDigests(inputs: Inputs): Check {
   const expected = inputs.files.map((file) =>
     createHash('sha256').update(readFileSync(file)).digest('hex'),
@@ -107,8 +107,8 @@ export function checkDigests(inputs: Inputs): Check {
 }
 
 /**
- * How good the printed palettes are: the mean difference of each pixel from the palette, over all
- * photographs. The limit prints no colours and has no quality.
+ * Quality of the printed palettes: the mean difference of each pixel from the palette, over all photographs. The
+ * limit prints no colours and has no quality.
  */
 export function checkPalettes(inputs: Inputs, count: number): Check {
   const samples: Sample[] = [];
@@ -133,7 +133,7 @@ export function checkPalettes(inputs: Inputs, count: number): Check {
   };
 }
 
-/** That something with a version in it was printed. */
+/** Checks that a version was printed. */
 export const checkVersion: Check = async (run, contender) => {
   const printed = readFileSync(run.stdout, 'utf8');
   if (contender.role !== 'limit' && !/\d+\.\d+/.test(printed)) throw unlike('printed no version');

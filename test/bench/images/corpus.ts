@@ -3,10 +3,10 @@ import { extname, join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { photo, randomNumbers } from './photo.ts';
 
-/** Raised whenever the generated files would differ, so that no run takes another's. */
+/** Version of the generated files; raise it whenever they change, so that old ones are not reused. */
 const version = 2;
 
-/** What a contender is pointed at. */
+/** Input files of a contender. */
 export interface Inputs {
   /** The folder that holds these files and no others. */
   folder: string;
@@ -46,7 +46,7 @@ export class Corpus {
     return this.#named(`photos-${count}x${copies}`, originals, count * copies);
   }
 
-  /** Photographs of 3 megapixels, for what takes seconds a megapixel. */
+  /** Photographs of 3 megapixels, for work of seconds a megapixel. */
   async smallerPhotos(count: number): Promise<Inputs> {
     const originals = await this.#photos('web', count, { width: 2048, height: 1536 });
     return this.#named(`web-${count}`, originals, count);
@@ -117,7 +117,7 @@ export class Corpus {
     return pictures;
   }
 
-  /** The path of a file, made where it is not there yet, and there only once it is whole. */
+  /** The path of a file, which is generated if missing and renamed into place once it is whole. */
   async #made(name: string, make: () => Promise<Sharp>): Promise<string> {
     const folder = join(this.#folder, 'originals');
     const file = join(folder, name);

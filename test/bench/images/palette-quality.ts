@@ -23,12 +23,12 @@ function oklab(red: number, green: number, blue: number): Oklab {
   ];
 }
 
-/** A photograph's pixels in OKLab, to hold palettes against. */
+/** Pixels of a photograph in OKLab, for comparison with palettes. */
 export type Sample = readonly Oklab[];
 
 /**
- * Every sixth pixel of every sixth row of the whole picture: enough to tell palettes apart, and not
- * averaged, as shrinking would mix colours that the picture does not have.
+ * Every sixth pixel of every sixth row of the whole picture: enough to distinguish palettes, and not averaged,
+ * because shrinking would mix colours that the picture does not have.
  */
 export async function sample(file: string): Promise<Sample> {
   const { width, height, data } = await pixels(file);

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 
-/** Decoding, for looking at what the contenders wrote. Nothing here is measured. */
+/** Decodes the outputs of contenders for checks. Nothing here is measured. */
 
 export const sharpVersions: Record<string, string> = {
   sharp: sharp.versions.sharp ?? 'unknown',
@@ -14,7 +14,7 @@ export interface Pixels {
   data: Uint8Array;
 }
 
-/** Decodes a whole file, by path or in memory. @throws where it cannot be decoded to its end */
+/** Decodes a whole file, by path or in memory. @throws if it cannot be decoded to its end */
 export async function pixels(file: string | Uint8Array): Promise<Pixels> {
   const { data, info } = await sharp(file, { failOn: 'truncated' })
     .toColourspace('srgb')
@@ -35,9 +35,8 @@ export function psnr(one: Pixels, other: Pixels): number {
 }
 
 /**
- * How the logarithm of an AVIF's size grows with each decibel around quality 50, over these pictures:
- * what it takes to say how large a file would be at another's quality. The slope hardly depends on the
- * effort, so the quick one is used.
+ * Growth of the logarithm of an AVIF's size with each decibel around quality 50, over these pictures. It estimates
+ * the size of a file at another one's quality. The slope hardly depends on the effort, so the quick one is used.
  */
 export async function sizePerDecibel(files: readonly string[]): Promise<number> {
   const points: { bytes: number; quality: number }[] = [];

@@ -6,7 +6,7 @@ import type { Inputs } from './corpus.ts';
 
 const cores = availableParallelism();
 
-/** The system's own image programs, where they are installed. Each method makes a contender. */
+/** Installed image programs of the system. Each method makes a contender. */
 export class Programs {
   readonly #vips = findProgram('vips', 'libvips-tools');
   readonly #vipsthumbnail = findProgram('vipsthumbnail', 'libvips-tools');
@@ -14,7 +14,7 @@ export class Programs {
   readonly #cwebp = findProgram('cwebp', 'webp');
   readonly #avifenc = findProgram('avifenc', 'libavif-bin');
   readonly #mogrify = findProgram('mogrify', 'imagemagick');
-  // Other programs are called convert too, on Windows even a file system's: only ImageMagick's will do.
+  // Other programs are called convert too, for example a file system tool on Windows: only ImageMagick's is used.
   readonly #convert = findProgram('convert', 'imagemagick', this.#mogrify);
   readonly #identify = findProgram('identify', 'imagemagick', this.#mogrify);
   readonly #gm = findProgram('gm', 'graphicsmagick');
@@ -148,7 +148,7 @@ export class Programs {
     };
   }
 
-  /** The files dealt out to a process for each core, twice, so that the cores end together. */
+  /** The files split among two processes for each core, so that the cores end together. */
   #shared(
     name: string,
     program: Program,
@@ -157,7 +157,7 @@ export class Programs {
     parts: { args(run: Run): readonly string[]; env?: Record<string, string>; prints?: boolean },
   ): Contender {
     const { args, env = {}, prints = false } = parts;
-    // Processes that print to one file break into each other's lines.
+    // Concurrent processes that print to one file would interleave their lines.
     const apart = (folder: string) => ['sh', '-c', 'exec "$@" > "$0/$$"', folder];
     const share = Math.ceil(files.length / (cores * 2));
     return {

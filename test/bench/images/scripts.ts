@@ -21,12 +21,12 @@ const packages: Record<string, string> = {
   '@lokesh.dhakar/quantize': '1.4.0',
 };
 
-/** What runs on Node: Oriel, the minimal scripts and the registry's peers. Each method makes a contender. */
+/** Contenders on Node: Oriel, the minimal scripts and peers of the registry. Each method makes a contender. */
 export class Scripts {
   readonly #folder: string;
   readonly versions: Record<string, string>;
 
-  /** Installs what is missing of the packages, and copies the minimal scripts beside them. */
+  /** Installs missing packages, and copies the minimal scripts beside them. */
   constructor(scratch: string, log: (line: string) => void) {
     const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>;
@@ -45,7 +45,7 @@ export class Scripts {
   /** Oriel as it is built. `args` come before the files. */
   oriel(settings: string, args: (run: Run) => readonly string[], inputs?: Inputs): Contender {
     const binary = join(project, 'dist/bin/oriel.cjs');
-    // A shell would not pass ten thousand names either: such work is given as a folder.
+    // Ten thousand names exceed the length of a command line: such work is given as a folder.
     const named = inputs === undefined ? [] : inputs.files;
     const files = named.length > 1000 ? ['--recursive', inputs!.folder] : named;
     return {
@@ -58,7 +58,7 @@ export class Scripts {
     };
   }
 
-  /** The limit of image work: the least that a sharp program can do, two or more files in flight. */
+  /** The limit of image work: a minimal sharp program, with two or more files in flight. */
   limit(work: Work, inputs: Inputs): Contender {
     const settings = `${cores} in flight, sharp.concurrency(1), no cache`;
     return { ...this.#script('limit', 'loop.js', settings, work, inputs), role: 'limit' };

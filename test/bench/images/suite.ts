@@ -121,7 +121,7 @@ function section(trial: Trial, standings: readonly Standing[]): Section {
 function goalResults(id: string, trial: Trial, standings: Standings): GoalResult[] {
   return trial.goals.map(({ goal, measured, atBest, bound, better }) => {
     const value = measured(standings);
-    // As it is printed, so that the table never contradicts itself.
+    // Rounded as printed, so that the table is consistent.
     const rounded = value === undefined ? undefined : Number(value.toFixed(2));
     const met =
       rounded === undefined ? undefined : better === 'lower' ? rounded <= bound : rounded >= bound;
@@ -129,7 +129,7 @@ function goalResults(id: string, trial: Trial, standings: Standings): GoalResult
   });
 }
 
-/** What is merely not installed is told in the table; what failed, or Oriel's absence, fails the run. */
+/** Contenders that are not installed are marked in the table; failed ones, or a missing Oriel, fail the run. */
 function faults(standings: Standings): string[] {
   const all = [...standings].flatMap(([id, field]) =>
     field.flatMap(({ contender, failure }) => {

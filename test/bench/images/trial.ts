@@ -4,7 +4,7 @@ import type { Corpus } from './corpus.ts';
 import type { Programs } from './programs.ts';
 import type { Scripts } from './scripts.ts';
 
-/** What a case is put together from. */
+/** Inputs and contenders of a case. */
 export interface Bench {
   corpus: Corpus;
   scripts: Scripts;
@@ -12,7 +12,7 @@ export interface Bench {
   quick: boolean;
 }
 
-/** What a check observed, as a column of the table. */
+/** Observation of a check, as a column of the table. */
 export interface Column {
   key: string;
   heading: string;
@@ -22,11 +22,11 @@ export interface Column {
 /** Standings of the cases that have run, by case. */
 export type Standings = ReadonlyMap<string, readonly Standing[]>;
 
-/** A bound on what was measured, perhaps over several cases. */
+/** A goal for a measurement, over one or several cases. */
 export interface Goal {
   goal: string;
   measured(standings: Standings): number | undefined;
-  /** The same from the best runs alone, where that is another figure. */
+  /** The figure of the best runs alone, if it differs. */
   atBest?(standings: Standings): number | undefined;
   bound: number;
   better: 'lower' | 'higher';
@@ -40,11 +40,11 @@ export interface Trial {
   check: Check;
   columns?: readonly Column[];
   goals: readonly Goal[];
-  /** How many times the chosen rounds: what ends in milliseconds needs more of them. */
+  /** Multiple of the chosen rounds: cases of milliseconds need more of them. */
   repeat?: number;
 }
 
-/** The standing of one role in a case, where it ran. */
+/** The standing of one role in a case, if it ran. */
 export function find(
   standings: Standings,
   id: string,
@@ -75,14 +75,14 @@ export function bestFigureRatio(
   return subject && limit && bestRatio(subject, limit, measure);
 }
 
-/** What a check observed of Oriel over what it observed of the limit. */
+/** Oriel's observation over the limit's. */
 export function observedRatio(standings: Standings, id: string, key: string): number | undefined {
   const own = find(standings, id, 'subject')?.observation[key];
   const limit = find(standings, id, 'limit')?.observation[key];
   return own === undefined || limit === undefined ? undefined : own / limit;
 }
 
-/** That Oriel's figure is at most `bound` of the limit's. */
+/** Goal: Oriel's figure is at most `bound` of the limit's. */
 export function ratioGoal(
   id: string,
   measure: Measure,

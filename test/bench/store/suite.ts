@@ -20,14 +20,14 @@ const DRIVER = new URL('../../../../dist/src/store/open.js', import.meta.url).hr
 const contender = (name: string) =>
   fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
 
-/** The task store: durable writes against the least that any durable log does. */
+/** The task store: durable writes, compared with a minimal durable log. */
 export const store: Suite = {
   summary: 'durable writes and starts of the task store, against bare appends to a file',
   cases: CASES,
   run,
 };
 
-/** What was measured of one contender, by round. */
+/** Measurements of one contender, by round. */
 interface Standing {
   readonly name: string;
   readonly settings: string;
@@ -79,7 +79,7 @@ async function run(settings: Settings, log: (line: string) => void): Promise<Rep
   return { versions: {}, sections, goals, faults: [], raw };
 }
 
-/** Runs a script, and reads the figures that it prints last; none where it only prepares something. */
+/** Runs a script. @returns the figures of its last line; none if it only prepares data */
 async function script(bench: Bench, args: readonly string[]): Promise<StoreFigures | undefined> {
   const place = join(bench.folder, 'run');
   mkdirSync(place, { recursive: true });
@@ -92,7 +92,7 @@ function work(bench: Bench, [what, ...rest]: readonly string[]): Promise<StoreFi
   return script(bench, [contender('store'), DRIVER, what!, ...rest]);
 }
 
-/** Works on a fresh copy, so that no round finds what another has left. */
+/** Runs on a fresh copy, so that rounds are independent. */
 async function onCopy(
   bench: Bench,
   of: string,
@@ -115,7 +115,7 @@ async function append(
   return (await script(bench, command.args))!;
 }
 
-/** The script that appends lines to a file, so many at once, and prints its figures. */
+/** Arguments of the script that appends lines to a file concurrently and prints its figures. */
 export function appendCommand(
   width: number,
   file: string,
@@ -140,7 +140,7 @@ async function create(bench: Bench): Promise<Trial> {
   for (let round = 0; round < bench.settings.rounds; round += 1) {
     const own = await onCopy(bench, bench.few, 'create', count);
     few.rounds.push(own);
-    // Lines as long as what the store writes for a task where it writes many at once.
+    // Lines of the length that the store writes for one of many concurrent tasks.
     limit.rounds.push(await append(bench, 64, own.bytes, count));
     many.rounds.push(await onCopy(bench, bench.many, 'create', count));
     tellRound(bench, [limit, few, many]);
@@ -203,7 +203,7 @@ async function open(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Rates of one over those of the other, by round: how much faster the second is. */
+/** Ratios of two rates, by round. */
 function ratiosOf(base: Standing, other: Standing): number[] {
   return base.rounds.map(({ seconds }, round) => seconds / other.rounds[round]!.seconds);
 }
@@ -243,7 +243,7 @@ function goal(
   better: 'lower' | 'higher',
 ): GoalResult {
   const typical = median(values);
-  // As it is printed, so that the table never contradicts itself.
+  // Rounded as printed, so that the table is consistent.
   const rounded = typical === undefined ? undefined : Number(typical.toFixed(2));
   const best = better === 'lower' ? Math.min(...values) : Math.max(...values);
   const met =

@@ -12,28 +12,28 @@ import { configOf, postOf, queueTasks, script, startOriel, withProvider } from '
 
 const CONNECTIONS = [1, 64];
 const GOAL = 'creations per second at 64 connections ≥ 0.50 × limit';
-/** As many as in the suite of the store. */
+/** Same number as in the store suite. */
 const WARM_UP = 3000;
-/** Creations from which it is seen how much one of them writes. */
+/** Creations for measuring the bytes that one of them writes. */
 const SAMPLE = 3200;
 
 interface Figures {
   readonly perSecond: number;
-  /** Of the server, in milliseconds for a thousand requests; not where there is none. */
+  /** CPU time of the server, in milliseconds for a thousand requests; absent without a server. */
   readonly cpuPerThousand: number | undefined;
-  /** The median in milliseconds, where the loader tells. */
+  /** The median in milliseconds, if the load generator reports it. */
   readonly latency: number | undefined;
 }
 
 interface Standing {
   readonly name: string;
   readonly settings: string;
-  /** By connections, then by round. */
+  /** Figures by connections, then by round. */
   readonly rounds: Map<number, Figures[]>;
   measure(connections: number): Promise<Figures>;
 }
 
-/** Taking tasks on durably, against routes that do less and less about it. */
+/** Durable creation of tasks, compared with routes that do less. */
 export async function create(bench: Bench): Promise<Trial> {
   const { settings, folder, log } = bench;
   return withProvider(bench, async (provider) => {
@@ -105,7 +105,7 @@ function standing(name: string, settings: string, measure: Standing['measure']):
   return { name, settings, measure, rounds: new Map(CONNECTIONS.map((count) => [count, []])) };
 }
 
-/** Has the loader put its requests on a new server, which knows nothing of those put before. */
+/** Runs the load generator against a new server, without state of earlier requests. */
 async function put(
   bench: Bench,
   connections: number,
@@ -113,7 +113,7 @@ async function put(
 ): Promise<Figures> {
   const server = await start();
   try {
-    // What has not been compiled yet is not what a server is like.
+    // Warm-up, so that V8 has compiled the code.
     await queueTasks(server, WARM_UP);
     const before = server.cpu();
     const load = await putLoad(bench, postOf(server), connections, bench.settings.quick ? 2 : 5);
@@ -124,7 +124,7 @@ async function put(
   }
 }
 
-/** What a file takes from a script that does nothing else. */
+/** Rate of appends by a script that does nothing else. */
 async function appended(
   { folder, settings }: Bench,
   width: number,
@@ -140,7 +140,7 @@ async function appended(
   return { perSecond, cpuPerThousand: undefined, latency: (1000 * width) / perSecond };
 }
 
-/** What one creation writes, where many are made at once. */
+/** Bytes that one of many concurrent creations writes. */
 async function bytesOfCreation(bench: Bench, config: object): Promise<number> {
   const { daemon, data } = await startOriel(bench, 'sample', config);
   try {
@@ -174,7 +174,7 @@ function rowOf(own: Standing, limit: Standing, connections: number): string[] {
   ];
 }
 
-/** Of one's figures over another's, by round. */
+/** Ratios of one contender's figures to another's, by round. */
 function ratios(
   own: Standing,
   to: Standing,

@@ -10,7 +10,7 @@ import { inFlight } from '../store/contenders/work.ts';
 export const PATH = '/v1/images/generations';
 export const AT_ONCE = 64;
 
-/** What the provider does with a model that is named so. */
+/** Behaviour of the provider by model name. */
 export type Manner = 'hold' | 'after-0' | 'after-200';
 const MANNERS: readonly Manner[] = ['hold', 'after-0', 'after-200'];
 
@@ -19,7 +19,7 @@ export const HEADERS = {
   authorization: `Bearer ${KEYS[0]}`,
 } as const;
 
-/** One request for a picture; `note` tells one from others. */
+/** One request for a picture; `note` makes it unique. */
 export function bodyOf(model: Manner, note = '', more: object = {}): string {
   const prompt = `a harbour at dawn, fishing boats coming home, soft light, thin fog${note}`;
   return JSON.stringify({ model, prompt, size: '1024x1024', ...more });
@@ -48,9 +48,9 @@ export async function withProvider<Value>(
 }
 
 /**
- * What `oriel.yaml` says: all that a gateway does with a task, and no limit that is met here.
+ * Content of `oriel.yaml`: all features of a task, with limits that the benchmark does not reach.
  *
- * @param concurrency tasks that the provider works on at once
+ * @param concurrency concurrent tasks of the provider
  */
 export function configOf(provider: Server, concurrency: number): object {
   const model = (name: Manner) => ({
@@ -86,7 +86,7 @@ export async function startOriel(
   return { daemon: await Server.oriel(join(place, 'daemon'), data, config), data };
 }
 
-/** Hands a daemon so many tasks that its provider will hold. Tells the last one's identifier. */
+/** Creates tasks that the provider never completes. @returns the identifier of the last one */
 export async function queueTasks({ url }: Server, count: number): Promise<string> {
   const pool = new Pool(url, { connections: AT_ONCE });
   let last = '';

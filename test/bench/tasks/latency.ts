@@ -8,23 +8,23 @@ import { median, quantile } from '../race.ts';
 import type { Errand, Waits } from './contenders/client.ts';
 import { AT_ONCE, configOf, type Manner, PATH, script, startOriel, withProvider } from './field.ts';
 
-/** What is asked for, and how. */
+/** Request of a case. */
 interface Load {
   readonly model: Manner;
-  /** Requests at once: few where it is the time of each that counts. */
+  /** Concurrent requests: few where the latency of each is measured. */
   readonly width: number;
   readonly count: number;
 }
 
 interface Delays {
-  /** Milliseconds beyond the provider's own, of half and of all but a hundredth. */
+  /** Milliseconds beyond the provider's own, p50 and p99. */
   readonly half: number;
   readonly most: number;
 }
 
 const SYNC = `${PATH}/sync`;
 
-/** How long a picture takes from request to answer and to callback, beyond what it takes to make. */
+/** Latency of a picture from request to response and to callback, beyond the provider's time. */
 export async function latency(bench: Bench): Promise<Trial> {
   const { settings, log } = bench;
   const loads: Load[] = [
@@ -78,7 +78,7 @@ export async function latency(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Pictures in a second where the provider has them at hand. */
+/** Pictures per second with a provider that responds at once. */
 export async function throughput(bench: Bench): Promise<Trial> {
   const { settings, log } = bench;
   const count = settings.quick ? 500 : 3000;
@@ -123,7 +123,7 @@ export async function throughput(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Has the client do something as a process of its own. */
+/** Runs the client as a separate process. */
 async function run({ folder }: Bench, errand: Errand): Promise<Waits> {
   const place = join(folder, 'client');
   mkdirSync(place, { recursive: true });
@@ -134,7 +134,7 @@ async function run({ folder }: Bench, errand: Errand): Promise<Waits> {
   return JSON.parse(readFileSync(join(place, 'stdout'), 'utf8')) as Waits;
 }
 
-/** How many milliseconds the provider has worked for each prompt since it was asked last. */
+/** Milliseconds of the provider for each prompt since the last call. */
 async function tookOf({ url }: Server): Promise<Record<string, number>> {
   return (await (await fetch(`${url}/took`)).json()) as Record<string, number>;
 }

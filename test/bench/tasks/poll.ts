@@ -2,7 +2,7 @@ import type { Bench, Trial } from '../cases.ts';
 import { raceLookups } from '../daemon/lookup.ts';
 import { configOf, queueTasks, startOriel, withProvider } from './field.ts';
 
-/** Asking for a task that waits for its turn, as its client does again and again. */
+/** Polling of a queued task, as its client does repeatedly. */
 export async function poll(bench: Bench): Promise<Trial> {
   const tasks = bench.settings.quick ? 1000 : 10_000;
   return withProvider(bench, async (provider) => {

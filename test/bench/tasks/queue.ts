@@ -8,15 +8,15 @@ import { median } from '../race.ts';
 import { configOf, queueTasks, startOriel, withProvider } from './field.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** Milliseconds in which a daemon that has nothing to do comes to rest. */
+/** Milliseconds until an idle daemon has released memory. */
 const REST = 1000;
 
-/** Tasks that are queued here. */
+/** Number of queued tasks. */
 function countOf({ settings }: Bench): number {
   return settings.quick ? 1000 : 10_000;
 }
 
-/** What a daemon's memory grows by with tasks that wait for their turn. */
+/** Memory growth of a daemon with queued tasks. */
 export async function memory(bench: Bench): Promise<Trial> {
   const count = countOf(bench);
   const before: number[] = [];
@@ -26,7 +26,7 @@ export async function memory(bench: Bench): Promise<Trial> {
     for (let round = 0; round < Math.ceil(bench.settings.rounds * 0.4); round += 1) {
       const { daemon } = await startOriel(bench, `oriel-${round}`, configOf(provider, 1));
       try {
-        // The first ones take memory that is kept whatever comes after.
+        // The first tasks allocate memory that is kept in any case.
         await queueTasks(daemon, 100);
         await sleep(REST);
         before.push(daemon.resident() / MEGABYTE);
@@ -68,7 +68,7 @@ export async function memory(bench: Bench): Promise<Trial> {
   };
 }
 
-/** From the start of a daemon that was killed until it is ready, with everything still to be done. */
+/** Start time of a daemon after a kill, with all tasks still open. */
 export async function restart(bench: Bench): Promise<Trial> {
   const { settings, folder, log } = bench;
   const count = countOf(bench);
@@ -78,7 +78,7 @@ export async function restart(bench: Bench): Promise<Trial> {
   await withProvider(bench, async (provider) => {
     const config = configOf(provider, 1);
     const start = async (data: string) => {
-      // Each finds what the crash has left, not what a start before it has made of that.
+      // Each start gets a fresh copy of the state after the crash.
       rmSync(copy, { recursive: true, force: true });
       cpSync(data, copy, { recursive: true });
       const daemon = await Server.oriel(join(folder, 'daemon'), copy, config);

@@ -16,7 +16,7 @@ const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   restart,
 };
 
-/** Media tasks over HTTP: how fast they are taken on, told of and done, beside the disk and the provider. */
+/** Media tasks over HTTP: rate of creation, polling and completion, beside the limits of disk and provider. */
 export const tasks: Suite = {
   summary:
     'media tasks over HTTP, beside bare appends to a file, routes that do nothing, and the provider',

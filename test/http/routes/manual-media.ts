@@ -63,12 +63,12 @@ export class HandMedia implements Media {
       model: namedModel(fields),
       request: request.work,
       reservation: 0,
-      most: Infinity,
+      maxOpenTasks: Infinity,
       deadline: Date.now() + 60_000,
       callbackUrl: request.callbackUrl,
       idempotency: key === null ? null : { key, fingerprint: JSON.stringify(fields) },
       assets: [],
-      storage: Infinity,
+      storageQuota: Infinity,
     });
     return task;
   }

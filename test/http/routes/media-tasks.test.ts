@@ -63,7 +63,7 @@ describe('a task', () => {
       await server().file('png', 'image/png', '1'),
       await server().file('webp', 'image/webp', '2'),
     ];
-    await server().complete((await server().store.openTasks()).at(-1)!, files, USAGE);
+    await server().complete((await server().store.listOpenTasks()).at(-1)!, files, USAGE);
     const result = {
       created: 1_700_000_000,
       data: [
@@ -88,7 +88,7 @@ describe('a task', () => {
   ])('of %s shows what it gave', async (path, model, shape) => {
     const id = await create(path, { model, prompt });
     const files = [await server().file('bin', 'x/y', '1'), await server().file('bin', 'x/y', '2')];
-    await server().complete((await server().store.openTasks()).at(-1)!, files);
+    await server().complete((await server().store.listOpenTasks()).at(-1)!, files);
     const urls = files.map((file) => `${server().url}/assets/${file.id}`);
     expect((await task(id))['result']).toEqual(shape(urls));
   });
@@ -126,7 +126,9 @@ describe('a task', () => {
     const callbacks = () => server().ask(`/v1/tasks/${id}/callbacks`);
     expect((await callbacks()).json).toEqual({ object: 'list', data: [] });
     await server().store.failTask(id, { type: 'unknown', message: 'x', code: null });
-    const [delivery] = (await server().store.openDeliveries()).filter((one) => one.taskId === id);
+    const [delivery] = (await server().store.listPendingDeliveries()).filter(
+      (one) => one.taskId === id,
+    );
     const attempt = {
       at: 1_700_000_000_999,
       status: 500,

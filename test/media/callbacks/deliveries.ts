@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import type { Account } from '../../../src/store/account.ts';
 import type { Delivery } from '../../../src/store/delivery.ts';
-import { missing } from '../../../src/store/refusal.ts';
+import { notFound } from '../../../src/store/errors.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Task, TaskState } from '../../../src/store/task.ts';
 
 type Verbs = Pick<
   Store,
-  'openDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
+  'listPendingDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
 >;
 
 /** What of a store callbacks work with, in memory. */
@@ -63,7 +63,7 @@ export class Deliveries implements Verbs {
     return this.until(task, ({ status }) => status !== 'pending');
   }
 
-  async openDeliveries(): Promise<readonly Delivery[]> {
+  async listPendingDeliveries(): Promise<readonly Delivery[]> {
     this.#fail();
     return [...this.deliveries.values()].filter(({ status }) => status === 'pending');
   }
@@ -78,7 +78,7 @@ export class Deliveries implements Verbs {
   recordAttempt: Store['recordAttempt'] = async (id, attempt, outcome) => {
     this.#fail();
     const delivery = this.deliveries.get(id);
-    if (delivery === undefined) throw missing('delivery', id);
+    if (delivery === undefined) throw notFound('delivery', id);
     const recorded: Delivery = {
       ...delivery,
       status: outcome.status,

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { openStore } from '../../../src/store/open.ts';
-import { audit } from '../../store/audit.ts';
+import { findInconsistencies } from '../../store/consistency.ts';
 import { type Received, WebhookReceiver } from '../webhook-receiver.ts';
 import { ACCOUNTS, deliveredOf, mostOf, type Order, PRICES } from './orders.ts';
 import { jsonOf, type Victim } from './victim.ts';
@@ -150,7 +150,7 @@ export async function storeFaults(
       const { size } = statSync(join(parentPath, name));
       if (asset?.bytes !== size) orphans.push(`${name} of ${size} bytes is ${asset?.bytes}`);
     }
-    return { sums: await audit(store), orphans, files: names.length };
+    return { sums: await findInconsistencies(store), orphans, files: names.length };
   } finally {
     await store.close();
   }

@@ -19,7 +19,7 @@ it('takes charges into the records together', async () => {
   const payer = { accountId: account.id, keyId: key.id };
   for (let time = 0; time < 100; time += 1) await store.settle(payer, metered);
   // What is on its way can neither be spent twice nor is it told as if it could.
-  await expect(store.hold(account.id, key.id, 801)).rejects.toMatchObject({
+  await expect(store.reserve(account.id, key.id, 801)).rejects.toMatchObject({
     code: 'insufficient_credits',
   });
   expect((await store.findKey(key.hash))!.account).toMatchObject({ reserved: 200, spent: 0 });

@@ -14,10 +14,10 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit, everyTask } from '../audit.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -69,9 +69,9 @@ async function expectKnown(store: Store, { made, ended, assets, delivered }: Kno
   expect(made.filter((id) => !tasks.has(id))).toEqual([]);
   expect(ended.filter((id) => tasks.get(id)?.status !== 'completed')).toEqual([]);
   for (const id of assets) expect(await store.findAsset(id)).toMatchObject({ id });
-  const open = new Set((await store.openDeliveries()).map(({ taskId }) => taskId));
+  const open = new Set((await store.listPendingDeliveries()).map(({ taskId }) => taskId));
   expect(delivered.filter((id) => open.has(id))).toEqual([]);
-  expect(await audit(store)).toEqual([]);
+  expect(await findInconsistencies(store)).toEqual([]);
 }
 
 function nothing(): Known {

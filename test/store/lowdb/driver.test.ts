@@ -1,10 +1,10 @@
 import { describe } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
-import { conforms } from '../conformance.ts';
-import { copyOfCrashed } from './crash.ts';
+import { describeStoreDriver } from '../conformance.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 describe('the lowdb driver', () => {
-  conforms({
+  describeStoreDriver({
     // Journals of a few kilobytes, so that checkpoints happen all the time.
     open: (directory, options) => openLowdbStore({ directory, journalLimit: 4000, ...options }),
     copyOfCrashed,

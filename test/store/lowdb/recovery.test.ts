@@ -6,10 +6,10 @@ import { diskFiles, type Files } from '../../../src/store/files.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { audit } from '../audit.ts';
+import { findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
 
@@ -47,7 +47,7 @@ describe('a journal whose folder could not be synced', () => {
     for (let time = 0; time < 2; time += 1) {
       const again = await openLowdbStore({ directory: copy, journalLimit: 1000 });
       expect(await again.findAccount(account.id)).toMatchObject({ granted: granted + 2 + time });
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
       await again.grant(account.id, 1);
       await again.close();
     }
@@ -86,7 +86,7 @@ describe('a write that failed and could not be cut off', () => {
     for (const granted of [100, 107]) {
       const again = await openLowdbStore({ directory });
       expect(await again.findAccount(account.id)).toMatchObject({ granted });
-      expect(await audit(again)).toEqual([]);
+      expect(await findInconsistencies(again)).toEqual([]);
       await again.grant(account.id, 7);
       await again.close();
     }
@@ -105,7 +105,7 @@ describe('a data folder', () => {
     });
     renameSync(`${directory}.away`, directory);
     expect(await store.grant(account.id, 6)).toMatchObject({ granted: 106 });
-    expect(await audit(store)).toEqual([]);
+    expect(await findInconsistencies(store)).toEqual([]);
   });
 
   it('that is deleted under an open store takes nothing more', async () => {

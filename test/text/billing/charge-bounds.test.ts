@@ -4,9 +4,9 @@ import type { Config } from '../../../src/config/schema.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import { TextGateway } from '../../../src/text/gateway.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
-import type { Exchange } from '../../../src/upstream/exchange.ts';
-import type { Upstream } from '../../../src/upstream.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../../src/upstream/client.ts';
+import type { UpstreamResponse } from '../../../src/upstream/response.ts';
 import { networkSettings } from '../../upstream/policies.ts';
 import { PAIRS } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -30,7 +30,7 @@ const count = fc.oneof(
   fc.constantFrom(-1, 1.5, Number.MAX_SAFE_INTEGER, '7', null),
 );
 
-/** Usage in the words of all dialects at once. */
+/** Usage in the fields of all dialects at once. */
 const usage = fc.record(
   {
     prompt_tokens: count,
@@ -50,31 +50,31 @@ const word = fc.string({ maxLength: 40 });
 
 /** Frames that a provider of a dialect may send, in any order and number. */
 function framesOf(dialect: DialectName) {
-  const said = fc.record({ text: word, usage }).map(({ text, usage: told }): object[] => {
+  const answer = fc.record({ text: word, usage }).map(({ text, usage: reported }): object[] => {
     if (dialect === 'chat') {
       return [
         { choices: [{ index: 0, delta: { content: text } }] },
-        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: told },
+        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: reported },
       ];
     }
     if (dialect === 'responses') {
       return [
         { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: text },
-        { type: 'response.completed', response: { status: 'completed', usage: told } },
+        { type: 'response.completed', response: { status: 'completed', usage: reported } },
       ];
     }
     return [
-      { type: 'message_start', message: { usage: told } },
+      { type: 'message_start', message: { usage: reported } },
       {
         type: 'content_block_start',
         index: 0,
       },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
-      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: told },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: reported },
       { type: 'message_stop' },
     ];
   });
-  const event = said.chain((events) => fc.constantFrom(...events));
+  const event = answer.chain((events) => fc.constantFrom(...events));
   const frame = fc.oneof(
     event.map(
       (data) => `event: ${'type' in data ? data.type : ''}\ndata: ${JSON.stringify(data)}\n\n`,
@@ -90,7 +90,7 @@ interface Answer {
   readonly cut: boolean;
 }
 
-function exchange({ stream, body, cut }: Answer): Exchange {
+function exchange({ stream, body, cut }: Answer): UpstreamResponse {
   const type = stream ? 'text/event-stream' : 'application/json';
   return {
     status: 200,
@@ -105,7 +105,7 @@ function exchange({ stream, body, cut }: Answer): Exchange {
   };
 }
 
-/** Asks once. @returns micro-credits: what was held, and what was charged */
+/** Sends one request. @returns micro-credits held and charged, and the body that the upstream got */
 async function ask(
   [client, upstream]: readonly [DialectName, DialectName],
   model: object,
@@ -117,9 +117,9 @@ async function ask(
   let charged = 0;
   let sent: object | null = null;
   const store = {
-    hold: async (_: string, __: string, amount: number) => {
+    reserve: async (_: string, __: string, amount: number) => {
       held = amount;
-      return { id: 'hold_1', amount };
+      return { id: 'reservation_1', amount };
     },
     settle: async (_: unknown, { charge }: { charge: number }) => {
       charged = charge;
@@ -140,7 +140,7 @@ async function ask(
     models: {
       m: {
         type: 'text',
-        routes: [{ provider: 'mock', model: 'up', dialect: upstream, weight: 1 }],
+        routes: [{ provider: 'mock', model: 'up', dialect: upstream, priority: 1 }],
         ...model,
       },
     },
@@ -152,8 +152,8 @@ async function ask(
   const gateway = new TextGateway({
     config: () => config,
     store,
-    upstream: { open } as unknown as Upstream,
-    observer: { tried() {}, used() {}, exceeded() {} },
+    upstream: { open } as unknown as UpstreamClient,
+    observer: { onAttempt() {}, used() {}, exceeded() {} },
     admitPrompt: async () => {},
   });
   try {
@@ -164,8 +164,8 @@ async function ask(
       bytes: null,
       headers: {},
       holder: HOLDER,
-      clientDisconnect: new Cancellation(),
-      outlet: { begun: false, announce() {}, write: () => true, drained: async () => {} },
+      clientDisconnect: new LightAbortSignal(),
+      response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -182,7 +182,7 @@ const LIMITS = {
 const RUNS = Number(process.env['ORIEL_RUNS'] ?? 60);
 
 it.each(PAIRS)(
-  'client %s, upstream %s: no answer costs more than was held for it',
+  'client %s, upstream %s: the charge never exceeds the hold',
   async (client, upstream) => {
     const cases = fc.record({
       price,
@@ -194,7 +194,7 @@ it.each(PAIRS)(
       streams: fc.boolean(),
       cut: fc.boolean(),
       frames: framesOf(upstream),
-      told: usage,
+      reportedUsage: usage,
     });
     await fc.assert(
       fc.asyncProperty(cases, async ({ limit, most, n, stream, streams, cut, ...one }) => {
@@ -212,7 +212,7 @@ it.each(PAIRS)(
           output: [],
           content: [{ type: 'text', text: 'x' }],
           stop_reason: 'end_turn',
-          usage: one.told,
+          usage: one.reportedUsage,
         };
         const { held, charged } = await ask(
           [client, upstream],
@@ -248,13 +248,13 @@ it.each(PAIRS)(
 const PRICE = { input: 1_000_000, output: 1_000_000 };
 
 it.each(PAIRS)(
-  'client %s, upstream %s: the upstream is told the limit',
+  'client %s, upstream %s: sends the token limit that the hold assumes',
   async (client, upstream) => {
     const answer = { stream: false, cut: true, body: '{}' };
     const own = client === 'messages' ? 500 : 16_384;
     const priced = await ask([client, upstream], { price: PRICE }, plainBody(client, 'm'), answer);
     expect(priced.sent).toMatchObject({ [LIMITS[upstream][0]]: own });
-    // Where the operator states what the model writes at most, that is the bound.
+    // The configured maxOutputTokens of the model is the limit.
     const known = { price: PRICE, maxOutputTokens: 9000 };
     const { held, sent } = await ask([client, upstream], known, plainBody(client, 'm'), answer);
     const bytes = JSON.stringify(plainBody(client, 'm')).length;
@@ -265,7 +265,7 @@ it.each(PAIRS)(
   },
 );
 
-it('leaves room for the answer beside the reasoning that was asked for', async () => {
+it('adds the reasoning budget to the token limit of the answer', async () => {
   const body = plainBody('chat', 'm', { reasoning_effort: 'max' });
   const reasoning = { supported_efforts: ['max'], default_effort: 'max', can_disable: false };
   const { sent } = await ask(['chat', 'messages'], { price: PRICE, reasoning }, body, {
@@ -277,7 +277,7 @@ it('leaves room for the answer beside the reasoning that was asked for', async (
 });
 
 it.each(['chat', 'responses', 'messages'] as const)(
-  'comments, pings and empty events of %s are no tokens',
+  'comments, pings and empty events of %s are not charged as tokens',
   async (dialect) => {
     const noise = ': comment\n\n\n\ndata:\n\ndata: {}\n\nevent: ping\ndata: {"type": "ping"}\n\n';
     const { charged } = await ask(
@@ -290,7 +290,7 @@ it.each(['chat', 'responses', 'messages'] as const)(
   },
 );
 
-it('charges what was written to a cache at its price', async () => {
+it('charges cache writes at cacheWrite', async () => {
   const usage = { input_tokens: 10, cache_creation_input_tokens: 100, output_tokens: 1 };
   const prices = { input: 1_000_000, cachedInput: 0, cacheWrite: 2_000_000, output: 5_000_000 };
   const { charged } = await ask(
@@ -302,14 +302,15 @@ it('charges what was written to a cache at its price', async () => {
   expect(charged).toBe(10 + 200 + 5);
 });
 
-it('charges all that the upstream reports where the operator trusts it', async () => {
+it('charges reported usage above the limit only with billing.trustUpstream', async () => {
   const answer = {
     stream: false,
     cut: false,
     body: JSON.stringify({ choices: [{}], usage: { prompt_tokens: 7, completion_tokens: 5000 } }),
   };
   const body = plainBody('chat', 'm', { max_tokens: 10 });
-  const of = (trusts: boolean) => ask(['chat', 'chat'], { price: PRICE }, body, answer, trusts);
-  expect((await of(false)).charged).toBe(7 + 10);
-  expect((await of(true)).charged).toBe(7 + 5000);
+  const chargeWith = (trusts: boolean) =>
+    ask(['chat', 'chat'], { price: PRICE }, body, answer, trusts);
+  expect((await chargeWith(false)).charged).toBe(7 + 10);
+  expect((await chargeWith(true)).charged).toBe(7 + 5000);
 });

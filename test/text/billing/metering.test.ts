@@ -22,7 +22,7 @@ async function account({ url }: TestDaemon, key: string): Promise<Account> {
   return (await response.json()) as Account;
 }
 
-/** The account once so much was spent, and nothing is held: a charge is written soon after its answer. */
+/** Polls the account until the charge, which is written after the response, is settled. */
 async function settled(daemon: TestDaemon, key: string, least = 0.000_001): Promise<Account> {
   for (;;) {
     const found = await account(daemon, key);
@@ -30,7 +30,7 @@ async function settled(daemon: TestDaemon, key: string, least = 0.000_001): Prom
   }
 }
 
-/** 18 tokens at 1000 a million, 5 from a cache at 100, 11 of output at 10000. */
+/** 18 input tokens at 1000 per million, 5 cached at 100, 11 output at 10000. */
 const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
 
 const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
@@ -51,7 +51,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       ...(signal && { signal }),
     });
 
-  it('is charged what it used, streamed or not', async () => {
+  it('is charged its usage, streamed or not', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
     mock.play(GOOD);
@@ -80,7 +80,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     });
   });
 
-  it('is charged for what was seen when it leaves', async () => {
+  it('is charged for the events so far when the client disconnects', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
     mock.play({
@@ -88,21 +88,21 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       usage: USAGE,
       fault: { after: 20, how: 'silence' },
     });
-    const leaving = new AbortController();
-    const response = await ask(key, { stream: true }, leaving.signal);
+    const disconnect = new AbortController();
+    const response = await ask(key, { stream: true }, disconnect.signal);
     const reader = response.body!.getReader();
     let text = '';
     while ((text.match(/word/g) ?? []).length < 120) {
       text += Buffer.from((await reader.read()).value!).toString();
     }
-    leaving.abort();
+    disconnect.abort();
     const { credits } = await settled(daemon, key);
-    // Sixteen pieces of output, of a token each at the very least.
+    // Sixteen deltas of at least one token each.
     expect(credits.spent).toBeGreaterThan((14 * 10_000) / 1_000_000);
     expect(credits.spent).toBeLessThan((900 * 10_000) / 1_000_000);
   });
 
-  it('is charged for what was seen when upstream dies', async () => {
+  it('is charged for the events so far when the upstream connection resets', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
     mock.play({
@@ -116,7 +116,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(credits.spent).toBeLessThan((900 * 10_000) / 1_000_000);
   });
 
-  it('is charged nothing for a refusal', async () => {
+  it('is charged nothing for an upstream error', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
     for (const stream of [false, true]) {
@@ -127,9 +127,9 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     }
   });
 
-  it('never spends more than its budget', async () => {
+  it('gets 402 for the second of two parallel requests that exceed the key budget', async () => {
     const { daemon, upstream: mock } = gateway();
-    // Enough for one answer of 500 tokens, and not for two.
+    // Suffices for one answer of 500 tokens, not for two.
     const key = await fresh(daemon, { budget: '6' });
     mock.play({ ...GOOD, usage: { input: 10, output: 400 } });
     const limit =
@@ -138,7 +138,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
         : client === 'messages'
           ? { max_tokens: 500 }
           : { max_output_tokens: 500 };
-    // Both at once: they race for what is there for one of them only.
+    // Sent in parallel, so that both race for the budget of one.
     const statuses = await Promise.all(
       [0, 1].map(async () => {
         const response = await ask(key, limit);
@@ -157,7 +157,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
 });
 
 describe('an account without credits', () => {
-  it('is refused before anything is sent', async () => {
+  it('gets 402 before the upstream is asked', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon, { credits: '0' });
     mock.play(GOOD);
@@ -169,8 +169,8 @@ describe('an account without credits', () => {
   });
 });
 
-describe('an upstream that reports more than was asked for', () => {
-  it.each(DIALECTS)('of %s: is paid what was asked for, and logged', async (dialect) => {
+describe('an upstream that reports more usage than the limit allows', () => {
+  it.each(DIALECTS)('of %s: is charged up to the hold, and logged', async (dialect) => {
     const { daemon, upstream: mock } = gateway();
     for (const stream of [false, true]) {
       const key = await fresh(daemon);
@@ -185,7 +185,7 @@ describe('an upstream that reports more than was asked for', () => {
       const response = await send(daemon, dialect, body, { key });
       await response.text();
       const { credits } = await settled(daemon, key);
-      // 20 tokens of output, and its own bytes and 500 tokens of input at most.
+      // At most 20 tokens of output, and the body's bytes plus 500 tokens of input.
       const input = JSON.stringify(body).length + 500;
       expect(credits.spent).toBeCloseTo((20 * 10_000 + input * 1000) / 1_000_000, 6);
       const requestId = response.headers.get('x-request-id');
@@ -202,8 +202,8 @@ describe('an upstream that reports more than was asked for', () => {
   });
 });
 
-describe('a stream of comments that breaks off', () => {
-  it.each(DIALECTS)('of %s: costs no output', async (dialect) => {
+describe('a stream of comments that is cut off', () => {
+  it.each(DIALECTS)('of %s: is charged no output', async (dialect) => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
     const noise = ': waiting\n\ndata:\n\nevent: ping\ndata: {"type":"ping"}\n\n';
@@ -211,18 +211,18 @@ describe('a stream of comments that breaks off', () => {
     const body = plainBody(dialect, modelTo(dialect), { stream: true });
     await (await send(daemon, dialect, body, { key })).text();
     const { credits } = await account(daemon, key);
-    // Nothing, or the input alone: the stream told the client nothing.
+    // Nothing or the input alone: the stream had no output.
     expect(credits.spent).toBeLessThanOrEqual(0.1);
   });
 });
 
-describe('a request without a limit', () => {
+describe('a request without a token limit', () => {
   it.each(DIALECTS.filter((one) => one !== 'messages'))(
-    'of %s: is refused where its account cannot pay the longest answer',
+    'of %s: gets 402 if the account cannot pay the longest answer',
     async (dialect) => {
       const { daemon, upstream: mock } = gateway();
       mock.play(GOOD);
-      // The model writes 64,000 tokens at most, which cost 640 credits.
+      // The model's longest answer of 64,000 tokens costs 640 credits.
       const key = await fresh(daemon, { credits: '600' });
       const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect)), { key });
       expect(response.status).toBe(402);

@@ -6,7 +6,7 @@ import { type Script, USAGE } from '../script.ts';
 
 const gateway = gatewayDaemon();
 
-describe.each(DIALECTS)('two answers to one question of chat, of an upstream of %s', (upstream) => {
+describe.each(DIALECTS)('a chat request with n: 2, upstream %s', (upstream) => {
   const ask = (rest: object) => {
     const { daemon } = gateway();
     const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
@@ -31,13 +31,13 @@ describe.each(DIALECTS)('two answers to one question of chat, of an upstream of 
     mock.play(...scripts);
     return mock;
   };
-  /** Answers that are fetched one by one may come in any order. */
+  /** The choices in any order: answers of separate upstream requests may finish in any order. */
   const FOUND = [
     ['Oslo', undefined, 'stop'],
     [null, 'pick', 'tool_calls'],
   ];
 
-  it('come in one', async () => {
+  it('gets both choices and their summed usage in one answer', async () => {
     const mock = play();
     const { choices, usage } = (await ask({})) as OpenAI.ChatCompletion;
     expect(choices.map(({ index }) => index)).toEqual([0, 1]);
@@ -52,7 +52,7 @@ describe.each(DIALECTS)('two answers to one question of chat, of an upstream of 
     expect(usage!.completion_tokens).toBe(USAGE.output * fetched);
   });
 
-  it('come in one stream', async () => {
+  it('gets both choices and their summed usage in one stream', async () => {
     play();
     const stream = (await ask({
       stream: true,
@@ -85,10 +85,10 @@ describe.each(DIALECTS)('two answers to one question of chat, of an upstream of 
     expect(usage!.completion_tokens).toBe(USAGE.output * (upstream === 'chat' ? 1 : 2));
   });
 
-  it('of which one breaks off are no whole answer', async () => {
+  it('throws in the client if one of the two streams is cut off', async () => {
     const mock = play();
     if (upstream === 'chat') {
-      // The first has finished, the second has begun.
+      // Cut after the end of the first choice and the start of the second.
       mock.play({
         steps: [{ text: 'Oslo' }],
         choices: [[{ text: 'Rome' }]],

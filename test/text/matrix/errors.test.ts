@@ -9,8 +9,8 @@ import { talk } from '../talk.ts';
 
 const gateway = gatewayDaemon();
 
-/** An error as each upstream says it. */
-function complaint(upstream: DialectName, type: string, message: string): object {
+/** The body of an error in the format of each upstream. */
+function errorBody(upstream: DialectName, type: string, message: string): object {
   if (upstream === 'messages') {
     return { type: 'error', error: { type, message }, request_id: 'req_upstream' };
   }
@@ -19,8 +19,8 @@ function complaint(upstream: DialectName, type: string, message: string): object
 
 interface Refusal {
   readonly status: number;
-  readonly words: Readonly<Record<'messages' | 'openai', string>>;
-  readonly told: number;
+  readonly types: Readonly<Record<'messages' | 'openai', string>>;
+  readonly clientStatus: number;
   readonly type: string;
   readonly code?: string;
   readonly thrown: 'BadRequestError' | 'RateLimitError' | 'InternalServerError';
@@ -29,54 +29,54 @@ interface Refusal {
 const REFUSALS: readonly Refusal[] = [
   {
     status: 400,
-    words: { messages: 'invalid_request_error', openai: 'invalid_request_error' },
-    told: 400,
+    types: { messages: 'invalid_request_error', openai: 'invalid_request_error' },
+    clientStatus: 400,
     type: 'invalid_request',
     thrown: 'BadRequestError',
   },
   {
     status: 429,
-    words: { messages: 'rate_limit_error', openai: 'rate_limit_exceeded' },
-    told: 429,
+    types: { messages: 'rate_limit_error', openai: 'rate_limit_exceeded' },
+    clientStatus: 429,
     type: 'rate_limit',
     thrown: 'RateLimitError',
   },
-  // That the gateway's own key is wrong is no fault of the client's.
+  // The client cannot correct the gateway's own key.
   {
     status: 401,
-    words: { messages: 'authentication_error', openai: 'invalid_request_error' },
-    told: 502,
+    types: { messages: 'authentication_error', openai: 'invalid_request_error' },
+    clientStatus: 502,
     type: 'service_error',
     code: 'upstream_auth',
     thrown: 'InternalServerError',
   },
   {
     status: 403,
-    words: { messages: 'permission_error', openai: 'invalid_request_error' },
-    told: 502,
+    types: { messages: 'permission_error', openai: 'invalid_request_error' },
+    clientStatus: 502,
     type: 'service_error',
     code: 'upstream_auth',
     thrown: 'InternalServerError',
   },
   {
     status: 429,
-    words: { messages: 'billing_error', openai: 'insufficient_quota' },
-    told: 503,
+    types: { messages: 'billing_error', openai: 'insufficient_quota' },
+    clientStatus: 503,
     type: 'service_error',
     code: 'upstream_quota',
     thrown: 'InternalServerError',
   },
   {
     status: 500,
-    words: { messages: 'api_error', openai: 'server_error' },
-    told: 502,
+    types: { messages: 'api_error', openai: 'server_error' },
+    clientStatus: 502,
     type: 'service_error',
     thrown: 'InternalServerError',
   },
   {
     status: 529,
-    words: { messages: 'overloaded_error', openai: 'server_overloaded' },
-    told: 503,
+    types: { messages: 'overloaded_error', openai: 'server_overloaded' },
+    clientStatus: 503,
     type: 'service_error',
     thrown: 'InternalServerError',
   },
@@ -91,36 +91,39 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       .user('Hello')
       .ask(mode);
 
-  it.each(REFUSALS)('refused with $status: a status, streamed or not', async (refusal) => {
-    const { daemon, upstream: mock } = gateway();
-    const { status, words, told, type, code, thrown } = refusal;
-    const word = words[upstream === 'messages' ? 'messages' : 'openai'];
-    const body = complaint(upstream, word, 'the very reason');
-    mock.play({ refuse: { status, body, headers: { 'retry-after': '7' } } });
-    for (const mode of ['whole', 'events', 'helper'] as const) {
-      const error = (await ask(mode).catch((caught: unknown) => caught)) as InstanceType<
-        typeof OpenAI.APIError
-      >;
-      expect(error).toBeInstanceOf(sdk[thrown]);
-      expect(error.status).toBe(told);
-      const { error: inner } = (client === 'messages' ? error.error : { error: error.error }) as {
-        error: { type: string; message: string; code: string };
-      };
-      expect(inner.type).toBe(type);
-      if (code !== undefined) expect(inner.code).toBe(code);
-      if (told === 400) expect(inner.message).toContain('the very reason');
-      if (told === 429) expect((error.headers as Headers).get('retry-after')).toBe('7');
-    }
-    expect(mock.requests).toHaveLength(3);
-    if (code === undefined) return;
-    const provider = upstream === 'messages' ? 'anthropic' : 'openai';
-    const msg = 'a provider refused the key or the account of the gateway';
-    await expect
-      .poll(() => daemon.log, { timeout: 30_000 })
-      .toContainEqual(expect.objectContaining({ msg, provider, code }));
-  });
+  it.each(REFUSALS)(
+    'upstream status $status becomes $clientStatus $type, streamed or not',
+    async (refusal) => {
+      const { daemon, upstream: mock } = gateway();
+      const { status, types, clientStatus, type, code, thrown } = refusal;
+      const upstreamType = types[upstream === 'messages' ? 'messages' : 'openai'];
+      const body = errorBody(upstream, upstreamType, 'the very reason');
+      mock.play({ refuse: { status, body, headers: { 'retry-after': '7' } } });
+      for (const mode of ['whole', 'events', 'helper'] as const) {
+        const error = (await ask(mode).catch((caught: unknown) => caught)) as InstanceType<
+          typeof OpenAI.APIError
+        >;
+        expect(error).toBeInstanceOf(sdk[thrown]);
+        expect(error.status).toBe(clientStatus);
+        const { error: inner } = (client === 'messages' ? error.error : { error: error.error }) as {
+          error: { type: string; message: string; code: string };
+        };
+        expect(inner.type).toBe(type);
+        if (code !== undefined) expect(inner.code).toBe(code);
+        if (clientStatus === 400) expect(inner.message).toContain('the very reason');
+        if (clientStatus === 429) expect((error.headers as Headers).get('retry-after')).toBe('7');
+      }
+      expect(mock.requests).toHaveLength(3);
+      if (code === undefined) return;
+      const provider = upstream === 'messages' ? 'anthropic' : 'openai';
+      const msg = 'a provider refused the key or the account of the gateway';
+      await expect
+        .poll(() => daemon.log, { timeout: 30_000 })
+        .toContainEqual(expect.objectContaining({ msg, provider, code }));
+    },
+  );
 
-  it('unreachable words (HTML, nothing, no JSON) become a useful message', async () => {
+  it('an upstream error that is HTML, empty or not JSON becomes an error with a message', async () => {
     const { daemon, upstream: mock } = gateway();
     const odd = [
       { status: 502, body: '<html><head><title>502 Bad Gateway</title></head><body>nginx' },
@@ -146,7 +149,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     }
   });
 
-  it('an answer that is no answer is an error', async () => {
+  it('a 200 whose body is no answer becomes an error', async () => {
     const { daemon, upstream: mock } = gateway();
     const bodies = ['', '<html></html>', '[]', 'null', '{"error":{"message":"no"}}'];
     for (const body of bodies) {
@@ -160,11 +163,11 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     }
   });
 
-  it.each(FAULTS)('broken off midway by %s: every client throws', async (how) => {
+  it.each(FAULTS)('a stream cut off by %s makes the client throw', async (how) => {
     const { daemon, upstream: mock } = gateway();
     const script = { steps: [{ text: 'Once upon a time', pieces: ['Once ', 'upon ', 'a time'] }] };
-    // After the head of the stream, within the text, at the end of the text. A chat answer that said why
-    // it finished is whole, whatever becomes of its connection.
+    // Cut after the first event, within the text, and at the end of the text. A chat stream is complete
+    // once it had a finish_reason.
     for (const after of upstream === 'chat' ? [1, 2, 4] : [3, 5, 6]) {
       mock.play({ ...script, usage: { input: 5, output: 5 }, fault: { after, how } });
       await expect(ask('events')).rejects.toThrow();
@@ -199,9 +202,12 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     }
   });
 
-  it.each(['reset', 'end'] as const)('not streamed, broken off by %s: a status', async (fail) => {
-    const { upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'Once upon a time' }, { fail }] });
-    await expect(ask('whole')).rejects.toMatchObject({ status: 502 });
-  });
+  it.each(['reset', 'end'] as const)(
+    'an answer that is not streamed and cut off by %s is a 502',
+    async (fail) => {
+      const { upstream: mock } = gateway();
+      mock.play({ steps: [{ text: 'Once upon a time' }, { fail }] });
+      await expect(ask('whole')).rejects.toMatchObject({ status: 502 });
+    },
+  );
 });

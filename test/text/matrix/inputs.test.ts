@@ -8,7 +8,7 @@ const gateway = gatewayDaemon();
 
 const SEEN = { steps: [{ text: 'A cat.' }], usage: USAGE };
 
-/** How each upstream is shown the two pictures. */
+/** The two images in the format of each upstream. */
 const SHOWN = {
   chat: [
     { type: 'image_url', image_url: { url: DATA_URL } },
@@ -24,7 +24,7 @@ const SHOWN = {
   ],
 } as const;
 
-const PICTURES = [{ text: 'What is this?' }, { image: DATA_URL }, { image: HTTP_URL }] as const;
+const IMAGES = [{ text: 'What is this?' }, { image: DATA_URL }, { image: HTTP_URL }] as const;
 
 const SCHEMA = {
   type: 'object',
@@ -34,11 +34,11 @@ const SCHEMA = {
 };
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it('look at pictures, in data URLs and at http URLs', async () => {
+  it('images in data URLs and http URLs reach the upstream', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(SEEN);
     const { text } = await talk(client, daemon, { model: modelTo(upstream) })
-      .user(PICTURES)
+      .user(IMAGES)
       .ask();
     expect(text).toBe('A cat.');
     const { body } = mock.only();
@@ -47,7 +47,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(content.slice(1)).toMatchObject(SHOWN[upstream]);
   });
 
-  it('look at pictures that a tool gave', async () => {
+  it('images in a tool result reach the upstream', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(
       {
@@ -58,13 +58,13 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     );
     const conversation = talk(client, daemon, { model: modelTo(upstream), tools: [WEATHER] });
     await conversation.user('Show me.').ask();
-    conversation.results({ id: 'call_a1', content: PICTURES });
+    conversation.results({ id: 'call_a1', content: IMAGES });
     const { text } = await conversation.ask();
     expect(text).toBe('A cat.');
     const { text: sent, body } = mock.requests[1]!;
     expect(sent).toContain(PIXEL);
     expect(sent).toContain(HTTP_URL);
-    // The result stays by its call, whatever a dialect does with pictures in results.
+    // The result follows its call, also if the dialect moves its images.
     if (upstream === 'messages') {
       const [result] = body.messages.at(-1).content;
       expect(result).toMatchObject({ type: 'tool_result', tool_use_id: 'call_a1' });
@@ -78,7 +78,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     }
   });
 
-  it.each(MODES)('agree on the form of the answer: %s', async (mode) => {
+  it.each(MODES)('a JSON schema for the answer reaches the upstream: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     const json = '{"animal":"cat","legs":4}';
     mock.play({
@@ -88,7 +88,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     const { text, raw } = await talk(client, daemon, { model: modelTo(upstream), schema: SCHEMA })
       .user('Which animal?')
       .ask(mode);
-    // Nothing around it: no call of a tool, no envelope, no fence.
+    // The text is the JSON alone, without a tool call or code fence.
     expect(text).toBe(json);
     expect(JSON.stringify(raw)).not.toMatch(/tool_use|function_call"/);
     const { body } = mock.only();

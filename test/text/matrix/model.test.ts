@@ -8,12 +8,12 @@ import { talk } from '../talk.ts';
 const gateway = gatewayDaemon();
 const upstreams = gatewayDaemon(() => ({ answers: { model: 'upstream' } }));
 
-const SAID: Script = {
+const ANSWER: Script = {
   steps: [{ text: 'Good ' }, { text: '"model":"upstream-chat"' }],
   usage: USAGE,
 };
 
-/** All names of the model in the events of a stream, or in a whole answer. */
+/** All model names in events or answers. */
 // biome-ignore lint/suspicious/noExplicitAny: events of three formats
 const namesIn = (events: readonly any[]): unknown[] =>
   events.flatMap((event) =>
@@ -23,9 +23,9 @@ const namesIn = (events: readonly any[]): unknown[] =>
   );
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('the model has its public name: %s', async (mode) => {
+  it.each(MODES)('the answer has the public name of the model: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
-    mock.play({ ...SAID, model: 'upstream-2026-08-06' });
+    mock.play({ ...ANSWER, model: 'upstream-2026-08-06' });
     const asked = talk(client, daemon, { model: modelTo(upstream) }).user('Hello');
     const { model, text, events, raw } = await asked.ask(mode);
     expect(model).toBe(modelTo(upstream));
@@ -34,17 +34,20 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(mock.only().body.model).toBe(`upstream-${upstream}`);
   });
 
-  it.each(MODES)('it has the upstream’s where that is set: %s', async (mode) => {
-    const { daemon, upstream: mock } = upstreams();
-    mock.play({ ...SAID, model: 'upstream-2026-08-06' });
-    const asked = talk(client, daemon, { model: modelTo(upstream) }).user('Hello');
-    const { events, raw } = await asked.ask(mode);
-    expect(new Set(namesIn([raw, ...events]))).toEqual(new Set(['upstream-2026-08-06']));
-  });
+  it.each(MODES)(
+    'the answer has the upstream’s name with answers.model: upstream: %s',
+    async (mode) => {
+      const { daemon, upstream: mock } = upstreams();
+      mock.play({ ...ANSWER, model: 'upstream-2026-08-06' });
+      const asked = talk(client, daemon, { model: modelTo(upstream) }).user('Hello');
+      const { events, raw } = await asked.ask(mode);
+      expect(new Set(namesIn([raw, ...events]))).toEqual(new Set(['upstream-2026-08-06']));
+    },
+  );
 
-  it('a stream that breaks off names no other', async () => {
+  it('a stream that is cut off has the public name of the model', async () => {
     const { daemon, upstream: mock } = gateway();
-    mock.play({ ...SAID, fault: { after: 4, how: 'error-event' } });
+    mock.play({ ...ANSWER, fault: { after: 4, how: 'error-event' } });
     const body = plainBody(client, modelTo(upstream), { stream: true });
     const text = await (await send(daemon, client, body)).text();
     const names = namesIn(eventsOf(text).map(({ data }) => data));
@@ -60,11 +63,11 @@ const FRAMINGS: readonly Framing[] = [
   { tight: true },
 ];
 
-describe.each(DIALECTS)('a stream of %s that is passed on', (client) => {
-  it.each(FRAMINGS)('has the public name however it is framed: %j', async (framing) => {
+describe.each(DIALECTS)('a %s stream that is passed on', (client) => {
+  it.each(FRAMINGS)('has the public name of the model with the framing %j', async (framing) => {
     const { daemon, upstream: mock } = gateway();
     for (const cut of [undefined, everyByte]) {
-      mock.play({ ...SAID, framing, ...(cut && { cut }) });
+      mock.play({ ...ANSWER, framing, ...(cut && { cut }) });
       const asked = talk(client, daemon, { model: modelTo(client) }).user('Hello');
       const { events, text } = await asked.ask('events');
       expect(text).toBe('Good "model":"upstream-chat"');

@@ -5,8 +5,8 @@ import { USAGE } from '../script.ts';
 
 const gateway = gatewayDaemon();
 
-describe.each(DIALECTS)('an answer of %s to a client of responses', (upstream) => {
-  it.each([false, true])('has all its text in one piece, streamed: %s', async (stream) => {
+describe.each(DIALECTS)('a responses answer, upstream %s', (upstream) => {
+  it.each([false, true])('has all its text in output_text, streamed: %s', async (stream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play({ steps: [{ text: 'Good ' }, { text: 'day' }], usage: USAGE });
     const body = plainBody('responses', modelTo(upstream), { stream });

@@ -7,7 +7,7 @@ import { talk } from '../talk.ts';
 
 const gateway = gatewayDaemon();
 
-/** An item of a responses upstream, as a stream and a whole answer tell it. */
+/** An output item of a responses upstream, streamed and not. */
 function item(output_index: number, value: object): Step {
   return {
     frames: [
@@ -18,7 +18,7 @@ function item(output_index: number, value: object): Step {
   };
 }
 
-/** A block of a messages upstream, likewise. */
+/** A content block of a messages upstream, streamed and not. */
 function block(value: object): Step {
   return {
     frames: [
@@ -31,7 +31,7 @@ function block(value: object): Step {
 
 const CODE = 'text(await tools.get_weather({city: "Oslo"}))';
 
-/** A program that runs inside the provider calls a tool of the client's. */
+/** A program that runs at the provider calls a tool of the client. */
 const CALLING: Readonly<Record<'responses' | 'messages', Script>> = {
   responses: {
     steps: [
@@ -83,7 +83,7 @@ const TRANSLATED = FOREIGN.filter(([, upstream]) => upstream !== 'chat') as read
 ])[];
 
 describe.each(TRANSLATED)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('a program’s call of a tool is a call: %s', async (mode) => {
+  it.each(MODES)('a tool call by a program is a tool call: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(CALLING[upstream], { steps: [{ text: 'It snows.' }], usage: USAGE });
     const settings = { model: modelTo(upstream), tools: [WEATHER] };
@@ -91,24 +91,27 @@ describe.each(TRANSLATED)('a client of %s, an upstream of %s', (client, upstream
     const { calls, text } = await conversation.ask(mode);
     expect(text).toBe('');
     expect(calls).toEqual([{ id: 'call_a1', name: 'get_weather', arguments: { city: 'Oslo' } }]);
-    const told = await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
-    expect(told.text).toBe('It snows.');
+    const answer = await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
+    expect(answer.text).toBe('It snows.');
     expect(mock.requests[1]!.text).toContain('call_a1');
   });
 });
 
-describe.each(['chat', 'messages'] as const)('a client of %s', (client) => {
-  it.each(MODES)('gets the answer that follows a program’s output: %s', async (mode) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(RETURNED);
-    const asked = talk(client, daemon, { model: modelTo('responses') }).user('Weather in Oslo?');
-    expect(await asked.ask(mode)).toMatchObject({ text: 'It snows.', calls: [] });
-  });
-});
+describe.each(['chat', 'messages'] as const)(
+  'a client of %s, a program at the provider',
+  (client) => {
+    it.each(MODES)('gets the text after the output of the program: %s', async (mode) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(RETURNED);
+      const asked = talk(client, daemon, { model: modelTo('responses') }).user('Weather in Oslo?');
+      expect(await asked.ask(mode)).toMatchObject({ text: 'It snows.', calls: [] });
+    });
+  },
+);
 
 const PARAMETERS = { type: 'object', properties: {} };
 
-/** Tools that only programs inside the provider use, as a client of each dialect says them. */
+/** Tools for programs at the provider only, in the format of each client. */
 const PROGRAMMATIC = {
   chat: [
     { type: 'programmatic_tool_calling' },
@@ -128,7 +131,7 @@ it.each(
   FOREIGN.flatMap(([client, to]) =>
     PROGRAMMATIC[client].map((tool) => [client, to, tool] as const),
   ),
-)('a client of %s, an upstream of %s: it is not asked for %j', async (client, to, tool) => {
+)('client %s, upstream %s: a tool for programs only is refused: %j', async (client, to, tool) => {
   const { daemon, upstream: mock } = gateway();
   mock.play({ steps: [{ text: 'Paid.' }], usage: USAGE });
   const response = await send(daemon, client, plainBody(client, modelTo(to), { tools: [tool] }));
@@ -138,16 +141,24 @@ it.each(
   expect(mock.requests).toHaveLength(0);
 });
 
-it.each(['chat', 'messages'] as const)('a tool for direct calls alone goes to %s', async (to) => {
-  const { daemon, upstream: mock } = gateway();
-  mock.play({ steps: [{ text: 'Fine.' }], usage: USAGE });
-  const tool = { type: 'function', name: 'f', parameters: PARAMETERS, allowed_callers: ['direct'] };
-  const response = await send(
-    daemon,
-    'responses',
-    plainBody('responses', modelTo(to), { tools: [tool] }),
-  );
-  expect(response.status).toBe(200);
-  await response.text();
-  expect(mock.only().text).not.toContain('allowed_callers');
-});
+it.each(['chat', 'messages'] as const)(
+  'a tool for direct calls only is translated for %s',
+  async (to) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Fine.' }], usage: USAGE });
+    const tool = {
+      type: 'function',
+      name: 'f',
+      parameters: PARAMETERS,
+      allowed_callers: ['direct'],
+    };
+    const response = await send(
+      daemon,
+      'responses',
+      plainBody('responses', modelTo(to), { tools: [tool] }),
+    );
+    expect(response.status).toBe(200);
+    await response.text();
+    expect(mock.only().text).not.toContain('allowed_callers');
+  },
+);

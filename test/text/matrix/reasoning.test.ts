@@ -20,7 +20,7 @@ const THINKING: Script = {
 };
 const DONE: Script = { steps: [{ text: 'Snow.' }], usage: USAGE };
 
-/** How each upstream gets its own reasoning back: exactly as it told it. */
+/** The reasoning that each upstream gets back, equal to what it sent. */
 const REPLAYED = {
   chat: { reasoning_content: 'The weather is what they want.' },
   responses: {
@@ -37,7 +37,7 @@ const REPLAYED = {
 } as const;
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('keep reasoning over a call, with its proof: %s', async (mode) => {
+  it.each(MODES)('reasoning is replayed with its signature after a tool call: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(THINKING, DONE);
     const more = client === 'responses' ? { include: ['reasoning.encrypted_content'] } : {};
@@ -49,8 +49,8 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       text: '',
       calls: [{ id: 'call_a1' }],
     });
-    const told = await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
-    expect(told.text).toBe('Snow.');
+    const answer = await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
+    expect(answer.text).toBe('Snow.');
 
     const { body } = mock.requests[1]!;
     if (upstream === 'responses') {
@@ -63,12 +63,12 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       expect(content[0]).toEqual(REPLAYED.messages);
     } else {
       expect(body.messages[1]).toMatchObject(REPLAYED.chat);
-      // Fields that only this gateway and its clients know are nothing for an upstream.
+      // The wrapped signatures of the gateway are not sent to upstreams.
       expect(JSON.stringify(body)).not.toContain('oriel:');
     }
   });
 
-  it.each(MODES)('keep what is redacted or signed without a word: %s', async (mode) => {
+  it.each(MODES)('redacted and empty signed reasoning is replayed: %s', async (mode) => {
     if (upstream === 'chat') return;
     const { daemon, upstream: mock } = gateway();
     const hidden = upstream === 'messages' ? [{ redacted: 'cmVkYWN0ZWQ=' }] : [];
@@ -106,7 +106,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     }
   });
 
-  it('agree on how much to reason', async () => {
+  it('the reasoning effort reaches the upstream', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     const asked = talk(client, daemon, { model: modelTo(upstream), effort: 'high' }).user('Why?');
@@ -118,7 +118,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     else expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 4096 });
   });
 
-  it('agree on not reasoning at all', async () => {
+  it('reasoning switched off reaches the upstream', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     const settings =
@@ -133,8 +133,8 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 });
 
-describe('reasoning of somebody else', () => {
-  it.each(PAIRS)('in a conversation of %s is not sent to an upstream of %s', async (client, to) => {
+describe('reasoning of another provider', () => {
+  it.each(PAIRS)('client %s, upstream %s: is not sent', async (client, to) => {
     const { daemon, upstream: mock } = gateway();
     const from = to === 'messages' ? 'responses' : 'messages';
     mock.play(THINKING, DONE);
@@ -163,7 +163,7 @@ const sandbox = gatewayDaemon(() => ({
   },
 }));
 
-describe('reasoning that a chat upstream gives in words alone', () => {
+describe('reasoning of a chat upstream without a signature', () => {
   const two = gatewayDaemon((url) => {
     // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
     const { providers, models } = gatewayConfig(url) as any;
@@ -179,7 +179,7 @@ describe('reasoning that a chat upstream gives in words alone', () => {
     return talk(client, daemon, settings).user('Weather in Oslo?');
   };
 
-  it.each(MODES)('has a signature for clients of messages: %s', async (mode) => {
+  it.each(MODES)('gets a signature for clients of messages: %s', async (mode) => {
     const { daemon, upstream: mock } = two();
     mock.play(THINKING);
     const { raw, events } = await start('messages', daemon).ask(mode);
@@ -194,28 +194,31 @@ describe('reasoning that a chat upstream gives in words alone', () => {
     expect(deltas.filter(({ delta }) => delta.type === 'signature_delta')).toHaveLength(1);
   });
 
-  it.each(MODES)('has encrypted content for clients of responses: %s', async (mode) => {
+  it.each(MODES)('gets encrypted_content for clients of responses: %s', async (mode) => {
     const { daemon, upstream: mock } = two();
     mock.play(THINKING);
     const { raw } = await start('responses', daemon).ask(mode);
     expect(raw.output[0].encrypted_content).toMatch(/^oriel:./);
   });
 
-  it.each(['messages', 'responses'] as const)('goes to its provider alone: %s', async (client) => {
-    const { daemon, upstream: mock } = two();
-    for (const to of ['to-chat', 'to-rival', 'to-messages', 'to-responses']) {
-      mock.play(THINKING, DONE);
-      const conversation = start(client, daemon);
-      await conversation.ask('events');
-      conversation.results({ id: 'call_a1', content: 'snow' });
-      expect((await conversation.ask('events', { model: to })).text).toBe('Snow.');
-      const { text } = mock.requests[1]!;
-      expect([to, text.includes('what they want')]).toEqual([to, to === 'to-chat']);
-      expect(text).not.toContain('oriel:');
-    }
-  });
+  it.each(['messages', 'responses'] as const)(
+    'is replayed to its own provider only: %s',
+    async (client) => {
+      const { daemon, upstream: mock } = two();
+      for (const to of ['to-chat', 'to-rival', 'to-messages', 'to-responses']) {
+        mock.play(THINKING, DONE);
+        const conversation = start(client, daemon);
+        await conversation.ask('events');
+        conversation.results({ id: 'call_a1', content: 'snow' });
+        expect((await conversation.ask('events', { model: to })).text).toBe('Snow.');
+        const { text } = mock.requests[1]!;
+        expect([to, text.includes('what they want')]).toEqual([to, to === 'to-chat']);
+        expect(text).not.toContain('oriel:');
+      }
+    },
+  );
 
-  it('of a sandbox model has a signature, too', async () => {
+  it('of a sandbox model gets a signature, too', async () => {
     const { daemon } = sandbox();
     const { raw } = await talk('messages', daemon, { model: 'reasoner' })
       .user('Why?')

@@ -7,17 +7,17 @@ import { talk } from '../talk.ts';
 
 const gateway = gatewayDaemon();
 
-/** The explanation that the mock gives in the details of a messages stop. */
+/** The explanation in the mock's stop_details of messages. */
 const EXPLANATION = 'It is not allowed.';
 
-/** An answer that breaks off with a refusal: in a field of its own, or with the stop in messages. */
+/** An answer that ends with a refusal: a field of its own, or the stop reason of messages. */
 function refusing(upstream: DialectName): Script {
   const refusal = upstream === 'messages' ? [] : [{ refusal: EXPLANATION }];
   return { steps: [{ text: 'Half a ' }, ...refusal], stop: 'refusal', usage: USAGE };
 }
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('keep the refusal apart from the text: %s', async (mode) => {
+  it.each(MODES)('a refusal after text is separate from the text: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(refusing(upstream), { steps: [{ text: 'Fine.' }], usage: USAGE });
     const conversation = talk(client, daemon, { model: modelTo(upstream) }).user('Do it');
@@ -31,7 +31,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(next).toMatchObject({ text: 'Fine.', refusal: null });
   });
 
-  it.each(MODES)('take an answer that is a refusal alone: %s', async (mode) => {
+  it.each(MODES)('a refusal without text is an answer: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     const { steps = [], ...script } = refusing(upstream);
     mock.play({ ...script, steps: steps.slice(1) }, { steps: [{ text: 'Fine.' }], usage: USAGE });
@@ -41,13 +41,16 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 });
 
-it.each(DIALECTS)('a client of responses gets a refusal part from %s', async (upstream) => {
-  const { daemon, upstream: mock } = gateway();
-  mock.play(refusing(upstream));
-  const { raw, events } = await talk('responses', daemon, { model: modelTo(upstream) })
-    .user('Do it')
-    .ask('events');
-  const refused = events.filter(({ type }) => type.startsWith('response.refusal.'));
-  expect(refused.at(-1)).toMatchObject({ type: 'response.refusal.done', refusal: EXPLANATION });
-  expect(raw.output.at(-1).content).toEqual([{ type: 'refusal', refusal: EXPLANATION }]);
-});
+it.each(DIALECTS)(
+  'client responses, upstream %s: a refusal is a refusal part',
+  async (upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(refusing(upstream));
+    const { raw, events } = await talk('responses', daemon, { model: modelTo(upstream) })
+      .user('Do it')
+      .ask('events');
+    const refused = events.filter(({ type }) => type.startsWith('response.refusal.'));
+    expect(refused.at(-1)).toMatchObject({ type: 'response.refusal.done', refusal: EXPLANATION });
+    expect(raw.output.at(-1).content).toEqual([{ type: 'refusal', refusal: EXPLANATION }]);
+  },
+);

@@ -6,14 +6,14 @@ import { talk } from '../talk.ts';
 
 const gateway = gatewayDaemon();
 
-/** What each dialect calls the most that the model writes. */
+/** The field for max output tokens in each dialect. */
 const LIMITS = {
   chat: 'max_completion_tokens',
   responses: 'max_output_tokens',
   messages: 'max_tokens',
 } as const;
 
-/** All the text of each turn, however a dialect wraps it: who says what. */
+/** Role and text of each turn of a request. */
 // biome-ignore lint/suspicious/noExplicitAny: a body in one of three formats
 function turnsOf(body: any): [string, string][] {
   const system = body.instructions ?? body.system;
@@ -29,7 +29,7 @@ function turnsOf(body: any): [string, string][] {
 }
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('talk: %s', async (mode) => {
+  it.each(MODES)('a conversation of several turns reaches the upstream: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(
       { steps: [{ text: 'Good day ä€🙂' }], usage: USAGE },
@@ -70,7 +70,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(received!.body.stream ?? false).toBe(mode !== 'whole');
   });
 
-  it('know nothing of each other beyond what is said', async () => {
+  it('headers and identity of the client are not sent to the upstream', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play({ steps: [{ text: 'Yes' }], usage: USAGE });
     await talk(client, daemon, { model: modelTo(upstream) })
@@ -85,8 +85,8 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       expect(headers['authorization']).toBe(`Bearer ${UPSTREAM_KEYS.openai}`);
       expect(headers['x-api-key']).toBeUndefined();
     }
-    const told = Object.keys(headers).filter((name) => name.startsWith('x-stainless'));
-    expect(told).toEqual([]);
+    const clientHeaders = Object.keys(headers).filter((name) => name.startsWith('x-stainless'));
+    expect(clientHeaders).toEqual([]);
     expect(JSON.stringify(body)).not.toContain('oriel_test_owner_key');
   });
 });

@@ -30,7 +30,7 @@ const PARALLEL: Script = {
 
 const DONE: Script = { steps: [{ text: 'It rains.' }], usage: USAGE };
 
-/** How each dialect declares the tool. */
+/** The declaration of the tool in each dialect. */
 const DECLARED = {
   chat: { type: 'function', function: WEATHER },
   responses: { type: 'function', ...WEATHER },
@@ -79,7 +79,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   const start = () =>
     talk(client, gateway().daemon, { model: modelTo(upstream), tools: [WEATHER] }).user('Weather?');
 
-  it.each(MODES)('call a tool and answer with its result: %s', async (mode) => {
+  it.each(MODES)('a tool call and its result are translated: %s', async (mode) => {
     const { upstream: mock } = gateway();
     mock.play(CALL, DONE);
     const conversation = start();
@@ -100,7 +100,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     ]);
   });
 
-  it.each(MODES)('call several at once: %s', async (mode) => {
+  it.each(MODES)('parallel tool calls and their results are translated: %s', async (mode) => {
     const { upstream: mock } = gateway();
     mock.play(PARALLEL, DONE);
     const conversation = start();
@@ -110,7 +110,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       ['call_b2', { city: 'Rome' }],
       ['call_c3', { city: 'Kyiv' }],
     ]);
-    // In another order than they were called: identifiers tell which is whose.
+    // Results in another order than the calls are matched by id.
     await conversation
       .results(
         { id: 'call_c3', content: 'sun' },
@@ -134,7 +134,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       ]),
     );
     if (upstream === 'messages') {
-      // One turn of the model with all its calls, then one of the user with all their results.
+      // One assistant turn with all calls, then one user turn with all results.
       expect(body.messages.map(({ role }: { role: string }) => role)).toEqual([
         'user',
         'assistant',
@@ -160,7 +160,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
         messages: { type: 'tool', name: 'get_weather' },
       },
     ],
-  ] as const)('agree on the choice of a tool: %j', async (toolChoice, words) => {
+  ] as const)('the tool choice is translated: %j', async (toolChoice, words) => {
     const { upstream: mock } = gateway();
     mock.play(toolChoice === 'none' ? DONE : CALL);
     await start().ask('whole', { toolChoice });

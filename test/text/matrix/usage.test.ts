@@ -7,7 +7,7 @@ import { talk } from '../talk.ts';
 const gateway = gatewayDaemon();
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
-  it.each(MODES)('count tokens alike: %s', async (mode) => {
+  it.each(MODES)('the usage is translated: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     const written = upstream === 'messages' ? 7 : 0;
     mock.play({
@@ -18,7 +18,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       .user('Count')
       .ask(mode);
     if (client === 'messages') {
-      // What a cache gave and what it kept are counted apart here, and nowhere else.
+      // Only messages counts cache reads and writes apart from the input.
       expect(usage).toMatchObject({
         input_tokens: 40 - 5 - written,
         cache_read_input_tokens: 5,
@@ -42,7 +42,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(usage[output]).toMatchObject({ reasoning_tokens: 3 });
   });
 
-  it.each(MODES)('answer although the upstream counts nothing: %s', async (mode) => {
+  it.each(MODES)('an upstream without usage is answered: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
     mock.play({ steps: [{ text: 'Uncounted' }], usage: null });
     const { text } = await talk(client, daemon, { model: modelTo(upstream) })
@@ -53,7 +53,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
 
   const STOPPED: readonly Stop[] = ['stop', 'length', 'refusal'];
   it.each(STOPPED.flatMap((stop) => MODES.map((mode) => [stop, mode] as const)))(
-    'end alike: %s, %s',
+    'the stop reason %s is translated: %s',
     async (stop, mode) => {
       const { daemon, upstream: mock } = gateway();
       mock.play({ steps: [{ text: 'So far' }], stop, usage: { input: 4, output: 2 } });
@@ -65,7 +65,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     },
   );
 
-  it('stop where they are told to', async () => {
+  it('stop sequences are translated, or refused for responses', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play({
       steps: [{ text: 'One, two' }],
@@ -79,7 +79,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       ...(client !== 'responses' && { more: { [word]: ['three'] } }),
     }).user('Count');
     if (upstream === 'responses' && client !== 'responses') {
-      // That format has no such word.
+      // The responses format has no stop sequences.
       await expect(ask.ask()).rejects.toMatchObject({ status: 400 });
       expect(mock.requests).toHaveLength(0);
       return;
@@ -98,7 +98,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
 
 describe('the usage of a chat stream', () => {
   it.each(['chat', 'responses', 'messages'] as const)(
-    'of an upstream of %s is told where it was asked for, and nowhere else',
+    'upstream %s: is sent only with stream_options.include_usage',
     async (upstream) => {
       const { daemon, upstream: mock } = gateway();
       mock.play({ steps: [{ text: 'Hello' }], usage: { input: 4, output: 2 } });
@@ -106,15 +106,15 @@ describe('the usage of a chat stream', () => {
         talk('chat', daemon, { model: modelTo(upstream), more: { ...more } })
           .user('Hello')
           .ask('events');
-      const asked = await ask({ stream_options: { include_usage: true } });
-      const telling = asked.events.filter(({ usage }) => usage);
-      expect(telling).toHaveLength(1);
-      expect(telling[0].choices).toEqual([]);
-      expect(asked.events.at(-1)).toBe(telling[0]);
-      const unasked = await ask({ stream_options: undefined });
-      expect(unasked.events.filter(({ usage }) => usage)).toEqual([]);
-      expect(unasked.events.filter(({ choices }) => choices.length === 0)).toEqual([]);
-      expect(unasked.text).toBe('Hello');
+      const withUsage = await ask({ stream_options: { include_usage: true } });
+      const usageChunks = withUsage.events.filter(({ usage }) => usage);
+      expect(usageChunks).toHaveLength(1);
+      expect(usageChunks[0].choices).toEqual([]);
+      expect(withUsage.events.at(-1)).toBe(usageChunks[0]);
+      const withoutUsage = await ask({ stream_options: undefined });
+      expect(withoutUsage.events.filter(({ usage }) => usage)).toEqual([]);
+      expect(withoutUsage.events.filter(({ choices }) => choices.length === 0)).toEqual([]);
+      expect(withoutUsage.text).toBe('Hello');
     },
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LANGUAGES } from '../../../src/safety/languages.ts';
+import { LANGUAGES } from '../../safety/languages.ts';
 import { plainTerm } from '../../safety/refusals.ts';
 import { gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -34,11 +34,11 @@ async function codeOf(dialect: DialectName, body: object, key?: string): Promise
 const responses = (more: object) => plainBody('responses', modelTo('responses'), more);
 const chat = (more: object) => plainBody('chat', modelTo('chat'), more);
 
-describe('a request whose answer may hold images', () => {
+describe('the prompt check of a request whose answer may have images', () => {
   it.each<[string, DialectName, object]>([
-    ['the input', 'responses', { input: BOTH }],
+    ['input', 'responses', { input: BOTH }],
     ['instructions', 'responses', { instructions: BOTH }],
-    ['both of them together', 'responses', { instructions: EXPLICIT, input: 'A child' }],
+    ['input and instructions together', 'responses', { instructions: EXPLICIT, input: 'A child' }],
     [
       'a part of a message',
       'responses',
@@ -90,30 +90,34 @@ describe('a request whose answer may hold images', () => {
       { input: 'A child', tools: [{ ...TOOL, negative_prompt: 'clothes', style: EXPLICIT }] },
     ],
     ['escapes', 'responses', { input: 'A child, &#110;%75de' }],
-  ])('is refused by %s', async (_, dialect, more) => {
+  ])('refuses a forbidden text in %s', async (_, dialect, more) => {
     expect(await codeOf(dialect, responses({ tools: [TOOL], ...more }))).toBe('content_policy');
   });
 
   it.each<[string, DialectName, object]>([
     ['modalities', 'chat', chat({ modalities: ['text', 'image'] })],
-    ['a choice of tool', 'responses', responses({ tools: [], tool_choice: TOOL })],
-    ['a model that draws, in chat', 'chat', plainBody('chat', 'draws-chat')],
-    ['a model that draws, in responses', 'responses', plainBody('responses', 'draws-responses')],
-  ])('is one by %s', async (_, dialect, body) => {
-    const said =
+    ['a tool choice of image generation', 'responses', responses({ tools: [], tool_choice: TOOL })],
+    ['a model with image output, in chat', 'chat', plainBody('chat', 'draws-chat')],
+    [
+      'a model with image output, in responses',
+      'responses',
+      plainBody('responses', 'draws-responses'),
+    ],
+  ])('applies to a request with %s', async (_, dialect, body) => {
+    const prompt =
       dialect === 'chat'
         ? { messages: [{ role: 'user', content: [{ type: 'text', text: BOTH }] }] }
         : { input: BOTH };
-    expect(await codeOf(dialect, { ...body, ...said })).toBe('content_policy');
+    expect(await codeOf(dialect, { ...body, ...prompt })).toBe('content_policy');
     const { upstream } = gateway();
-    const asked = upstream.requests.length;
-    expect(await codeOf(dialect, { ...body, ...said, stream: true })).toBe('content_policy');
-    expect(upstream.requests).toHaveLength(asked);
+    const before = upstream.requests.length;
+    expect(await codeOf(dialect, { ...body, ...prompt, stream: true })).toBe('content_policy');
+    expect(upstream.requests).toHaveLength(before);
   });
 
-  it('is judged whole, however long it is, and costs nothing where it is refused', async () => {
+  it('checks long prompts to the end, refuses those too long to check, and charges neither', async () => {
     const { daemon } = gateway();
-    const key = await newKey(daemon, 'painter');
+    const key = await newKey(daemon, 'images');
     const long = `${'The light is soft and the wall is white. '.repeat(2000)}${BOTH}.`;
     expect(await codeOf('responses', responses({ input: long, tools: [TOOL] }), key)).toBe(
       'content_policy',
@@ -126,20 +130,20 @@ describe('a request whose answer may hold images', () => {
     expect(await account.json()).toMatchObject({ credits: { reserved: 0, spent: 0 } });
   });
 
-  it('passes where its words are harmless', async () => {
+  it('admits a harmless prompt', async () => {
     const body = responses({ input: 'A child flies a kite', tools: [TOOL] });
     expect(await codeOf('responses', body)).not.toBe('content_policy');
   });
 });
 
-it('leaves requests alone whose answer is text', async () => {
+it('the prompt check does not apply to a request whose answer is text', async () => {
   const { upstream } = gateway();
   for (const [dialect, body] of [
     ['responses', responses({ input: BOTH })],
     ['chat', chat({ messages: [{ role: 'user', content: BOTH }], modalities: ['text'] })],
   ] as const) {
-    const asked = upstream.requests.length;
+    const before = upstream.requests.length;
     expect(await codeOf(dialect, body)).not.toBe('content_policy');
-    expect(upstream.requests).toHaveLength(asked + 1);
+    expect(upstream.requests).toHaveLength(before + 1);
   }
 });

@@ -9,7 +9,7 @@ import { textRequest, turn } from '../request.ts';
 const PLAIN: TextModel = {
   type: 'text',
   ownedBy: 'oriel',
-  routes: [{ provider: 'some', model: 'upstream', weight: 1 }],
+  routes: [{ provider: 'some', model: 'upstream', priority: 1 }],
   price: { input: 0, output: 0 },
 };
 const REASONER: TextModel = {
@@ -36,33 +36,36 @@ function refusal(request: Partial<TextRequest>, model: TextModel): Failure {
     if (error instanceof Failure) return error;
     throw error;
   }
-  throw new Error('the request was let through');
+  throw new Error('the request was accepted');
 }
 
-const ruled = (request: Partial<TextRequest>, model: TextModel) =>
+const applied = (request: Partial<TextRequest>, model: TextModel) =>
   applyRules(textRequest(request), 'some-model', model, 16_384);
 
-describe('the effort of reasoning', () => {
+describe('reasoning effort', () => {
   const ask = (effort: Effort): Partial<TextRequest> => ({
     body: { reasoning_effort: effort },
     reasoning: reasoning({ effort }),
   });
 
-  it.each(EFFORTS)('%s is let through where the catalog has it, else refused by name', (effort) => {
-    const supported = REASONER.reasoning!.supported_efforts;
-    if (supported.includes(effort)) {
-      const { request, turned } = ruled(ask(effort), REASONER);
-      expect(request.reasoning?.effort).toBe(effort);
-      expect(turned).toEqual([]);
-    } else {
-      const failure = refusal(ask(effort), REASONER);
-      expect(failure).toMatchObject({ type: 'invalid_request', status: 400 });
-      expect(failure.param).toBe('reasoning_effort');
-      expect(failure.message).toContain('none, low, medium, high, xhigh');
-    }
-  });
+  it.each(EFFORTS)(
+    '%s is accepted if supported_efforts has it, else refused naming the field',
+    (effort) => {
+      const supported = REASONER.reasoning!.supported_efforts;
+      if (supported.includes(effort)) {
+        const { request, changedSettings } = applied(ask(effort), REASONER);
+        expect(request.reasoning?.effort).toBe(effort);
+        expect(changedSettings).toEqual([]);
+      } else {
+        const failure = refusal(ask(effort), REASONER);
+        expect(failure).toMatchObject({ type: 'invalid_request', status: 400 });
+        expect(failure.param).toBe('reasoning_effort');
+        expect(failure.message).toContain('none, low, medium, high, xhigh');
+      }
+    },
+  );
 
-  it('is named where each format has it', () => {
+  it('is refused by the path of the field in each format', () => {
     const asked = { reasoning: reasoning({ effort: 'max' }) } as const;
     const responses = {
       ...asked,
@@ -76,10 +79,10 @@ describe('the effort of reasoning', () => {
     );
   });
 
-  it('of none is taken off for a model that does not reason, and others are refused', () => {
-    const { request, turned } = ruled(ask('none'), PLAIN);
+  it('none is removed for a model without reasoning, others are refused', () => {
+    const { request, changedSettings } = applied(ask('none'), PLAIN);
     expect(request.reasoning).toBeNull();
-    expect(turned).toEqual(['reasoning']);
+    expect(changedSettings).toEqual(['reasoning']);
     expect(refusal(ask('low'), PLAIN).message).toContain('does not reason');
   });
 
@@ -91,45 +94,45 @@ describe('the effort of reasoning', () => {
     [8192, 'xhigh'],
     [100_000, 'xhigh'],
     [10, 'low'],
-  ] as const)('stands in for a budget of %i tokens as %s', (budget, effort) => {
+  ] as const)('for a budget of %i tokens is %s', (budget, effort) => {
     const asked = { dialect: 'messages', reasoning: reasoning({ budget }) } as const;
-    const { request, turned } = ruled(asked, REASONER);
+    const { request, changedSettings } = applied(asked, REASONER);
     expect(request.reasoning).toMatchObject({ budget, effort });
-    // The client's own words stay where the upstream speaks the same.
-    expect(turned).toEqual([]);
+    // An upstream of the same format gets the client's budget unchanged.
+    expect(changedSettings).toEqual([]);
   });
 
-  it('is the usual one where the alias only says that reasoning is on', () => {
+  it('is the default effort for thinking: enabled without a budget', () => {
     const alias = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
-    const { request, turned } = ruled(alias, REASONER);
+    const { request, changedSettings } = applied(alias, REASONER);
     expect(request.reasoning?.effort).toBe('medium');
-    expect(turned).toEqual(['reasoning']);
+    expect(changedSettings).toEqual(['reasoning']);
     expect(refusal(alias, PLAIN).param).toBe('thinking');
   });
 });
 
-describe('limits', () => {
-  it('of a model are those of its answers', () => {
+describe('request limits', () => {
+  it('refuse more output tokens than the model has', () => {
     const model = { ...PLAIN, maxOutputTokens: 100 };
-    expect(ruled({ maxOutputTokens: 100 }, model).turned).toEqual([]);
+    expect(applied({ maxOutputTokens: 100 }, model).changedSettings).toEqual([]);
     const body = { max_tokens: 101 };
     const failure = refusal({ body, maxOutputTokens: 101 }, model);
     expect(failure.param).toBe('max_tokens');
     expect(failure.message).toContain('100');
   });
 
-  it('of answers to one request is the one that OpenAI has', () => {
+  it('refuse n above 128, the limit of OpenAI', () => {
     expect(refusal({ n: 129 }, PLAIN).param).toBe('n');
-    expect(ruled({ n: 128 }, PLAIN).request.n).toBe(128);
+    expect(applied({ n: 128 }, PLAIN).request.n).toBe(128);
   });
 });
 
 describe('a model with fixed reasoning', () => {
   const text = (value: string): Part => ({ type: 'text', text: value, path: 'p' });
-  const thought: Part = { type: 'reasoning', text: 'Hm.', proof: null, path: 'p' };
+  const thought: Part = { type: 'reasoning', text: 'Hm.', signature: null, path: 'p' };
 
-  it.each(['low', 'high', 'max'] as const)('takes the effort %s (rule 1)', (effort) => {
-    const { request } = ruled({ reasoning: reasoning({ effort }) }, FIXED);
+  it.each(['low', 'high', 'max'] as const)('accepts the effort %s (rule 1)', (effort) => {
+    const { request } = applied({ reasoning: reasoning({ effort }) }, FIXED);
     expect(request.reasoning?.effort).toBe(effort);
   });
 
@@ -139,17 +142,19 @@ describe('a model with fixed reasoning', () => {
     expect(failure).toMatchObject({ status: 400, param: 'reasoning_effort' });
   });
 
-  it('calls the limit by its newer name, and has one of its own (rule 2)', () => {
-    const { turned } = ruled({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
-    expect(turned).toContain('maxOutputTokens');
-    expect(ruled({ maxOutputTokens: 1_048_576 }, FIXED).turned).toContain('maxOutputTokens');
+  it('renames max_tokens to max_completion_tokens, up to 1,048,576 (rule 2)', () => {
+    const { changedSettings } = applied({ body: { max_tokens: 9 }, maxOutputTokens: 9 }, FIXED);
+    expect(changedSettings).toContain('maxOutputTokens');
+    expect(applied({ maxOutputTokens: 1_048_576 }, FIXED).changedSettings).toContain(
+      'maxOutputTokens',
+    );
     expect(refusal({ maxOutputTokens: 1_048_577 }, FIXED).param).toBe('max_completion_tokens');
-    expect(ruled({}, FIXED).turned).toEqual([]);
+    expect(applied({}, FIXED).changedSettings).toEqual([]);
   });
 
-  it('has its sampling taken off, and answers once (rule 3)', () => {
+  it('drops sampling settings and refuses n above 1 (rule 3)', () => {
     const sampling = { temperature: 0.3, topP: 0.5, frequencyPenalty: 1, presencePenalty: 0 };
-    const { request, turned } = ruled({ ...sampling, n: 1, seed: 4 }, FIXED);
+    const { request, changedSettings } = applied({ ...sampling, n: 1, seed: 4 }, FIXED);
     expect(request).toMatchObject({
       temperature: null,
       topP: null,
@@ -157,21 +162,21 @@ describe('a model with fixed reasoning', () => {
       presencePenalty: null,
       seed: 4,
     });
-    expect(turned).toHaveLength(4);
+    expect(changedSettings).toHaveLength(4);
     expect(refusal({ n: 2 }, FIXED)).toMatchObject({ status: 400, param: 'n' });
   });
 
-  it('needs earlier answers whole (rule 5)', () => {
+  it('refuses earlier answers without their reasoning (rule 5)', () => {
     const question = turn('user', [text('a')]);
     const whole = turn('assistant', [thought, text('b')], { path: 'messages[1]' });
     const bare = turn('assistant', [text('b')], { path: 'messages[1]' });
-    expect(ruled({ turns: [question, whole, question] }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: [question, whole, question] }, FIXED).changedSettings).toEqual([]);
     expect(refusal({ turns: [question, bare, question] }, FIXED).param).toBe(
       'messages[1].reasoning_content',
     );
   });
 
-  it('needs the calls that results answer (rule 5)', () => {
+  it('refuses tool results without their calls (rule 5)', () => {
     const call: Part = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}', path: 'p' };
     const result = (callId: string): Part => ({
       type: 'tool-result',
@@ -184,19 +189,21 @@ describe('a model with fixed reasoning', () => {
       turn('assistant', [thought, call]),
       turn('user', [result(callId)]),
     ];
-    expect(ruled({ turns: turns('c1') }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: turns('c1') }, FIXED).changedSettings).toEqual([]);
     expect(refusal({ turns: turns('c2') }, FIXED).param).toBe('messages[2]');
   });
 
-  it('goes on from a partial message only at the end (rule 6)', () => {
+  it('accepts a partial message only as the last one (rule 6)', () => {
     const partial = turn('assistant', [text('b')], { partial: true, path: 'messages[0]' });
-    expect(ruled({ turns: [turn('user', [text('a')]), partial] }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: [turn('user', [text('a')]), partial] }, FIXED).changedSettings).toEqual(
+      [],
+    );
     expect(refusal({ turns: [partial, turn('user', [text('a')])] }, FIXED).param).toBe(
       'messages[0].partial',
     );
   });
 
-  it('takes media by value and by file, not by address (rule 7)', () => {
+  it('accepts media as data and file ids, refuses URLs (rule 7)', () => {
     const image = (source: Extract<Part, { type: 'media' }>['source']): Part => ({
       type: 'media',
       media: 'image',
@@ -207,16 +214,16 @@ describe('a model with fixed reasoning', () => {
     });
     const data = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
     const file = image({ kind: 'file', id: 'ms://file' });
-    expect(ruled({ turns: [turn('user', [data, file])] }, FIXED).turned).toEqual([]);
+    expect(applied({ turns: [turn('user', [data, file])] }, FIXED).changedSettings).toEqual([]);
     const address = image({ kind: 'url', url: 'https://example.com/a.png' });
     expect(refusal({ turns: [turn('user', [address])] }, FIXED).param).toBe(
       'messages[0].content[0].image_url.url',
     );
   });
 
-  it('takes the alias only when it turns reasoning on', () => {
+  it('refuses thinking: disabled', () => {
     const on = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
-    expect(ruled(on, FIXED).request.reasoning?.effort).toBe('high');
+    expect(applied(on, FIXED).request.reasoning?.effort).toBe('high');
     const off = {
       body: { thinking: { type: 'disabled' } },
       reasoning: reasoning({ effort: 'none' }),

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { GivenIds } from '../../../src/text/policy/stored-ids.ts';
+import { StoredIds } from '../../../src/text/policy/stored-ids.ts';
 
 const idsOf = (account: number, count: number) =>
   Array.from({ length: count }, (_, n) => `resp_${account}_${n}`);
 
-it('keeps the last of each account, and none of another', () => {
-  const given = new GivenIds();
+it('keeps the newest 10,000 ids of each account apart from other accounts', () => {
+  const given = new StoredIds();
   given.add('a', idsOf(1, 10_001));
   given.add('b', ['resp_b', 'x'.repeat(129)]);
   expect(given.has('a', 'resp_1_0')).toBe(false);
@@ -16,8 +16,8 @@ it('keeps the last of each account, and none of another', () => {
   expect(given.has('b', 'x'.repeat(129))).toBe(false);
 });
 
-it('forgets those of whoever has the most where there are too many', () => {
-  const given = new GivenIds();
+it('drops ids of the largest accounts above 200,000 in all', () => {
+  const given = new StoredIds();
   given.add('small', ['resp_small']);
   for (let account = 0; account < 40; account += 1)
     given.add(`a${account}`, idsOf(account, 10_000));

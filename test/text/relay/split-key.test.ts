@@ -17,7 +17,7 @@ const SHAPES = [
 const escaped = (json: string) =>
   json.replace(/[sk5]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
 
-/** The deltas that a client puts together, in their order. */
+/** The text of all deltas, in order. */
 function textIn(frames: string): string {
   let text = '';
   dataOf(frames, (data) => {
@@ -33,8 +33,8 @@ const pieces = fc.array(fc.nat({ max: KEY.length }), { maxLength: 8 }).map((cuts
   return ends.map((end, index) => KEY.slice(ends[index - 1] ?? 0, end));
 });
 
-describe('a key in pieces', () => {
-  it('is redacted wherever it is cut, however it is escaped, and nothing else changes', () => {
+describe('SplitKeyFilter', () => {
+  it('redacts a key however it is split and escaped, and changes nothing else', () => {
     const words = fc.constantFrom('', 'a', 'sk-', 'é ', '😀', '\n', 'sk-sk', '"\\u0073');
     fc.assert(
       fc.property(
@@ -57,12 +57,12 @@ describe('a key in pieces', () => {
             sent += (filter.push(isBytes ? Buffer.from(write) : write) ?? '').toString();
           }
           sent += filter.finish('');
-          const told = textIn(sent);
-          expect(told).not.toContain(KEY);
-          // The first characters may have left before the others came.
+          const text = textIn(sent);
+          expect(text).not.toContain(KEY);
+          // The first three characters may be sent before the filter starts to hold.
           const [head, tail] = [before.join(''), after.join('')];
-          expect(told.startsWith(head) && told.endsWith(`[key]${tail}`)).toBe(true);
-          const kept = told.slice(head.length, told.length - tail.length - '[key]'.length);
+          expect(text.startsWith(head) && text.endsWith(`[key]${tail}`)).toBe(true);
+          const kept = text.slice(head.length, text.length - tail.length - '[key]'.length);
           expect(kept.length).toBeLessThan(4);
         },
       ),
@@ -75,22 +75,22 @@ describe('a key in pieces', () => {
     return json.replace(quoted, () => escaped(quoted));
   }
 
-  it('is redacted in the answer that it stands in, while another goes on', () => {
+  it('redacts a key in one choice while deltas of another choice interleave', () => {
     const filter = new SplitKeyFilter(KEY);
     let sent = '';
-    const say = (index: number, content: string) => {
+    const push = (index: number, content: string) => {
       const frame = `data: ${JSON.stringify({ choices: [{ index, delta: { content } }] })}\n\n`;
       sent += filter.push(frame) ?? '';
     };
     for (const sign of KEY) {
-      say(0, sign);
-      say(1, '-');
+      push(0, sign);
+      push(1, '-');
     }
     sent += filter.finish('');
     expect(textIn(sent).replaceAll('-', '')).toBe('sk[key]');
   });
 
-  it('holds nothing back once the text goes on otherwise, or other texts do', () => {
+  it('releases held frames when the text differs from the key, or after 64 writes', () => {
     const filter = new SplitKeyFilter(KEY);
     const frame = (content: string, index = 0) =>
       `data: ${JSON.stringify({ choices: [{ index, delta: { content } }] })}\n\n`;
@@ -103,7 +103,7 @@ describe('a key in pieces', () => {
     expect(filter.finish('data: [DONE]\n\n')).toBe('data: [DONE]\n\n');
   });
 
-  it('is redacted in part where the rest never comes', () => {
+  it('redacts the beginning of a key at the end of the stream', () => {
     const filter = new SplitKeyFilter(KEY);
     const frame = `data: ${JSON.stringify({ delta: KEY.slice(0, 15) })}\n\n`;
     expect(filter.push(frame)).toBeNull();

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataOf, EventStream, FrameStream } from '../../../src/text/relay/sse.ts';
 
-interface Told {
+interface SentEvent {
   readonly data: string;
   readonly event: string;
 }
 
-/** What is told of bytes that come in these pieces. */
-function told(pieces: readonly Buffer[], limit?: number): Told[] {
-  const events: Told[] = [];
+/** The events that EventStream emits for chunks of bytes. */
+function eventsIn(pieces: readonly Buffer[], limit?: number): SentEvent[] {
+  const events: SentEvent[] = [];
   const stream = new EventStream((data, event) => events.push({ data, event }), limit);
   for (const piece of pieces) stream.push(piece);
   stream.end();
@@ -17,20 +17,20 @@ function told(pieces: readonly Buffer[], limit?: number): Told[] {
 }
 
 function dataIn(text: string): string[] {
-  return told([Buffer.from(text)]).map(({ data }) => data);
+  return eventsIn([Buffer.from(text)]).map(({ data }) => data);
 }
 
 function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
-  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length];
-  places.sort((one, other) => one - other);
-  return places.slice(1).map((place, index) => bytes.subarray(places[index], place));
+  const positions = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length];
+  positions.sort((one, other) => one - other);
+  return positions.slice(1).map((end, index) => bytes.subarray(positions[index], end));
 }
 
 function bytewise(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
 }
 
-/** Text of all that matters to the format, in any order. */
+/** Tokens of the format in any order. */
 const streams = fc
   .array(
     fc.oneof(
@@ -63,13 +63,13 @@ const streams = fc
   )
   .map((parts) => Buffer.from(parts.join('')));
 
-/** The rules of the standard, as they stand there. */
-function byTheBook(text: string): Told[] {
-  const events: Told[] = [];
+/** The events of a stream by the algorithm of the HTML standard. */
+function referenceEvents(text: string): SentEvent[] {
+  const events: SentEvent[] = [];
   let data: string[] = [];
   let event = '';
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
-  // What follows the last end of line is no line.
+  // An incomplete last line is ignored.
   lines.pop();
   for (const line of lines) {
     if (line === '') {
@@ -87,29 +87,29 @@ function byTheBook(text: string): Told[] {
   return events;
 }
 
-describe('events', () => {
+describe('EventStream', () => {
   it.each([
-    ['of one line', 'data: a\n\n', ['a']],
-    ['without the space', 'data:a\n\n', ['a']],
-    ['with two spaces', 'data:  a\n\n', [' a']],
-    ['with CR LF', 'data: a\r\n\r\ndata: b\r\n\r\n', ['a', 'b']],
-    ['with CR', 'data: a\r\rdata: b\r\r', ['a', 'b']],
-    ['with ends of line of all kinds', 'data: a\r\n\ndata: b\n\rdata: c\r\r\n', ['a', 'b', 'c']],
-    ['of several lines', 'data: a\ndata: b\ndata\ndata: c\n\n', ['a\nb\n\nc']],
+    ['one line', 'data: a\n\n', ['a']],
+    ['no space after the colon', 'data:a\n\n', ['a']],
+    ['two spaces after the colon', 'data:  a\n\n', [' a']],
+    ['CR LF', 'data: a\r\n\r\ndata: b\r\n\r\n', ['a', 'b']],
+    ['CR', 'data: a\r\rdata: b\r\r', ['a', 'b']],
+    ['mixed line endings', 'data: a\r\n\ndata: b\n\rdata: c\r\r\n', ['a', 'b', 'c']],
+    ['several lines', 'data: a\ndata: b\ndata\ndata: c\n\n', ['a\nb\n\nc']],
     ['between comments', ': ping\n\ndata: a\n: pong\n\n:\n\n', ['a']],
     ['after a byte order mark', '\ufeffdata: a\n\n', ['a']],
-    ['with fields that do not matter', 'id: 1\nretry: 5\ndata: a\nother\n\n', ['a']],
+    ['other fields', 'id: 1\nretry: 5\ndata: a\nother\n\n', ['a']],
     ['after blank lines', '\n\n\r\ndata: a\n\n', ['a']],
-    ['none for other fields alone', 'event: a\n\ndatum: b\n\n: c\n\n', []],
-    ['none for empty data', 'data:\n\nevent: ping\ndata: \n\n', []],
-    ['none for a field that only begins like data', 'data2: a\n\n data: b\n\n', []],
-  ])('%s', (_, text, expected) => {
+    ['no event for other fields alone', 'event: a\n\ndatum: b\n\n: c\n\n', []],
+    ['no event for empty data', 'data:\n\nevent: ping\ndata: \n\n', []],
+    ['no event for names that begin like data', 'data2: a\n\n data: b\n\n', []],
+  ])('reads data: %s', (_, text, expected) => {
     expect(dataIn(text)).toEqual(expected);
   });
 
-  it('bear their names, each its own', () => {
+  it('gives each event the last name before it', () => {
     const text = 'event: one\ndata: a\n\ndata: b\n\nevent:two\nevent: three\ndata: c\n\n';
-    expect(told([Buffer.from(text)])).toEqual([
+    expect(eventsIn([Buffer.from(text)])).toEqual([
       { data: 'a', event: 'one' },
       { data: 'b', event: '' },
       { data: 'c', event: 'three' },
@@ -124,11 +124,14 @@ describe('events', () => {
     ['data: a\n\ndata: {"whole":true}\n', ['a', '{"whole":true}']],
     ['data: a\r\n\r\ndata: [DONE]\r\n', ['a', '[DONE]']],
     ['data: a\n\n: the end', ['a']],
-  ])('are whole or not where the stream ends: %j', (text, expected) => {
-    expect(dataIn(text)).toEqual(expected);
-  });
+  ])(
+    'at the end of the stream emits unfinished data only if it is complete: %j',
+    (text, expected) => {
+      expect(dataIn(text)).toEqual(expected);
+    },
+  );
 
-  it('are told once', () => {
+  it('emits an event once if the stream ends twice', () => {
     const events: string[] = [];
     const stream = new EventStream((data) => events.push(data));
     stream.push(Buffer.from('data: {}\n'));
@@ -137,7 +140,7 @@ describe('events', () => {
     expect(events).toEqual(['{}']);
   });
 
-  it('are told as soon as their blank line is here', () => {
+  it('emits an event at its blank line', () => {
     const events: string[] = [];
     const stream = new EventStream((data) => events.push(data));
     stream.push(Buffer.from('data: a\r\n\r'));
@@ -148,55 +151,55 @@ describe('events', () => {
     expect(events).toEqual(['a', 'b']);
   });
 
-  it('are those of the standard', () => {
+  it('emits the events of the HTML standard', () => {
     fc.assert(
       fc.property(streams, (bytes) => {
-        // Two blank lines end whatever was begun.
+        // Blank lines end the last event.
         const text = `${bytes.toString()}\n\n`;
-        expect(told([Buffer.from(text)])).toEqual(byTheBook(text));
+        expect(eventsIn([Buffer.from(text)])).toEqual(referenceEvents(text));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('are the same wherever the bytes are cut', () => {
+  it('emits the same events for any split of the bytes', () => {
     fc.assert(
       fc.property(streams, fc.array(fc.nat(), { maxLength: 8 }), (bytes, cuts) => {
-        const whole = told([bytes]);
-        expect(told(cutAt(bytes, cuts))).toEqual(whole);
-        expect(told(bytewise(bytes))).toEqual(whole);
+        const whole = eventsIn([bytes]);
+        expect(eventsIn(cutAt(bytes, cuts))).toEqual(whole);
+        expect(eventsIn(bytewise(bytes))).toEqual(whole);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('of five megabytes come through in pieces of one byte', () => {
+  it('reads an event of 5 MB in chunks of one byte', () => {
     const data = JSON.stringify({ text: 'é'.repeat(2_500_000) });
-    const [event, ...others] = told(bytewise(Buffer.from(`data: ${data}\n\n`)));
+    const [event, ...others] = eventsIn(bytewise(Buffer.from(`data: ${data}\n\n`)));
     expect(others).toEqual([]);
     expect(event!.data === data).toBe(true);
   });
 
-  it('are refused where they have no end', () => {
+  it('throws upstream_answer_too_large for an event above the limit', () => {
     const piece = Buffer.from('data: aaaaaaaaaa\n');
-    expect(() => told(Array(100).fill(piece), 1_000)).toThrow(
+    expect(() => eventsIn(Array(100).fill(piece), 1_000)).toThrow(
       expect.objectContaining({ type: 'service_error', code: 'upstream_answer_too_large' }),
     );
   });
 
-  it('are many within the limit of one', () => {
+  it('applies the limit to each event, not to the stream', () => {
     const pieces = Array(100).fill(Buffer.from('a\n\ndata: '));
-    expect(told(pieces, 20)).toHaveLength(99);
+    expect(eventsIn(pieces, 20)).toHaveLength(99);
   });
 });
 
-describe('frames', () => {
-  it('are given without a copy where they came whole', () => {
+describe('FrameStream', () => {
+  it('returns a chunk of complete frames without copying it', () => {
     const chunk = Buffer.from('data: a\n\ndata: b\r\n\r\n');
     expect(new FrameStream().push(chunk)).toBe(chunk);
   });
 
-  it('are given up to the last blank line', () => {
+  it('returns frames up to the last blank line and keeps the rest', () => {
     const stream = new FrameStream();
     expect(String(stream.push(Buffer.from('data: a\n\ndata: b\n\ndata')))).toBe(
       'data: a\n\ndata: b\n\n',
@@ -208,7 +211,7 @@ describe('frames', () => {
     expect(stream.rest()).toHaveLength(0);
   });
 
-  it('stay as they were given while others come', () => {
+  it('does not change frames that it has returned', () => {
     const stream = new FrameStream();
     const frames = ['a', 'b', 'c'].flatMap((name) => {
       stream.push(Buffer.from(`data: ${name}`));
@@ -217,7 +220,7 @@ describe('frames', () => {
     expect(frames.map(String)).toEqual(['data: a\n\n', 'data: b\n\n', 'data: c\n\n']);
   });
 
-  it('and the rest are the bytes that came, and the frames have all events that ended', () => {
+  it('returns all bytes in order, with all complete events in its frames', () => {
     fc.assert(
       fc.property(streams, fc.array(fc.nat(), { maxLength: 8 }), (bytes, cuts) => {
         for (const pieces of [cutAt(bytes, cuts), bytewise(bytes)]) {
@@ -226,13 +229,13 @@ describe('frames', () => {
           const rest = stream.rest();
           expect(Buffer.concat([...frames, rest])).toEqual(bytes);
           expect(frames.every((frame) => frame.length > 0)).toBe(true);
-          expect(byTheBook(rest.toString().replace(/^\n/, ''))).toEqual([]);
+          expect(referenceEvents(rest.toString().replace(/^\n/, ''))).toEqual([]);
 
-          const events: Told[] = [];
+          const events: SentEvent[] = [];
           for (const frame of frames)
             dataOf(frame.toString(), (data, event) => events.push({ data, event }));
-          // A mark within the stream is text to the standard.
-          if (!bytes.includes('\ufeff')) expect(events).toEqual(byTheBook(bytes.toString()));
+          // The standard treats a byte order mark within the stream as text.
+          if (!bytes.includes('\ufeff')) expect(events).toEqual(referenceEvents(bytes.toString()));
         }
       }),
       { numRuns: 2_000 },

@@ -4,28 +4,28 @@ import { plainBody, send } from '../raw.ts';
 
 const daemon = sharedDaemon();
 
-/** Objects that differ in their last property only: comparing each two takes 76 s. */
+/** Objects that differ only in their last property: comparing each two takes 76 s. */
 const NEARLY_EQUAL = Array.from({ length: 4000 }, (_, index) => ({
   ...Object.fromEntries(Array.from({ length: 30 }, (__, key) => [`k${key}`, 1])),
   last: index,
 }));
 
-describe('a schema that takes too much work', () => {
+describe('a schema that exceeds the step budget of the sandbox', () => {
   it.each([
     [
-      'in a response format of chat',
+      'response_format of chat',
       'chat',
       (schema: object) => ({
         response_format: { type: 'json_schema', json_schema: { name: 'list', schema } },
       }),
     ],
     [
-      'in a text format of responses',
+      'text.format of responses',
       'responses',
       (schema: object) => ({ text: { format: { type: 'json_schema', name: 'list', schema } } }),
     ],
     [
-      'in a tool of messages',
+      'a tool of messages',
       'messages',
       (schema: object) => ({
         tools: [
@@ -37,7 +37,7 @@ describe('a schema that takes too much work', () => {
         tool_choice: { type: 'any' },
       }),
     ],
-  ] as const)('is refused %s', async (_, dialect, fields) => {
+  ] as const)('gets 400 in %s', async (_, dialect, fields) => {
     const schema = { type: 'array', uniqueItems: true, const: NEARLY_EQUAL };
     const body = plainBody(dialect, 'sandbox-chat', fields(schema));
     const response = await send(daemon(), dialect, body);

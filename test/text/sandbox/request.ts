@@ -25,7 +25,7 @@ export function tool(name: string, parameters: Json | null = null): Tool {
   return { type: 'tool', name, description: null, parameters, strict: null, path: 'tools[0]' };
 }
 
-/** A request that leaves everything to the model but what a test says. */
+/** A request with one user turn and default settings. */
 export function requestFor(prompt: string, more: Partial<TextRequest> = {}): TextRequest {
   return textRequest({
     model: 'sandbox-chat',
@@ -46,7 +46,7 @@ export function targetFor(model: string, maxOutputTokens: number | null = null):
   };
 }
 
-/** All that the sandbox emits. */
+/** All events of the sandbox's answer. */
 export async function eventsOf(
   request: TextRequest,
   target: Target = targetFor('chat'),
@@ -59,7 +59,7 @@ export async function eventsOf(
   return events;
 }
 
-export interface Told {
+export interface Answer {
   readonly text: string;
   readonly reasoning: string;
   readonly refusal: string;
@@ -68,24 +68,24 @@ export interface Told {
   readonly end: TextEvent;
 }
 
-/** What events say, as one. */
-export function toldBy(events: readonly TextEvent[]): Told {
-  const told = { text: '', reasoning: '', refusal: '' };
+/** Joins the deltas of events. */
+export function answerOf(events: readonly TextEvent[]): Answer {
+  const joined = { text: '', reasoning: '', refusal: '' };
   const calls: { id: string; name: string; json: string }[] = [];
   for (const event of events) {
-    if (event.type === 'text-delta') told.text += event.text;
-    if (event.type === 'reasoning-delta') told.reasoning += event.text;
-    if (event.type === 'refusal-delta') told.refusal += event.text;
+    if (event.type === 'text-delta') joined.text += event.text;
+    if (event.type === 'reasoning-delta') joined.reasoning += event.text;
+    if (event.type === 'refusal-delta') joined.refusal += event.text;
     if (event.type === 'tool-start') calls.push({ id: event.id, name: event.name, json: '' });
     if (event.type === 'tool-delta') calls.at(-1)!.json += event.json;
   }
-  return { ...told, calls, end: events.at(-1)! };
+  return { ...joined, calls, end: events.at(-1)! };
 }
 
 export async function answerTo(
   prompt: string,
   more: Partial<TextRequest> = {},
   target: Target = targetFor('chat'),
-): Promise<Told> {
-  return toldBy(await eventsOf(requestFor(prompt, more), target));
+): Promise<Answer> {
+  return answerOf(await eventsOf(requestFor(prompt, more), target));
 }

@@ -4,13 +4,13 @@ import { FAILURE_TYPES } from '../../../src/failure.ts';
 import type { TextEvent, TextRequest } from '../../../src/text/canonical.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { countTokens } from '../../../src/text/sandbox/tokens.ts';
-import { answerTo, eventsOf, requestFor, targetFor, toldBy, tool, turn } from './request.ts';
+import { answerOf, answerTo, eventsOf, requestFor, targetFor, tool, turn } from './request.ts';
 
 const CHAT = targetFor('chat');
 const REASONER = targetFor('reasoner');
 
-/** What is wrong with the order of events, or null. */
-function disorder(events: readonly TextEvent[]): string | null {
+/** The first violation of the order of events; null for none. */
+function orderViolation(events: readonly TextEvent[]): string | null {
   let open: number | null = null;
   let next = 0;
   for (const [index, event] of events.entries()) {
@@ -58,17 +58,17 @@ const request = fc
     effort: fc.constantFrom(null, 'none', 'low', 'xhigh') as fc.Arbitrary<null | 'none' | 'low'>,
     format: fc.constantFrom<TextRequest['format']>(null, { type: 'json-object' }),
   })
-  .map(({ prompt: said, effort, ...more }) =>
-    requestFor(said, { ...more, reasoning: { effort, budget: null, summary: null } }),
+  .map(({ prompt: text, effort, ...more }) =>
+    requestFor(text, { ...more, reasoning: { effort, budget: null, summary: null } }),
   );
 
-describe('the work of the sandbox', () => {
+describe('the step budget of the sandbox', () => {
   const failureOf = async (prompt: string, more: Partial<TextRequest>) => {
     const { end } = await answerTo(prompt, more);
     return end.type === 'error' ? end.failure.message : end.type;
   };
 
-  it('is bounded for all tools of a request together', async () => {
+  it('bounds all tools of a request together', async () => {
     const parameters = {
       properties: { list: { type: 'array', minItems: 500 } },
       required: ['list'],
@@ -78,43 +78,43 @@ describe('the work of the sandbox', () => {
     expect(await failureOf('call all tools', { tools })).toMatch(/too large for the sandbox/);
   });
 
-  it('is bounded for names that the prompt has in many places', async () => {
+  it('bounds tool names that occur many times in the prompt', async () => {
     const tools = Array.from({ length: 1000 }, () => tool('a'));
     expect(await failureOf('aa'.repeat(10_000), { tools })).toMatch(/too many for the sandbox/);
   });
 
-  it('is bounded for stop sequences', async () => {
+  it('rejects more than 100 stop sequences', async () => {
     const stop = Array.from({ length: 101 }, (_, index) => `end ${index}`);
     expect(await failureOf('hello', { stop: stop.slice(1) })).toBe('finish');
     expect(await failureOf('hello', { stop })).toMatch(/at most 100 texts .* received 101/);
   });
 });
 
-describe('what the sandbox emits', () => {
-  it('is in order, complete and the same every time', async () => {
+describe('events of the sandbox', () => {
+  it('are in order, complete and the same for the same request', async () => {
     await fc.assert(
       fc.asyncProperty(request, fc.constantFrom(CHAT, REASONER), async (asked, target) => {
         const events = await eventsOf(asked, target);
-        expect(disorder(events)).toBe(null);
+        expect(orderViolation(events)).toBe(null);
         expect(await eventsOf(asked, target)).toEqual(events);
       }),
     );
   });
 
-  it('has as many tokens as its usage says, and no more than allowed', async () => {
+  it('have as many tokens as the usage says, within max output tokens', async () => {
     await fc.assert(
       fc.asyncProperty(request, fc.constantFrom(CHAT, REASONER), async (asked, target) => {
-        const { end, text, reasoning, refusal, calls } = toldBy(await eventsOf(asked, target));
+        const { end, text, reasoning, refusal, calls } = answerOf(await eventsOf(asked, target));
         if (end.type !== 'finish') return;
         const { output, reasoning: thought, input } = end.usage!;
         const called = calls.reduce(
           (sum, { name, json }) => sum + countTokens(`${name} ${json}`),
           0,
         );
-        const told = countTokens(reasoning) + countTokens(refusal) + countTokens(text) + called;
-        // A stop sequence was written too, and is not told.
-        if (end.stopSequence === null) expect(output).toBe(told);
-        else expect(output).toBeGreaterThanOrEqual(told);
+        const total = countTokens(reasoning) + countTokens(refusal) + countTokens(text) + called;
+        // A stop sequence counts as output and is not emitted.
+        if (end.stopSequence === null) expect(output).toBe(total);
+        else expect(output).toBeGreaterThanOrEqual(total);
         expect(thought).toBe(countTokens(reasoning));
         expect(input).toBeGreaterThan(0);
         expect(output).toBeLessThanOrEqual(asked.maxOutputTokens ?? Number.POSITIVE_INFINITY);
@@ -122,20 +122,20 @@ describe('what the sandbox emits', () => {
     );
   });
 
-  it('has no stop sequence in it, and ends where the first one would stand', async () => {
+  it('end before the first stop sequence', async () => {
     await fc.assert(
       fc.asyncProperty(request, async (asked) => {
         const { stop, maxOutputTokens } = asked;
         const unlimited = { ...asked, maxOutputTokens: null };
-        const whole = toldBy(await eventsOf({ ...unlimited, stop: null })).text;
-        const cut = toldBy(await eventsOf(unlimited));
+        const whole = answerOf(await eventsOf({ ...unlimited, stop: null })).text;
+        const cut = answerOf(await eventsOf(unlimited));
         const places = (stop ?? []).map((one) => whole.indexOf(one)).filter((at) => at >= 0);
         expect(cut.text).toBe(places.length > 0 ? whole.slice(0, Math.min(...places)) : whole);
         if (cut.end.type === 'finish') {
           expect(cut.end.stopSequence === null).toBe(places.length === 0);
         }
-        // A limit may fall into the middle of a stop sequence, which then is none.
-        const limited = toldBy(await eventsOf({ ...asked, maxOutputTokens })).text;
+        // A limit may cut a stop sequence, which then does not match.
+        const limited = answerOf(await eventsOf({ ...asked, maxOutputTokens })).text;
         expect(whole.startsWith(limited)).toBe(true);
         expect((stop ?? []).some((one) => limited.includes(one))).toBe(false);
       }),
@@ -143,35 +143,35 @@ describe('what the sandbox emits', () => {
   });
 });
 
-describe('an answer', () => {
-  it('says that it is a sandbox, and what was said', async () => {
+describe('an answer of the sandbox', () => {
+  it('names the sandbox and quotes the prompt', async () => {
     const { text, reasoning, end } = await answerTo('Why is the sky blue?');
     expect(text).toBe('This is the sandbox: no model read this. You said: Why is the sky blue?');
     expect(reasoning).toBe('');
     expect(end).toMatchObject({ type: 'finish', reason: 'stop', stopSequence: null });
   });
 
-  it('comes word by word', async () => {
+  it('has one delta per word', async () => {
     const events = await eventsOf(requestFor('Hi'));
     const words = events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : []));
     expect(words.slice(0, 4)).toEqual(['This', ' is', ' the', ' sandbox:']);
   });
 
-  it('is cut at the limit exactly', async () => {
+  it('ends at max output tokens with the reason length', async () => {
     const { text, end } = await answerTo('Hi', { maxOutputTokens: 5 });
     expect(text).toBe('This is the sandbox:');
     expect(end).toMatchObject({ reason: 'length', usage: { output: 5 } });
     expect(await answerTo('Hi', {}, targetFor('chat', 5))).toMatchObject({ text, end });
   });
 
-  it('counts reasoning in its limit', async () => {
+  it('counts reasoning tokens towards max output tokens', async () => {
     const { text, reasoning, end } = await answerTo('Hi', { maxOutputTokens: 4 }, REASONER);
     expect(text).toBe('');
     expect(countTokens(reasoning)).toBe(4);
     expect(end).toMatchObject({ reason: 'length', usage: { output: 4, reasoning: 4 } });
   });
 
-  it('reasons the longer the more it is to', async () => {
+  it('has longer reasoning for a higher effort', async () => {
     const lengths = [];
     for (const effort of ['none', 'low', 'medium', 'high', 'xhigh'] as const) {
       const reasoning = { effort, budget: null, summary: null };
@@ -182,7 +182,7 @@ describe('an answer', () => {
     expect((await answerTo('Hi', {}, REASONER)).reasoning).toContain('Step 8 of 8');
   });
 
-  it('tells how many images it was shown', async () => {
+  it('counts the images of the prompt', async () => {
     const image = {
       type: 'media',
       media: 'image',
@@ -195,7 +195,7 @@ describe('an answer', () => {
     expect(text).toContain('I see 2 images.');
   });
 
-  it('is JSON where that is asked for', async () => {
+  it('is JSON for the response formats json-object and json-schema', async () => {
     expect(JSON.parse((await answerTo('Hi', { format: { type: 'json-object' } })).text)).toEqual({
       sandbox: true,
       said: 'Hi',
@@ -206,7 +206,7 @@ describe('an answer', () => {
     expect(JSON.parse((await answerTo('Give me 7', { format })).text)).toEqual({ n: 7 });
   });
 
-  it('refuses a schema that nothing fits, by the name of its field', async () => {
+  it('is an invalid_request naming response_format for a contradictory schema', async () => {
     const schema = { allOf: [{ type: 'string' }, { type: 'null' }] };
     const format = {
       type: 'json-schema',
@@ -220,7 +220,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('refuses what only a provider can do', async () => {
+  it('is a 400 for a tool that only a provider has', async () => {
     const value = { type: 'web_search' };
     const native = { type: 'native', dialect: 'responses', value, path: 'tools[0]' } as const;
     expect(await eventsOf(requestFor('Hi', { tools: [native] }))).toMatchObject([
@@ -228,7 +228,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('refuses what nests deeper than can be followed', async () => {
+  it('is an error nested_too_deeply for 50,000 nested schemas', async () => {
     let deep: object = {};
     for (let level = 0; level < 50_000; level += 1) deep = { items: deep };
     const events = await eventsOf(requestFor('Hi', { tools: [tool('x', deep as never)] }));
@@ -236,12 +236,12 @@ describe('an answer', () => {
   });
 });
 
-describe('a tool', () => {
+describe('a tool call of the sandbox', () => {
   const names = ({ calls }: { calls: readonly { name: string }[] }) =>
     calls.map(({ name }) => name);
   const tools = [WEATHER, CLOCK];
 
-  it('is called where the prompt names it, with what the prompt says', async () => {
+  it('is made for a tool that the prompt names, with values of the prompt', async () => {
     const { calls, text, end } = await answerTo(
       'Use get_weather for the weather in Oslo, in celsius',
       {
@@ -256,7 +256,7 @@ describe('a tool', () => {
     expect(end).toMatchObject({ reason: 'tool-calls' });
   });
 
-  it.each<[said: string, more: Partial<TextRequest>, called: string[]]>([
+  it.each<[prompt: string, more: Partial<TextRequest>, called: string[]]>([
     ['Hello', {}, []],
     ['Please call a tool', {}, ['get_weather']],
     ['Call both tools', {}, ['get_weather', 'clock']],
@@ -269,18 +269,18 @@ describe('a tool', () => {
     ['Use the clock', { toolChoice: { type: 'required' } }, ['clock']],
     ['Hello', { toolChoice: { type: 'tool', name: 'clock' } }, ['clock']],
     ['Use get_weather', { toolChoice: { type: 'tool', name: 'clock' } }, ['clock']],
-  ])('for "%s" and %j: %j', async (said, more, called) => {
-    expect(names(await answerTo(said, { tools, ...more }))).toEqual(called);
+  ])('for the prompt "%s" and %j calls %j', async (prompt, more, called) => {
+    expect(names(await answerTo(prompt, { tools, ...more }))).toEqual(called);
   });
 
-  it('that a system turn brings in midway is called too', async () => {
+  it('is made for a tool that a system turn adds', async () => {
     const system = { ...turn('system'), tools: [CLOCK] };
     expect(names(await answerTo('', { turns: [system, turn('user', 'Use clock')] }))).toEqual([
       'clock',
     ]);
   });
 
-  it('is answered for with its result', async () => {
+  it('is not repeated once its result is in the conversation, unless required', async () => {
     const call = { type: 'tool-call', id: 'a', name: 'clock', arguments: '{}', path: 'x' } as const;
     const result = {
       type: 'tool-result',
@@ -297,7 +297,7 @@ describe('a tool', () => {
     expect(names(again)).toEqual(['get_weather']);
   });
 
-  it('is not called where no room is left for its arguments', async () => {
+  it('is left out if max output tokens do not suffice for its arguments', async () => {
     expect(await answerTo('Use get_weather', { tools, maxOutputTokens: 3 })).toMatchObject({
       calls: [],
       end: { reason: 'length' },
@@ -307,15 +307,15 @@ describe('a tool', () => {
   it.each<[choice: TextRequest['toolChoice'], with_: TextRequest['tools']]>([
     [{ type: 'tool', name: 'none' }, tools],
     [{ type: 'required' }, []],
-  ])('that is not there is refused: %j', async (toolChoice, given) => {
+  ])('is a 400 naming tool_choice if the chosen tool is missing: %j', async (toolChoice, given) => {
     expect(await eventsOf(requestFor('Hi', { tools: given, toolChoice }))).toMatchObject([
       { type: 'error', failure: { status: 400, param: 'tool_choice' } },
     ]);
   });
 });
 
-describe('a prompt that asks for trouble', () => {
-  it.each(FAILURE_TYPES)('gets sandbox:fail=%s', async (type) => {
+describe('a sandbox directive in a prompt', () => {
+  it.each(FAILURE_TYPES)('sandbox:fail=%s fails with that type', async (type) => {
     expect(await eventsOf(requestFor(`Please sandbox:fail=${type}.`))).toMatchObject([
       { type: 'error', failure: { type } },
     ]);
@@ -324,20 +324,20 @@ describe('a prompt that asks for trouble', () => {
   it.each([
     ['midstream', { type: 'service_error' }],
     ['truncate', { type: 'network_error', code: 'stream_truncated' }],
-  ])('gets sandbox:fail=%s after some text', async (accident, failure) => {
-    const { text, end } = await answerTo(`sandbox:fail=${accident}`);
+  ])('sandbox:fail=%s fails after some text', async (fault, failure) => {
+    const { text, end } = await answerTo(`sandbox:fail=${fault}`);
     expect(text).not.toBe('');
     expect(end).toMatchObject({ type: 'error', failure });
   });
 
-  it('gets a refusal', async () => {
+  it('sandbox:refuse answers with a refusal', async () => {
     const { refusal, text, end } = await answerTo('sandbox:refuse');
     expect(refusal).toContain('sandbox');
     expect(text).toBe('');
     expect(end).toMatchObject({ reason: 'refusal' });
   });
 
-  it('gets as many words as it wants', async () => {
+  it('sandbox:repeat=1000 answers with 1,000 words', async () => {
     const { text, end } = await answerTo('sandbox:repeat=1000');
     expect(text.split(' ')).toHaveLength(1000);
     expect(end).toMatchObject({ reason: 'stop' });
@@ -350,8 +350,8 @@ describe('a prompt that asks for trouble', () => {
     ['sandbox:repeat=0', /from 1 to 1000000/],
     ['sandbox:repeat=1000001', /from 1 to 1000000/],
     ['sandbox:dealy=5s', /unknown/],
-  ])('is told what is wrong with %s', async (said, message) => {
-    expect(await eventsOf(requestFor(said))).toMatchObject([
+  ])('%s is an invalid_request that says what is expected', async (prompt, message) => {
+    expect(await eventsOf(requestFor(prompt))).toMatchObject([
       {
         type: 'error',
         failure: {
@@ -363,7 +363,7 @@ describe('a prompt that asks for trouble', () => {
     ]);
   });
 
-  it('is heard in the last turn of the user only', async () => {
+  it('has no effect in an earlier turn of the user', async () => {
     const turns = [
       turn('user', 'sandbox:fail=timeout'),
       turn('assistant', 'x'),
@@ -373,8 +373,8 @@ describe('a prompt that asks for trouble', () => {
   });
 });
 
-describe('a client', () => {
-  it('that is slow is waited for', async () => {
+describe('answerFromSandbox', () => {
+  it('waits for the promise of emit before the next event', async () => {
     let released = () => {};
     const emitted: TextEvent[] = [];
     const answered = answerFromSandbox(requestFor('Hi'), CHAT, {
@@ -397,34 +397,34 @@ describe('a client', () => {
   });
 
   it.each(['sandbox:fail=hang', 'sandbox:delay=10m', 'sandbox:repeat=1000000'])(
-    'that leaves during %s is let go',
-    async (said) => {
-      const leaving = new AbortController();
+    'ends when the client disconnects during %s',
+    async (prompt) => {
+      const disconnect = new AbortController();
       const emitted: TextEvent[] = [];
-      const answered = answerFromSandbox(requestFor(said), CHAT, {
-        signal: leaving.signal,
+      const answered = answerFromSandbox(requestFor(prompt), CHAT, {
+        signal: disconnect.signal,
         emit: (event) => void emitted.push(event),
       });
       await new Promise(setImmediate);
-      leaving.abort();
+      disconnect.abort();
       const before = emitted.length;
       await answered;
       expect(emitted).toHaveLength(before);
-      expect(disorder([...emitted, { type: 'error', failure: null as never }])).toBe(null);
+      expect(orderViolation([...emitted, { type: 'error', failure: null as never }])).toBe(null);
     },
   );
 
-  it('that leaves while it is waited for is let go', async () => {
-    const leaving = new AbortController();
+  it('ends when the client disconnects while emit is pending', async () => {
+    const disconnect = new AbortController();
     const answered = answerFromSandbox(requestFor('Hi'), CHAT, {
-      signal: leaving.signal,
+      signal: disconnect.signal,
       emit: () => new Promise(() => {}),
     });
-    leaving.abort();
+    disconnect.abort();
     await answered;
   });
 
-  it('shares the loop with others during a long answer', async () => {
+  it('yields to the event loop during a long answer', async () => {
     let turns = 0;
     let over = false;
     const count = () => {

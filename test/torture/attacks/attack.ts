@@ -6,16 +6,16 @@ import type { Outages } from '../outages.ts';
 import type { Random } from '../random.ts';
 import type { Violations } from '../violations.ts';
 
-/** A scenario of the torture: something hostile in a bounded form, and what must come of it. */
+/** A bounded hostile scenario, and the expected result. */
 export interface Attack {
   readonly name: string;
-  /** What it does, for the report. */
+  /** Description for the report. */
   readonly summary: string;
   run(attacker: Attacker): Promise<void>;
 }
 
-/** What attackers have: paid keys with high limits, a free key, and what they know of the daemon. */
-export interface Arms {
+/** Keys of attackers (paid ones with high limits, a free one), and the settings of the daemon that they know. */
+export interface AttackContext {
   readonly url: string;
   readonly keys: readonly string[];
   readonly freeKey: string;
@@ -23,39 +23,45 @@ export interface Arms {
   readonly asset: string;
   readonly sendTimeout: number;
   readonly requestTimeout: number;
-  /** Milliseconds without an answer after which a request counts as hanging. */
-  readonly patience: number;
+  /** Milliseconds without a response after which a request counts as hanging. */
+  readonly hangTimeout: number;
 }
 
-/** One attacker with one scenario: it counts what it tried, and notes what should not have happened. */
+/** One run of a scenario: counts its requests and reports violations. */
 export class Attacker {
-  readonly arms: Arms;
+  readonly context: AttackContext;
   readonly random: Random;
   readonly #name: string;
   readonly #outages: Outages;
   readonly #violations: Violations;
   readonly #started = performance.now();
   readonly #sockets: Socket[] = [];
-  tried = 0;
+  requests = 0;
 
-  constructor(name: string, arms: Arms, random: Random, outages: Outages, violations: Violations) {
+  constructor(
+    name: string,
+    context: AttackContext,
+    random: Random,
+    outages: Outages,
+    violations: Violations,
+  ) {
     this.#name = name;
-    this.arms = arms;
+    this.context = context;
     this.random = random;
     this.#outages = outages;
     this.#violations = violations;
   }
 
   get key(): string {
-    return this.random.pick(this.arms.keys);
+    return this.random.pick(this.context.keys);
   }
 
-  /** Whether a fault was injected since the scenario began: then only answers are judged. */
+  /** Whether a fault was injected since the scenario began, which excuses failures. */
   get isDisturbed(): boolean {
-    return this.#outages.reaching(this.#started, performance.now()).size > 0;
+    return this.#outages.scopesBetween(this.#started, performance.now()).size > 0;
   }
 
-  /** Notes a fault of the daemon, unless one was injected. */
+  /** Reports a violation, unless a fault was injected meanwhile. */
   fault(detail: string): void {
     if (!this.isDisturbed) this.#violations.add(`attack ${this.#name} fails`, detail);
   }
@@ -65,18 +71,21 @@ export class Attacker {
   }
 
   /**
-   * Sends a request; whatever comes back must be a well-formed answer.
+   * Sends a request, and checks that the response is well-formed.
    *
-   * @param statuses those that the scenario may be answered with; any but 500 where not given
+   * @param statuses expected statuses; any but 500 where not given
    */
   async ask(outgoing: Outgoing, statuses?: readonly number[]): Promise<Answer | null> {
-    this.tried += 1;
+    this.requests += 1;
     try {
-      const answer = await ask(this.arms.url, { timeout: this.arms.patience, ...outgoing });
+      const answer = await ask(this.context.url, {
+        timeout: this.context.hangTimeout,
+        ...outgoing,
+      });
       for (const fault of answerFaults(outgoing.path, answer)) this.fault(fault);
       if (statuses !== undefined && !statuses.includes(answer.status)) {
-        const told = answer.body.subarray(0, 200).toString();
-        this.fault(`${answer.status}, expected ${statuses.join(' or ')}: ${told}`);
+        const text = answer.body.subarray(0, 200).toString();
+        this.fault(`${answer.status}, expected ${statuses.join(' or ')}: ${text}`);
       }
       return answer;
     } catch (error) {
@@ -86,10 +95,10 @@ export class Attacker {
     }
   }
 
-  /** A connection on which anything can be written. */
+  /** Opens a TCP connection for arbitrary bytes. */
   async socket(options: { readonly halfOpen?: boolean } = {}): Promise<Raw> {
-    this.tried += 1;
-    const { hostname, port } = new URL(this.arms.url);
+    this.requests += 1;
+    const { hostname, port } = new URL(this.context.url);
     const socket = connect({
       port: Number(port),
       host: hostname,
@@ -104,7 +113,7 @@ export class Attacker {
   }
 }
 
-/** A connection that reads only when it is told to. */
+/** A connection that reads only after `read()`. */
 export class Raw {
   readonly socket: Socket;
   text = '';
@@ -127,7 +136,7 @@ export class Raw {
     if (!this.socket.destroyed) this.socket.write(data);
   }
 
-  /** Begins to read; what has come is kept as text, up to its first 100 KB. */
+  /** Begins to read; keeps the first 100 KB as text. */
   read(): void {
     this.socket.on('data', (chunk: Buffer) => {
       this.bytes += chunk.length;
@@ -139,14 +148,14 @@ export class Raw {
     return [...this.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
   }
 
-  /** @returns whether the server closed the connection in that time */
+  /** @returns whether the server closes the connection within that time */
   async closes(milliseconds: number): Promise<boolean> {
     await Promise.race([this.#close, sleep(milliseconds)]);
     return this.closed;
   }
 }
 
-/** Does something with so many at once. */
+/** Runs work `count` times, `atOnce` of them concurrently. */
 export async function together(
   count: number,
   atOnce: number,
@@ -162,5 +171,5 @@ export async function together(
   await Promise.all(Array.from({ length: Math.min(count, atOnce) }, worker));
 }
 
-/** Answers with which load may be turned away. */
-export const TURNED_AWAY = [429, 503] as const;
+/** Statuses that overload may have. */
+export const OVERLOAD_STATUSES = [429, 503] as const;

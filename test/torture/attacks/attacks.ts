@@ -22,7 +22,7 @@ import { slowWriters } from './slow-writers.ts';
 import { twoHosts } from './two-hosts.ts';
 import { unreadDownloads } from './unread-downloads.ts';
 
-/** Every scenario. Those that take long come first, so that a short run has them all. */
+/** All scenarios, the longest first, so that a short run completes them. */
 export const ATTACKS: readonly Attack[] = [
   slowWriters,
   pipelining,

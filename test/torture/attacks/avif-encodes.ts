@@ -2,7 +2,7 @@ import { png } from '../../media/media-files.ts';
 import { form } from '../client.ts';
 import { type Attack, together } from './attack.ts';
 
-/** Milliseconds in which a batch that cannot be done is refused, or done. */
+/** Milliseconds in which a batch beyond the deadline must be refused, or completed. */
 const BOUND = 60_000;
 
 export const avifEncodes: Attack = {
@@ -26,7 +26,7 @@ export const avifEncodes: Attack = {
         ...form(parts),
       });
       const elapsed = Math.round(performance.now() - started);
-      attacker.expect(elapsed < BOUND, `work that cannot be done was told so after ${elapsed} ms`);
+      attacker.expect(elapsed < BOUND, `work beyond the deadline was refused after ${elapsed} ms`);
     });
   },
 };

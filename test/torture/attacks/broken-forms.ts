@@ -1,5 +1,5 @@
 import { BOUNDARY } from '../client.ts';
-import { type Attack, TURNED_AWAY } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES } from './attack.ts';
 
 const PART = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n`;
 
@@ -32,14 +32,14 @@ export const brokenForms: Attack = {
         await attacker.ask({ method: 'POST', path, key, headers, body }, [
           400,
           413,
-          ...TURNED_AWAY,
+          ...OVERLOAD_STATUSES,
         ]);
       }
       const headers = { 'content-type': 'multipart/form-data' };
       await attacker.ask({ method: 'POST', path, key: attacker.key, headers, body: 'x' }, [
         400,
         415,
-        ...TURNED_AWAY,
+        ...OVERLOAD_STATUSES,
       ]);
     }
   },

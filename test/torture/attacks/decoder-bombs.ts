@@ -1,6 +1,6 @@
 import { png, pngBomb } from '../../media/media-files.ts';
 import { form, jsonOf } from '../client.ts';
-import { type Attack, TURNED_AWAY } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES } from './attack.ts';
 
 const OPERATIONS = [
   ['batch-convert-images', { format: 'webp' }],
@@ -34,7 +34,7 @@ export const decoderBombs: Attack = {
       const path = `/api/free/${name}`;
       const answer = await attacker.ask(
         { method: 'POST', path, key: attacker.key, ...form(parts) },
-        [200, ...TURNED_AWAY],
+        [200, ...OVERLOAD_STATUSES],
       );
       const { summary } = ((answer && jsonOf(answer)) ?? {}) as { summary?: { succeeded: number } };
       const isGood = summary === undefined || summary.succeeded >= 1;

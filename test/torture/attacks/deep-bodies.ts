@@ -1,4 +1,4 @@
-import { type Attack, TURNED_AWAY, together } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES, together } from './attack.ts';
 
 const MEGABYTES = 9.9;
 
@@ -30,9 +30,13 @@ export const deepBodies: Attack = {
     await together(12, 6, async (index) => {
       const path = index % 4 === 3 ? '/v1/responses' : '/v1/chat/completions';
       const headers = { 'content-type': 'application/json' };
-      const key = index % 2 === 0 ? attacker.key : attacker.arms.freeKey;
+      const key = index % 2 === 0 ? attacker.key : attacker.context.freeKey;
       const body = bodies[index % bodies.length]!;
-      await attacker.ask({ method: 'POST', path, key, headers, body }, [400, 413, ...TURNED_AWAY]);
+      await attacker.ask({ method: 'POST', path, key, headers, body }, [
+        400,
+        413,
+        ...OVERLOAD_STATUSES,
+      ]);
     });
   },
 };

@@ -1,4 +1,4 @@
-import { type Attack, TURNED_AWAY, together } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES, together } from './attack.ts';
 
 const TASKS = 400;
 
@@ -13,7 +13,7 @@ export const failingTasks: Attack = {
       await attacker.ask({ method: 'POST', path, key: attacker.key, body }, [
         202,
         402,
-        ...TURNED_AWAY,
+        ...OVERLOAD_STATUSES,
       ]);
     });
   },

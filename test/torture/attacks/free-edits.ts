@@ -1,6 +1,6 @@
 import { png } from '../../media/media-files.ts';
 import { form } from '../client.ts';
-import { type Attack, TURNED_AWAY, together } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES, together } from './attack.ts';
 
 const EDITS = 60;
 
@@ -17,10 +17,10 @@ export const freeEdits: Attack = {
         { name: 'image', value: image, filename: 'a.png', type: 'image/png' },
       ];
       const path = '/v1/images/edits';
-      await attacker.ask({ method: 'POST', path, key: attacker.arms.freeKey, ...form(parts) }, [
+      await attacker.ask({ method: 'POST', path, key: attacker.context.freeKey, ...form(parts) }, [
         200,
         202,
-        ...TURNED_AWAY,
+        ...OVERLOAD_STATUSES,
       ]);
     });
   },

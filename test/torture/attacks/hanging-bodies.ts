@@ -1,5 +1,5 @@
 import { textBody } from '../tenants/good-work.ts';
-import { type Attack, TURNED_AWAY, together } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES, together } from './attack.ts';
 
 const REQUESTS = 24;
 
@@ -9,7 +9,7 @@ export const hangingBodies: Attack = {
   async run(attacker) {
     const filler = 'all work and no play '.repeat(390_000);
     const body = textBody('chat', 'to-chat', `torture:hang ${filler}`);
-    const [key = ''] = attacker.arms.keys;
+    const [key = ''] = attacker.context.keys;
     let refused = 0;
     await together(REQUESTS, REQUESTS, async () => {
       const path = '/v1/chat/completions';
@@ -17,7 +17,7 @@ export const hangingBodies: Attack = {
         402,
         502,
         504,
-        ...TURNED_AWAY,
+        ...OVERLOAD_STATUSES,
       ]);
       if (answer?.status === 429 || answer?.status === 503) refused += 1;
     });

@@ -1,6 +1,6 @@
 import { png } from '../../media/media-files.ts';
 import { form } from '../client.ts';
-import { type Attack, TURNED_AWAY } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES } from './attack.ts';
 
 const NAMES: readonly string[] = [
   '../../../../tmp/evil.png',
@@ -44,7 +44,7 @@ export const hostileNames: Attack = {
     const path = '/api/free/batch-convert-images';
     const answer = await attacker.ask({ method: 'POST', path, key: attacker.key, ...form(parts) }, [
       200,
-      ...TURNED_AWAY,
+      ...OVERLOAD_STATUSES,
     ]);
     if (answer?.status !== 200) return;
     const names = entryNames(answer.body);

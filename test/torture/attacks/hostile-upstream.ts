@@ -1,5 +1,5 @@
 import { textBody } from '../tenants/good-work.ts';
-import { type Attack, TURNED_AWAY, together } from './attack.ts';
+import { type Attack, OVERLOAD_STATUSES, together } from './attack.ts';
 
 export const hostileUpstream: Attack = {
   name: 'hostile upstreams',
@@ -13,7 +13,7 @@ export const hostileUpstream: Attack = {
       const expected = isEndless ? [200] : [502, 504];
       await attacker.ask({ method: 'POST', path, key: attacker.key, body }, [
         ...expected,
-        ...TURNED_AWAY,
+        ...OVERLOAD_STATUSES,
       ]);
     });
   },

@@ -4,7 +4,7 @@ const GET = 'GET /v1/models HTTP/1.1\r\nHost: oriel\r\n';
 const POST =
   'POST /v1/chat/completions HTTP/1.1\r\nHost: oriel\r\nContent-Type: application/json\r\n';
 
-/** Bytes of which a server and a proxy before it may not have two opinions. */
+/** Bytes that a server and a proxy before it must not interpret differently. */
 const REQUESTS: readonly (readonly [string, readonly number[]])[] = [
   [`${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, [400]],
   [`${POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}`, [400]],
@@ -33,10 +33,10 @@ export const malformedRequests: Attack = {
       connection.write(Buffer.from(bytes, 'latin1'));
       const isClosed = await connection.closes(60_000);
       const [status] = connection.statuses;
-      const told = `${JSON.stringify(bytes.slice(0, 120))} was answered ${status}`;
-      attacker.expect(status !== undefined && expected.includes(status), told);
-      attacker.expect(isClosed, `${told}, and the connection stays`);
-      attacker.expect(connection.statuses.length === 1, `${told}, twice`);
+      const text = `${JSON.stringify(bytes.slice(0, 120))} was answered ${status}`;
+      attacker.expect(status !== undefined && expected.includes(status), text);
+      attacker.expect(isClosed, `${text}, and the connection stays`);
+      attacker.expect(connection.statuses.length === 1, `${text}, twice`);
     }
   },
 };

@@ -1,6 +1,6 @@
 import type { Attack } from './attack.ts';
 
-/** Fields that work with the operator's account at the provider, or make it pay more than is metered. */
+/** Fields that use the operator's account at the provider, or cost more than is metered. */
 const FIELDS = {
   '/v1/responses': { background: true, conversation: 'conv_1', service_tier: 'priority' },
   '/v1/chat/completions': { service_tier: 'priority', api_base: 'http://127.0.0.1/' },
@@ -17,7 +17,7 @@ export const operatorsMoney: Attack = {
     for (const [path, fields] of Object.entries(FIELDS)) {
       for (const [field, value] of Object.entries(fields)) {
         const dialect = path.split('/')[2]!.replace(/.*completions|chat/, 'chat');
-        const prompt = 'torture:told';
+        const prompt = 'torture:report';
         const body = {
           model: `to-${dialect}`,
           ...(dialect === 'responses'

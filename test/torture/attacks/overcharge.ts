@@ -2,14 +2,14 @@ import { jsonOf } from '../client.ts';
 import { textBody } from '../tenants/good-work.ts';
 import type { Attack } from './attack.ts';
 
-/** Credits of 100 tokens of output and of a generous count of input tokens. */
+/** Upper bound of the cost in credits: 100 tokens of output, and the input tokens. */
 const MOST = 100 * 0.01 + 1000 * 0.001;
 
 export const overcharge: Attack = {
   name: 'a bill beyond what was asked',
   summary: 'an upstream that says it wrote five million tokens where 100 were asked for',
   async run(attacker) {
-    const key = attacker.arms.freeKey;
+    const key = attacker.context.freeKey;
     const spent = async () => {
       const answer = await attacker.ask({ path: '/v1/account', key });
       const account = (answer && jsonOf(answer)) as { credits?: { spent: number } } | null;

@@ -19,7 +19,7 @@ export const pipelining: Attack = {
     for (let index = 0; index < CONNECTIONS; index += 1) {
       connections.push(await pipeline(attacker, paths[index % paths.length]!));
     }
-    await Promise.all(connections.map((each) => each.closes(attacker.arms.sendTimeout + 8000)));
+    await Promise.all(connections.map((each) => each.closes(attacker.context.sendTimeout + 8000)));
     for (const connection of connections) {
       connection.read();
       const isClosed = await connection.closes(60_000);

@@ -1,6 +1,6 @@
 import type { Attack } from './attack.ts';
 
-/** Milliseconds that the daemon may take for anything that one request asks. */
+/** Milliseconds that the daemon may take for one request. */
 const BOUND = 10_000;
 
 export const schemaBomb: Attack = {

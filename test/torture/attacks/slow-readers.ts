@@ -19,7 +19,7 @@ export const slowReaders: Attack = {
         return connection;
       }),
     );
-    await connections[0]!.closes(attacker.arms.sendTimeout + 10_000);
+    await connections[0]!.closes(attacker.context.sendTimeout + 10_000);
     for (const connection of connections) connection.read();
     const closed = await Promise.all(connections.map((each) => each.closes(60_000)));
     const open = closed.filter((isClosed) => !isClosed).length;

@@ -7,14 +7,14 @@ export const slowWriters: Attack = {
   name: 'slow writers',
   summary: `${CONNECTIONS} requests of which a byte comes a second`,
   async run(attacker) {
-    const { requestTimeout } = attacker.arms;
+    const { requestTimeout } = attacker.context;
     const connections = await Promise.all(
       Array.from({ length: CONNECTIONS }, async (_, index) => {
         const connection = await attacker.socket();
         connection.read();
         const type = index % 2 === 0 ? 'application/json' : 'multipart/form-data; boundary=b';
         const path = index % 2 === 0 ? '/v1/chat/completions' : '/v1/images/upload';
-        // Every third does not come to the end of its headers.
+        // Every third connection does not complete its headers.
         const end = index % 3 === 0 ? 'X-Slow: ' : '\r\n';
         connection.write(
           `POST ${path} HTTP/1.1\r\nHost: oriel\r\nAuthorization: Bearer ${attacker.key}\r\n` +
@@ -23,7 +23,7 @@ export const slowWriters: Attack = {
         return connection;
       }),
     );
-    // Node looks for late requests at intervals of ten seconds at the most.
+    // Node checks for late requests every ten seconds at most.
     const until = performance.now() + requestTimeout + 60_000;
     while (performance.now() < until && connections.some(({ closed }) => !closed)) {
       for (const connection of connections) connection.write('a');

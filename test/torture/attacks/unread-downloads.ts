@@ -9,7 +9,7 @@ export const unreadDownloads: Attack = {
   name: 'unread downloads',
   summary: `${CONNECTIONS} downloads of a large file of which nothing is read; half of them send empty lines`,
   async run(attacker) {
-    const { asset, sendTimeout } = attacker.arms;
+    const { asset, sendTimeout } = attacker.context;
     const connections = await Promise.all(
       Array.from({ length: CONNECTIONS }, async () => {
         const connection = await attacker.socket();
@@ -19,13 +19,13 @@ export const unreadDownloads: Attack = {
     );
     const until = performance.now() + sendTimeout + 20_000;
     while (performance.now() < until) {
-      // A server ignores empty lines before a request; its timeouts should ignore them as well.
+      // HTTP servers ignore empty lines before a request; its timeouts must ignore them as well.
       for (const [index, each] of connections.entries()) if (index % 2 === 0) each.write('\r\n');
       await sleep(PAUSE);
     }
     for (const connection of connections) connection.read();
     await Promise.all(connections.map((each) => each.closes(60_000)));
-    // What the server closed breaks off; what it kept is downloaded to its end now.
+    // A closed download breaks off; one that the server kept open is now read to its end.
     const whole = connections.filter(({ text, bytes }) => {
       return bytes > Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity);
     });

@@ -28,7 +28,7 @@ interface Operation {
   };
 }
 
-/** What of an OpenAPI document is looked at. */
+/** Parts of an OpenAPI document that the fuzzer reads. */
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -39,21 +39,21 @@ export type Kind = (typeof KINDS)[number];
 export interface FuzzOptions {
   readonly url: string;
   readonly keys: readonly string[];
-  /** The same seed gives the same inputs, in the same order within each kind. */
+  /** Seed of the inputs: the same one gives the same inputs, in the same order within each kind. */
   readonly seed: string;
   readonly outages: Outages;
   readonly violations: Violations;
-  /** Milliseconds without an answer after which an input counts as hanging. */
-  readonly patience: number;
-  /** Inputs of each kind at once. */
+  /** Milliseconds without a response after which an input counts as hanging. */
+  readonly hangTimeout: number;
+  /** Concurrent inputs of each kind. */
   readonly atOnce: number;
-  /** Tells whether to go on. */
-  readonly goesOn: () => boolean;
+  /** Returns false once fuzzing must end. */
+  readonly isRunning: () => boolean;
   /** One input alone, by its kind and number. */
   readonly only?: { readonly kind: Kind; readonly number: number };
 }
 
-/** Models by the path that asks for them, so that most inputs get beyond the first check. */
+/** Models by path, so that most inputs pass the first check. */
 const MODELS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/chat|responses|messages/, ['to-chat', 'to-responses', 'to-messages', 'sandbox-chat']],
   [/images/, ['image', 'native', 'free-image']],
@@ -62,27 +62,27 @@ const MODELS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/moderations/, ['moderation']],
 ];
 
-/** Sends inputs of all kinds until it is told to end. @returns how many, by kind */
+/** Sends inputs of all kinds while `isRunning`. @returns the number of inputs, by kind */
 export async function fuzz(options: FuzzOptions): Promise<Record<Kind, number>> {
   const document = await documentOf(options.url);
-  const tried: Record<Kind, number> = { json: 0, form: 0, stream: 0, query: 0, header: 0 };
+  const requests: Record<Kind, number> = { json: 0, form: 0, stream: 0, query: 0, header: 0 };
   const { only } = options;
   if (only !== undefined) {
     await tryInput(only.kind, only.number, document, options);
-    tried[only.kind] = 1;
-    return tried;
+    requests[only.kind] = 1;
+    return requests;
   }
-  const lane = async (kind: Kind) => {
-    while (options.goesOn()) {
-      const number = tried[kind];
-      tried[kind] += 1;
+  const worker = async (kind: Kind) => {
+    while (options.isRunning()) {
+      const number = requests[kind];
+      requests[kind] += 1;
       await tryInput(kind, number, document, options);
     }
   };
   await Promise.all(
-    KINDS.flatMap((kind) => Array.from({ length: options.atOnce }, () => lane(kind))),
+    KINDS.flatMap((kind) => Array.from({ length: options.atOnce }, () => worker(kind))),
   );
-  return tried;
+  return requests;
 }
 
 async function documentOf(url: string): Promise<Document> {
@@ -106,28 +106,28 @@ async function tryInput(
   const random = new Random(`${options.seed}:${kind}:${number}`);
   const { outages, violations } = options;
   const input = INPUTS[kind](random, document, `${options.seed}.${number}`);
-  const outgoing = { key: random.pick(options.keys), timeout: options.patience, ...input };
+  const outgoing = { key: random.pick(options.keys), timeout: options.hangTimeout, ...input };
   const from = performance.now();
   const violates = (rule: string, detail: string) => {
     const sent = Buffer.isBuffer(input.body)
       ? input.body.toString('latin1')
       : JSON.stringify(input.body);
-    const told = `--case ${kind}:${number} ${input.method ?? 'GET'} ${input.path.slice(0, 100)}: ${detail}`;
-    violations.add(rule, `${told} | ${sent?.slice(0, 200)}`);
+    const text = `--case ${kind}:${number} ${input.method ?? 'GET'} ${input.path.slice(0, 100)}: ${detail}`;
+    violations.add(rule, `${text} | ${sent?.slice(0, 200)}`);
   };
   try {
     const answer = await ask(options.url, outgoing);
-    const disturbed = outages.reaching(from, performance.now()).size > 0;
+    const disturbed = outages.scopesBetween(from, performance.now()).size > 0;
     const faults = [...answerFaults(input.path, answer), ...contentFaults(input, answer)];
     if (!disturbed) for (const fault of faults) violates('fuzzed input is answered well', fault);
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
-    if (outages.reaching(from, performance.now()).has('all')) return;
+    if (outages.scopesBetween(from, performance.now()).has('all')) return;
     violates('fuzzed input is answered', error.message);
   }
 }
 
-/** What is wrong with the content of a success. */
+/** Errors in the content of a successful response. */
 function contentFaults({ path, body = '' }: Outgoing, answer: Answer): string[] {
   if (answer.status >= 400 || !path.startsWith('/v1/')) return [];
   const type = String(answer.headers['content-type'] ?? '');
@@ -136,7 +136,7 @@ function contentFaults({ path, body = '' }: Outgoing, answer: Answer): string[] 
     const events = eventsOf(answer.body.toString());
     if (events === null) return [`a stream that breaks off: ${start()}`];
     const dialect = DIALECTS.find((each) => PATHS[each] === path)!;
-    // What the upstream writes in the client's own format is passed on as it is.
+    // An upstream's stream in the client's own format is passed on unchanged.
     const isTranslated = !JSON.stringify(body).includes(`"to-${dialect}"`);
     if (isTranslated && events.some(({ data }) => data === undefined)) {
       return [`an event that is no JSON: ${start()}`];
@@ -167,7 +167,7 @@ const json: Input = (random, document) => {
   const [path, schema] = random.pick(endpoints(document, 'application/json'));
   let body = sampleOf(schema, random) as Record<string, unknown>;
   if (random.chance(0.95)) body['model'] = modelFor(path, random);
-  // Pictures are work; that large ones are bounded is not what inputs are about.
+  // Small pictures only: other scenarios test the limits of large ones.
   if (/images|videos/.test(path) && random.chance(0.9)) body['size'] = '64x64';
   if (random.chance(0.7)) body = mutatedJson(body, random);
   const headers = {
@@ -339,7 +339,7 @@ const header: Input = (random) => {
           '"',
           '100-continue',
         ]);
-    // Node refuses to send what HTTP does not allow; raw bytes are the attack on malformed requests.
+    // Node does not send malformed headers; the attack with malformed requests sends raw bytes.
     headers[random.pick(HEADERS)] = value
       .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?')
       .slice(0, 4000);

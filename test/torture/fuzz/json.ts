@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 
-/** Texts that parsers, stores and terminals get wrong. */
+/** Texts that break parsers, stores and terminals. */
 const TEXTS: readonly string[] = [
   '',
   ' ',
@@ -145,7 +145,7 @@ export function mutatedJson<Value>(value: Value, random: Random): Value {
   return copy;
 }
 
-/** JSON text of a value that no serializer would write, or that is none any more. */
+/** JSON text of a value in unusual notation, or broken JSON. */
 export function writtenJson(value: unknown, random: Random): Buffer {
   const text = JSON.stringify(value) ?? 'null';
   const bytes = Buffer.from(text);
@@ -158,7 +158,7 @@ export function writtenJson(value: unknown, random: Random): Buffer {
       return Buffer.concat([bytes.subarray(0, at), inserted, bytes.subarray(at)]);
     }
     case 2:
-      // The same key twice: the last one counts, in every reader of the body.
+      // A duplicate key: every parser must use the last value.
       return Buffer.from(text.replace(/^\{/, '{"model":7,"model":null,"stream":"x",'));
     case 3:
       return Buffer.from(text.replace(/^\{/, '{"__proto__":{"isAdmin":true},'));

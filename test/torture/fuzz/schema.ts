@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts';
 import { strangeText } from './json.ts';
 
-/** A part of an OpenAPI document, as far as ours uses JSON Schema. */
+/** JSON Schema, as far as Oriel's OpenAPI document uses it. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -23,10 +23,10 @@ export interface Schema {
   readonly format?: string;
 }
 
-/** Levels below which only what is required is given. */
+/** Nesting level below which only required properties are generated. */
 const DEPTH = 8;
 
-/** A value that a schema allows, as far as its patterns can be met by chance. */
+/** A random value that matches a schema, except for its patterns. */
 export function sampleOf(schema: Schema, random: Random, depth = 0): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.examples !== undefined && schema.examples.length > 0 && random.chance(0.4)) {
@@ -94,7 +94,7 @@ const SAMPLES = [
 ];
 
 function textOf({ minLength = 0, maxLength = 200, format }: Schema, random: Random): string {
-  // Nothing outside this machine may be asked for.
+  // URLs must not lead outside of this machine.
   if (format === 'uri') return 'http://127.0.0.1:9/x.png';
   const text = random.chance(0.8) ? random.pick(SAMPLES) : strangeText(random);
   return text.slice(0, maxLength).padEnd(minLength, 'x');

@@ -12,7 +12,7 @@ type Body = Readonly<Record<string, unknown>>;
 const ANSWERS = { chat: chatAnswer, responses: responsesAnswer, messages: messagesAnswer };
 const FRAMES = { chat: chatFrames, responses: responsesFrames, messages: messagesFrames };
 
-/** What an upstream sends: pieces with an end that may be missing. */
+/** Bytes of an upstream: pieces, of which the end may be missing. */
 export interface UpstreamBytes {
   readonly type: string;
   readonly pieces: readonly Buffer[];
@@ -26,7 +26,7 @@ function frameText(frame: Frame, line = '\n'): string {
   return `${name}data: ${data}${line}${line}`;
 }
 
-/** A well-formed answer. */
+/** A well-formed response. */
 export function steadyFrames(dialect: Dialect, request: Body, script: Script): readonly string[] {
   return FRAMES[dialect](script, request).map((frame) => frameText(frame));
 }
@@ -86,7 +86,7 @@ const HOSTILE: readonly string[] = [
   'HTTP/1.1 200 OK\r\n\r\n',
 ];
 
-/** Cuts bytes in pieces of random length. */
+/** Splits bytes into pieces of random length. */
 function cut(bytes: Buffer, random: Random): Buffer[] {
   if (random.chance(0.3)) return [bytes];
   const pieces: Buffer[] = [];
@@ -99,7 +99,7 @@ function cut(bytes: Buffer, random: Random): Buffer[] {
   return pieces;
 }
 
-/** The answer of a misbehaving upstream: the same for the same seed, number, format and request. */
+/** Response of a misbehaving upstream, determined by seed, number, format and request. */
 export function fuzzedAnswer(dialect: Dialect, request: Body, seed: string): UpstreamBytes {
   const random = new Random(`upstream:${dialect}:${seed}`);
   const script = randomScript(random);

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { answerFaults } from '../answer.ts';
-import type { Arms } from '../attacks/attack.ts';
+import type { AttackContext } from '../attacks/attack.ts';
 import { ask, form, NoAnswer, type Outgoing } from '../client.ts';
 import type { Outages } from '../outages.ts';
 import type { Random } from '../random.ts';
@@ -19,8 +19,8 @@ const picture = sharp({
   .jpeg()
   .toBuffer();
 
-/** Some request of a tenant that wants all of the machine. */
-async function greedy(random: Random): Promise<Outgoing> {
+/** A random expensive request of a bad tenant. */
+async function greedyRequest(random: Random): Promise<Outgoing> {
   switch (random.below(8)) {
     case 0:
     case 1: {
@@ -60,18 +60,18 @@ async function greedy(random: Random): Promise<Outgoing> {
   }
 }
 
-/** Answers by their kind. */
+/** Number of requests by outcome. */
 export interface Load {
   sent: number;
   served: number;
-  turnedAway: number;
-  /** Requests that were not sent, as too many had no answer yet. */
-  heldBack: number;
+  rejected: number;
+  /** Requests that were due but not sent, because too many were open. */
+  skipped: number;
 }
 
-/** Requests a second that the daemon serves while so many are always under way. */
+/** Requests a second that the daemon serves with 16 concurrent requests. */
 export async function measureCapacity(
-  arms: Arms,
+  context: AttackContext,
   random: Random,
   seconds: number,
 ): Promise<number> {
@@ -79,10 +79,10 @@ export async function measureCapacity(
   let served = 0;
   const worker = async () => {
     while (performance.now() < until) {
-      const answer = await ask(arms.url, {
-        ...(await greedy(random)),
-        key: random.pick(arms.keys),
-        timeout: arms.patience,
+      const answer = await ask(context.url, {
+        ...(await greedyRequest(random)),
+        key: random.pick(context.keys),
+        timeout: context.hangTimeout,
       });
       if (answer.status < 400) served += 1;
     }
@@ -92,26 +92,26 @@ export async function measureCapacity(
   return Math.max(1, served / ((performance.now() - started) / 1000));
 }
 
-/** Milliseconds between two looks at how many requests are due. */
+/** Milliseconds between two computations of the requests that are due. */
 const TICK = 20;
 
 /**
- * Sends requests at a rate, whether or not the daemon keeps up, until it is told to end.
+ * Sends requests at a fixed rate while `isRunning`, whether or not the daemon keeps up.
  *
- * @param most requests without an answer; beyond them requests are held back
+ * @param most open requests; beyond them requests are skipped
  */
 export async function badLoad(
-  arms: Arms,
+  context: AttackContext,
   random: Random,
   rate: number,
   most: number,
   {
-    goesOn,
+    isRunning,
     outages,
     violations,
     load,
   }: {
-    readonly goesOn: () => boolean;
+    readonly isRunning: () => boolean;
     readonly outages: Outages;
     readonly violations: Violations;
     readonly load: Load;
@@ -120,19 +120,19 @@ export async function badLoad(
   const open = new Set<Promise<void>>();
   const send = async () => {
     const from = performance.now();
-    const outgoing = await greedy(random);
+    const outgoing = await greedyRequest(random);
     try {
-      const key = random.pick(arms.keys);
-      const answer = await ask(arms.url, { ...outgoing, key, timeout: arms.patience });
+      const key = random.pick(context.keys);
+      const answer = await ask(context.url, { ...outgoing, key, timeout: context.hangTimeout });
       if (answer.status < 400) load.served += 1;
-      else load.turnedAway += 1;
-      if (outages.reaching(from, performance.now()).size > 0) return;
+      else load.rejected += 1;
+      if (outages.scopesBetween(from, performance.now()).size > 0) return;
       for (const fault of answerFaults(outgoing.path, answer)) {
         violations.add('answers are well-formed, and none is a 500', `bad load: ${fault}`);
       }
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
-      if (outages.reaching(from, performance.now()).has('all')) return;
+      if (outages.scopesBetween(from, performance.now()).has('all')) return;
       violations.add(
         'no connection is cut, and nothing hangs',
         `bad load ${outgoing.path}: ${error.message}`,
@@ -141,14 +141,14 @@ export async function badLoad(
   };
   let due = 0;
   let last = performance.now();
-  while (goesOn()) {
+  while (isRunning()) {
     await new Promise((resolve) => setTimeout(resolve, TICK));
     const now = performance.now();
     due += ((now - last) / 1000) * rate;
     last = now;
     for (; due >= 1; due -= 1) {
       if (open.size >= most) {
-        load.heldBack += 1;
+        load.skipped += 1;
         continue;
       }
       load.sent += 1;

@@ -6,13 +6,13 @@ import { MEDIA_COSTS, STEADY_COST } from '../configuration.ts';
 import type { Random } from '../random.ts';
 import { sha256, type Tenant } from './tenant.ts';
 
-/** One thing that a well-behaved tenant does. */
+/** One kind of request of well-behaved tenants. */
 export interface Work {
-  /** Group of its latencies. */
+  /** Name of its group of latencies. */
   readonly group: string;
-  /** How often, in relation to the others. */
+  /** Frequency, relative to the others. */
   readonly weight: number;
-  /** Whether it is a small request, for which a latency is promised, and whether images are worked on for it. */
+  /** Size class: latencies of small requests are limited, with another limit where images are decoded. */
   readonly size: 'small' | 'small image' | 'large';
   run(tenant: Tenant, random: Random): Promise<void>;
 }
@@ -26,7 +26,7 @@ export const PATHS = {
   messages: '/v1/messages',
 } as const;
 
-/** The least that a request of each format can say. */
+/** A minimal request body in each format. */
 export function textBody(
   dialect: Dialect,
   model: string,
@@ -55,7 +55,7 @@ function text(dialect: Dialect, stream: boolean): Work {
         if (end !== 'complete') {
           tenant.uncertain += STEADY_COST;
           const now = performance.now();
-          if (tenant.scene.outages.reaching(now - answer.total, now).size === 0) {
+          if (tenant.context.outages.scopesBetween(now - answer.total, now).size === 0) {
             tenant.violates(
               'streams end well',
               `${group}: ${answer.body.subarray(-300).toString()}`,
@@ -109,7 +109,7 @@ function task(type: 'image' | 'video' | 'audio', weight: number): Work {
           random.chance(0.3) && { input_images: [random.pick(references)] }),
         ...(type !== 'image' && { duration: 1 }),
         ...(type === 'video' && { size: '64x64' }),
-        ...(hasCallback && { callback_url: tenant.scene.callbacks }),
+        ...(hasCallback && { callback_url: tenant.context.callbacks }),
       };
       const path = `/v1/${type}${type === 'audio' ? '' : 's'}/generations`;
       const headers = { 'idempotency-key': `${tenant.name}-${number}` };
@@ -125,7 +125,7 @@ function task(type: 'image' | 'video' | 'audio', weight: number): Work {
   };
 }
 
-/** A request that waits for its image. Its task is found in the list at the end. */
+/** A synchronous image request. Its task is compared by the list of tasks at the end. */
 function synchronous(group: string, sent: (tenant: Tenant) => Promise<Sent>): Work {
   return {
     group,
@@ -199,12 +199,11 @@ function batch({ name, fields, gives }: (typeof BATCHES)[number]): Work {
         })),
       ];
       const path = `/api/free/${name}`;
-      // A kept connection must not hide what a new one meets.
       const answer = await tenant.send(group, { method: 'POST', path, ...form(parts) });
       if (answer === null) return;
       const fault = gives === 'zip' ? zipFault(answer) : jsonFault(name, answer, files);
       const now = performance.now();
-      const excused = tenant.scene.outages.reaching(now - answer.total, now).size > 0;
+      const excused = tenant.context.outages.scopesBetween(now - answer.total, now).size > 0;
       if (fault !== null && !excused)
         tenant.violates('batches give what was asked', `${group}: ${fault}`);
     },

@@ -11,24 +11,24 @@ interface TaskRecord {
   readonly result: { readonly data?: readonly { readonly url: string }[] } | null;
 }
 
-/** What was looked at, for the report. */
+/** Number of compared items, for the report. */
 export interface Reconciled {
   readonly tasks: number;
   readonly uploads: number;
   readonly callbacks: number;
-  /** Micro-credits. */
+  /** Micro-credits that were spent. */
   readonly spent: number;
 }
 
-/** Milliseconds in which tasks end and callbacks come once the load is over. */
-const SETTLING = 180_000;
+/** Milliseconds in which tasks must end and callbacks must arrive once the load is over. */
+const SETTLE_TIMEOUT = 180_000;
 
 const LOST = 'nothing acknowledged is lost';
 const SUMS = 'every sum is right';
 
 async function read(tenant: Tenant, path: string): Promise<Answer> {
   for (let attempt = 0; ; attempt += 1) {
-    const answer = await ask(tenant.scene.url, { path, key: tenant.key, timeout: 60_000 });
+    const answer = await ask(tenant.context.url, { path, key: tenant.key, timeout: 60_000 });
     if ((answer.status !== 503 && answer.status !== 429) || attempt === 60) return answer;
     await sleep(1000);
   }
@@ -52,12 +52,12 @@ async function everyPage<Row>(
   }
 }
 
-/** Compares all that a tenant was told with what the daemon says when the load is over. */
+/** Compares a tenant's acknowledged work with the state of the daemon when the load is over. */
 export async function reconcile(
   tenant: Tenant,
   received: readonly Received[],
 ): Promise<Reconciled> {
-  const until = performance.now() + SETTLING;
+  const until = performance.now() + SETTLE_TIMEOUT;
   const records = await settledTasks(tenant, until);
   const byId = new Map(records.map((record) => [record.task_id, record]));
   for (const { id, type } of tenant.tasks) {
@@ -124,15 +124,15 @@ async function checkCallbacks(
       const own = byTask.get(id) ?? [];
       const ids = new Set(own.map(({ headers }) => headers['webhook-id']));
       if (ids.size > 1)
-        tenant.violates('callbacks are signed and told apart', `${id} has ${ids.size} ids`);
+        tenant.violates('callbacks are signed and have distinct ids', `${id} has ${ids.size} ids`);
       for (const callback of own) {
         try {
           const { type } = WebhookReceiver.verified(tenant.secret, callback) as { type: string };
           const expected = `task.${records.get(id)?.status}`;
           if (type !== expected)
-            tenant.violates('callbacks are signed and told apart', `${id}: ${type}`);
+            tenant.violates('callbacks are signed and have distinct ids', `${id}: ${type}`);
         } catch (error) {
-          tenant.violates('callbacks are signed and told apart', `${id}: ${String(error)}`);
+          tenant.violates('callbacks are signed and have distinct ids', `${id}: ${String(error)}`);
         }
       }
     }
@@ -179,8 +179,8 @@ async function checkSums(tenant: Tenant, records: readonly TaskRecord[]): Promis
   }, 0);
   const least = tenant.spent + forTasks;
   if (spent < least || spent > least + tenant.uncertain) {
-    const told = `spent ${spent}, expected ${least} to ${least + tenant.uncertain}`;
-    tenant.violates(SUMS, `${told} (text ${tenant.spent}, tasks ${forTasks})`);
+    const text = `spent ${spent}, expected ${least} to ${least + tenant.uncertain}`;
+    tenant.violates(SUMS, `${text} (text ${tenant.spent}, tasks ${forTasks})`);
   }
   return spent;
 }

@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answerFaults } from '../answer.ts';
 import { type Answer, ask, jsonOf, NoAnswer, type Outgoing } from '../client.ts';
 import type { Latencies } from '../latencies.ts';
-import type { Outages, Reach } from '../outages.ts';
+import type { FaultScope, Outages } from '../outages.ts';
 import type { Violations } from '../violations.ts';
 
-/** What all tenants of a run share. */
-export interface Scene {
+/** State that all tenants of a run share. */
+export interface RunContext {
   readonly url: string;
-  /** Where callbacks go. */
+  /** URL for callbacks. */
   readonly callbacks: string;
   readonly outages: Outages;
   readonly violations: Violations;
   readonly latencies: Latencies;
-  /** Milliseconds without an answer after which a request counts as hanging. */
-  readonly patience: number;
+  /** Milliseconds without a response after which a request counts as hanging. */
+  readonly hangTimeout: number;
 }
 
 /** A task that the daemon has acknowledged. */
@@ -27,86 +27,88 @@ export interface Acknowledged {
   readonly hasCallback: boolean;
 }
 
-/** Milliseconds for which a request is repeated before the tenant counts it as refused for good. */
-const PERSISTENCE = 60_000;
+/** Milliseconds of retries before a request counts as failed. */
+const RETRY_TIMEOUT = 60_000;
 
-/** One well-behaved tenant: it remembers all that was acknowledged, and what it must have cost. */
+/** One well-behaved tenant, with its acknowledged work and the cost of that work. */
 export class Tenant {
   readonly name: string;
   readonly key: string;
   readonly secret: string;
-  readonly scene: Scene;
+  readonly context: RunContext;
   readonly tasks: Acknowledged[] = [];
   /** SHA-256 of uploads by their URL. */
   readonly uploads = new Map<string, string>();
-  /** Micro-credits of answers that were received whole. */
+  /** Micro-credits of responses that were received whole. */
   spent = 0;
-  /** Micro-credits that may have been charged beyond that: answers that a fault cut off. */
+  /** Micro-credits that may have been charged in addition, for responses that a fault interrupted. */
   uncertain = 0;
   served = 0;
   /** Requests that were refused outside of faults. */
   refused = 0;
-  /** How often each status and code was the reason. */
+  /** Number of refusals by status and code. */
   readonly refusals = new Map<string, number>();
   #count = 0;
 
-  constructor({ name, key, secret }: { name: string; key: string; secret: string }, scene: Scene) {
+  constructor(
+    { name, key, secret }: { name: string; key: string; secret: string },
+    context: RunContext,
+  ) {
     this.name = name;
     this.key = key;
     this.secret = secret;
-    this.scene = scene;
+    this.context = context;
   }
 
-  /** A number that no other request of this tenant has. */
+  /** Next number of a request, unique within this tenant. */
   next(): number {
     this.#count += 1;
     return this.#count;
   }
 
   /**
-   * Sends a request as a client would: it repeats what was refused for the moment, and what a fault cut
-   * off. Everything else that goes wrong is a violation.
+   * Sends a request as a client would: it retries after 429, 503 and failures during an injected fault. Every other
+   * failure is a violation.
    *
    * @param group of the latencies
-   * @param cost micro-credits of a text answer, which is not repeated; null for what can be
-   * @returns null where a fault is to blame that nothing came of it
+   * @param cost micro-credits of a text response, which is not retried; null for requests that can be
+   * @returns null if the request failed because of an injected fault
    */
   async send(
     group: string,
     outgoing: Outgoing,
     cost: number | null = null,
   ): Promise<Answer | null> {
-    const { url, outages, violations, latencies, patience } = this.scene;
-    const sent = { key: this.key, timeout: patience, ...outgoing };
-    const until = performance.now() + PERSISTENCE;
+    const { url, outages, violations, latencies, hangTimeout } = this.context;
+    const sent = { key: this.key, timeout: hangTimeout, ...outgoing };
+    const until = performance.now() + RETRY_TIMEOUT;
     const name = `${this.name} ${group}`;
     while (performance.now() < until) {
       const from = performance.now();
       try {
         const answer = await ask(url, sent);
-        const reach = outages.reaching(from, performance.now());
+        const scope = outages.scopesBetween(from, performance.now());
         for (const fault of answerFaults(outgoing.path, answer)) {
-          // What cannot be written is answered as the disk's fault, whatever the code.
           violations.add('answers are well-formed, and none is a 500', `${name}: ${fault}`);
         }
         if (answer.status < 400) {
           this.served += 1;
-          if (reach.size === 0) latencies.add(group, answer.firstByte);
+          if (scope.size === 0) latencies.add(group, answer.firstByte);
           return answer;
         }
-        if (!isExcused(answer.status, reach, cost !== null)) {
+        if (!isExcused(answer.status, scope, cost !== null)) {
           this.refused += 1;
           const { error } = jsonOf(answer) as { error?: { code?: string; message?: string } };
           const why = `${answer.status} ${error?.code} (${error?.message})`;
           this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
           const passing = answer.status === 503 || answer.status === 429;
           if (!passing) {
-            const told = `${name}: ${answer.status} ${answer.body.subarray(0, 300).toString()}`;
-            violations.add('good requests succeed', told);
+            const text = `${name}: ${answer.status} ${answer.body.subarray(0, 300).toString()}`;
+            violations.add('good requests succeed', text);
             return null;
           }
         }
-        if (cost !== null && reach.size > 0) {
+        if (cost !== null && scope.size > 0) {
           this.uncertain += cost;
           return null;
         }
@@ -114,8 +116,8 @@ export class Tenant {
         await sleep(seconds * 1000);
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        const reach = outages.reaching(from, performance.now());
-        if (!reach.has('all')) {
+        const scope = outages.scopesBetween(from, performance.now());
+        if (!scope.has('all')) {
           violations.add('no connection is cut, and nothing hangs', `${name}: ${error.message}`);
         }
         if (cost !== null) {
@@ -125,21 +127,21 @@ export class Tenant {
         await sleep(250);
       }
     }
-    const reach = outages.reaching(until - PERSISTENCE, performance.now());
-    if (reach.size === 0) violations.add('good requests succeed in the end', name);
+    const scope = outages.scopesBetween(until - RETRY_TIMEOUT, performance.now());
+    if (scope.size === 0) violations.add('good requests succeed in the end', name);
     return null;
   }
 
-  /** Notes that something is not as it was promised. */
+  /** Reports a violation of a rule. */
   violates(rule: string, detail: string): void {
-    this.scene.violations.add(rule, `${this.name}: ${detail}`);
+    this.context.violations.add(rule, `${this.name}: ${detail}`);
   }
 }
 
-function isExcused(status: number, reach: ReadonlySet<Reach>, isText: boolean): boolean {
-  if (reach.has('all') && status >= 429) return true;
-  if ((reach.has('disk') || reach.has('worker')) && status >= 502) return true;
-  return isText && reach.has('text') && status >= 502;
+function isExcused(status: number, scope: ReadonlySet<FaultScope>, isText: boolean): boolean {
+  if (scope.has('all') && status >= 429) return true;
+  if ((scope.has('disk') || scope.has('worker')) && status >= 502) return true;
+  return isText && scope.has('text') && status >= 502;
 }
 
 export function sha256(bytes: Buffer): string {

@@ -1,12 +1,12 @@
-import type { Json, Knob, ResponseFormat, TextRequest } from '../../canonical.ts';
+import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { SHARED_LABELS } from '../labels.ts';
-import { refuseKnobs, refuseNative } from '../request-errors.ts';
+import { refuseNative, refuseSettings } from '../request-errors.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
 
-/** Knobs that are one value with one name. */
+/** RequestSettings that are one value with one name. */
 const PLAIN = {
   temperature: 'temperature',
   topP: 'top_p',
@@ -19,20 +19,20 @@ const PLAIN = {
   topLogprobs: 'top_logprobs',
   logitBias: 'logit_bias',
   verbosity: 'verbosity',
-} as const satisfies Partial<Record<Knob, string>>;
+} as const satisfies Partial<Record<RequestSetting, string>>;
 
-const KNOBS = [
+const SETTINGS = [
   ...(Object.keys(PLAIN) as (keyof typeof PLAIN)[]),
   'toolChoice',
   'parallelToolCalls',
   'maxOutputTokens',
   'format',
   'reasoning',
-] as const satisfies readonly Knob[];
+] as const satisfies readonly RequestSetting[];
 
 function labelsOf({ dialect, body, advice }: TextRequest): Json {
   if (dialect !== 'responses') return {};
-  // `metadata` is only for what is stored.
+  // OpenAI accepts `metadata` only with `store`.
   const given = SHARED_LABELS.filter((name) => advice.includes(name));
   return Object.fromEntries(given.map((name) => [name, body[name]]));
 }
@@ -45,7 +45,7 @@ function encodeFormat(format: ResponseFormat): Json {
   return {
     type: 'json_schema',
     json_schema: {
-      // Other dialects give schemas no name; here each must have one, and it says nothing.
+      // Chat requires a name, which the messages format does not have.
       name: name ?? 'response',
       ...(description !== null && { description }),
       schema,
@@ -65,39 +65,40 @@ function encodeToolChoice({ toolChoice, dialect, body }: TextRequest): unknown {
   return { type: 'function', function: { name: nameOnWire(toolChoice.name) } };
 }
 
-/** How the client called its limit, where that is a name of ours; the model that always reasons knows the newer only. */
+/** The client's name of its token limit. Models with fixed reasoning know only the newer name. */
 function limitName({ dialect, body }: TextRequest, target: Target): string {
-  const old = body['max_tokens'] != null && body['max_completion_tokens'] == null;
-  return dialect === 'chat' && old && target.rules === null
+  const isFormerName = body['max_tokens'] != null && body['max_completion_tokens'] == null;
+  return dialect === 'chat' && isFormerName && target.rules === null
     ? 'max_tokens'
     : 'max_completion_tokens';
 }
 
-function encodeKnobs(request: TextRequest, target: Target): Record<string, unknown> {
-  const knobs: Record<string, unknown> = {};
-  for (const [knob, name] of Object.entries(PLAIN)) {
-    const value = request[knob as keyof typeof PLAIN];
-    if (value !== null) knobs[name] = value;
+function encodeSettings(request: TextRequest, target: Target): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  for (const [setting, name] of Object.entries(PLAIN)) {
+    const value = request[setting as keyof typeof PLAIN];
+    if (value !== null) settings[name] = value;
   }
   const { maxOutputTokens, format, reasoning, dialect, body } = request;
-  if (maxOutputTokens !== null) knobs[limitName(request, target)] = maxOutputTokens;
+  if (maxOutputTokens !== null) settings[limitName(request, target)] = maxOutputTokens;
   if (reasoning !== null && reasoning.effort !== null) {
-    knobs['reasoning_effort'] = reasoning.effort;
+    settings['reasoning_effort'] = reasoning.effort;
   }
   if (format !== null) {
-    knobs['response_format'] = dialect === 'chat' ? body['response_format'] : encodeFormat(format);
+    settings['response_format'] =
+      dialect === 'chat' ? body['response_format'] : encodeFormat(format);
   }
-  // Without tools there is nothing to choose, and OpenAI refuses to be told how.
+  // OpenAI refuses a tool choice without tools.
   const hasTools = request.tools.length > 0 || dialect === 'chat';
   const choice = encodeToolChoice(request);
-  if (choice !== undefined && hasTools) knobs['tool_choice'] = choice;
+  if (choice !== undefined && hasTools) settings['tool_choice'] = choice;
   if (request.parallelToolCalls !== null && hasTools) {
-    knobs['parallel_tool_calls'] = request.parallelToolCalls;
+    settings['parallel_tool_calls'] = request.parallelToolCalls;
   }
-  return knobs;
+  return settings;
 }
 
-function streaming({ stream, dialect, body }: TextRequest): Json {
+function streamFields({ stream, dialect, body }: TextRequest): Json {
   if (!stream) return {};
   const options = dialect === 'chat' ? (body['stream_options'] as Json | null) : null;
   return { stream: true, stream_options: { ...options, include_usage: true } };
@@ -105,23 +106,24 @@ function streaming({ stream, dialect, body }: TextRequest): Json {
 
 function reencode(request: TextRequest, target: Target): Json {
   const body: Record<string, unknown> = { ...request.body, model: target.model };
-  for (const name of KNOBS.flatMap((knob) => propertiesOf('chat', knob))) delete body[name];
+  for (const name of SETTINGS.flatMap((setting) => propertiesOf('chat', setting)))
+    delete body[name];
   body['messages'] = reencodeMessages(request, target);
   if (Array.isArray(body['tools'])) body['tools'] = body['tools'].map(reencodeNamed);
-  return { ...body, ...encodeKnobs(request, target), ...streaming(request) };
+  return { ...body, ...encodeSettings(request, target), ...streamFields(request) };
 }
 
-/** A request for an upstream that speaks chat completions. */
+/** A request for a chat upstream. */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'chat') return reencode(request, target);
   for (const part of request.native) if (part.dialect !== 'chat') refuseNative(part, 'chat');
-  refuseKnobs(request, 'chat', ['topK']);
+  refuseSettings(request, 'chat', ['topK']);
   return {
     model: target.model,
     messages: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
-    ...encodeKnobs(request, target),
+    ...encodeSettings(request, target),
     ...labelsOf(request),
-    ...streaming(request),
+    ...streamFields(request),
   };
 }

@@ -1,6 +1,6 @@
-import type { Json, ReasoningPart, ReasoningProof } from '../../canonical.ts';
+import type { Json, ReasoningPart, ReasoningSignature } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { isBare, isSealed, seal, unseal } from '../reasoning-signature.ts';
+import { isBare, isWrapped, unwrapSignature, wrapSignature } from '../reasoning-signature.ts';
 
 /** One entry of `reasoning_details`, with which answers are told apart that reason more than once. */
 type Detail = Json;
@@ -21,13 +21,13 @@ export function textOfDetail(detail: Detail): string {
 }
 
 /** Whether a detail is more than words: its provider wants it back. */
-export function isProven(detail: Detail): boolean {
+export function isSigned(detail: Detail): boolean {
   return OPAQUE.some((name) => typeof detail[name] === 'string' && detail[name] !== '');
 }
 
-/** Whether a detail is reasoning of another dialect that was sealed here. */
+/** Whether a detail is reasoning of another dialect whose signature was wrapped here. */
 function isOurs({ signature }: Detail): boolean {
-  return typeof signature === 'string' && isSealed(signature);
+  return typeof signature === 'string' && isWrapped(signature);
 }
 
 function afterOf(detail: Detail): number {
@@ -35,14 +35,20 @@ function afterOf(detail: Detail): number {
   return typeof after === 'number' && after > 0 ? after : 0;
 }
 
-function proofOf(details: readonly Detail[], provider: string | null): ReasoningProof | null {
-  if (!details.some(isProven)) return null;
+function signatureOf(
+  details: readonly Detail[],
+  provider: string | null,
+): ReasoningSignature | null {
+  if (!details.some(isSigned)) return null;
   return { dialect: 'chat', provider, value: { reasoning_details: details } };
 }
 
-/** Details of a provider of this dialect as the proof of one block of reasoning. */
-export function ownProof(details: readonly Detail[], provider: string): ReasoningProof | null {
-  return proofOf(details, provider);
+/** Details of a provider of this dialect as the signature of one block of reasoning. */
+export function ownSignature(
+  details: readonly Detail[],
+  provider: string,
+): ReasoningSignature | null {
+  return signatureOf(details, provider);
 }
 
 /** The reasoning of an assistant's message. Details win over the plain text, which repeats them. */
@@ -51,8 +57,8 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
   const text = typeof plain === 'string' ? plain : '';
   const details = (message['reasoning_details'] ?? []) as readonly Detail[];
   const found: PlacedReasoning[] = [];
-  const add = (after: number, own: string, proof: ReasoningProof | null) => {
-    found.push({ after, part: { type: 'reasoning', path, text: own, proof } });
+  const add = (after: number, own: string, signature: ReasoningSignature | null) => {
+    found.push({ after, part: { type: 'reasoning', path, text: own, signature } });
   };
   if (details.length === 0) {
     if (text !== '') add(0, text, null);
@@ -66,21 +72,22 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
   const flush = () => {
     const [first] = run;
     if (first === undefined) return;
-    add(afterOf(first), run.map(textOfDetail).join(''), proofOf(run, null));
+    add(afterOf(first), run.map(textOfDetail).join(''), signatureOf(run, null));
     run = [];
   };
   for (const detail of details) {
     const ours = isOurs(detail);
     if (ours || (run[0] && afterOf(run[0]) !== afterOf(detail))) flush();
-    if (ours) add(afterOf(detail), textOfDetail(detail), unseal(detail['signature'] as string));
+    if (ours)
+      add(afterOf(detail), textOfDetail(detail), unwrapSignature(detail['signature'] as string));
     else run.push(detail);
   }
   flush();
   return found.sort((a, b) => a.after - b.after);
 }
 
-/** The details that make a proof. What a client sends back need not be what it was given. */
-function detailsIn({ value }: ReasoningProof): readonly Detail[] {
+/** The details that make a signature. What a client sends back need not be what it was given. */
+function detailsIn({ value }: ReasoningSignature): readonly Detail[] {
   const { reasoning_details: details } = value;
   return Array.isArray(details) ? details : [];
 }
@@ -90,12 +97,13 @@ export function encodeReasoning(parts: readonly ReasoningPart[], target: Target)
   const details: Detail[] = [];
   let text = '';
   for (const part of parts) {
-    const { proof } = part;
+    const { signature } = part;
     const own =
-      proof?.dialect === 'chat' && (proof.provider === null || proof.provider === target.provider);
-    if (own) for (const detail of detailsIn(proof)) details.push(detail);
+      signature?.dialect === 'chat' &&
+      (signature.provider === null || signature.provider === target.provider);
+    if (own) for (const detail of detailsIn(signature)) details.push(detail);
     // The model that always reasons wants the words of every earlier turn, whoever thought them.
-    if (own || proof === null || target.rules === 'fixed-reasoning') text += part.text;
+    if (own || signature === null || target.rules === 'fixed-reasoning') text += part.text;
   }
   return {
     ...(text !== '' && { reasoning_content: text }),
@@ -106,23 +114,24 @@ export function encodeReasoning(parts: readonly ReasoningPart[], target: Target)
 /** One block of reasoning in an answer. */
 export interface AnsweredReasoning {
   readonly text: string;
-  readonly proof: ReasoningProof | null;
+  readonly signature: ReasoningSignature | null;
   /** Tool calls that came before it. */
   readonly after: number;
 }
 
 /** `reasoning_details` of an answer; null where words alone say it all. */
 export function detailsOf(blocks: readonly AnsweredReasoning[]): readonly Detail[] | null {
-  if (!blocks.some(({ proof }) => proof !== null && !isBare(proof))) return null;
+  if (!blocks.some(({ signature }) => signature !== null && !isBare(signature))) return null;
   return blocks
-    .flatMap(({ text, proof, after }) => {
+    .flatMap(({ text, signature, after }) => {
       const place = after > 0 ? { after_tool_calls: after } : {};
-      const native = proof?.dialect === 'chat' ? proof.value['reasoning_details'] : null;
+      const native = signature?.dialect === 'chat' ? signature.value['reasoning_details'] : null;
       if (Array.isArray(native)) {
         return (native as readonly Detail[]).map((detail) => ({ ...detail, ...place }));
       }
-      const signature = proof === null || isBare(proof) ? {} : { signature: seal(proof) };
-      return [{ type: 'reasoning.text', text, ...signature, ...place }];
+      const isSent = signature !== null && !isBare(signature);
+      const wrapped = isSent && { signature: wrapSignature(signature) };
+      return [{ type: 'reasoning.text', text, ...wrapped, ...place }];
     })
     .map((detail, index) => ({ ...detail, index }));
 }

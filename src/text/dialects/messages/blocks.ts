@@ -143,11 +143,11 @@ class ThinkingBlock implements BlockDecoder {
   end(): void {
     const { emit, context } = this.#sink;
     const value = { signature: this.#signature };
-    const proof =
+    const signature =
       this.#signature === ''
         ? null
         : ({ dialect: 'messages', provider: context.provider, value } as const);
-    emit({ type: 'reasoning-end', block: this.#block, proof });
+    emit({ type: 'reasoning-end', block: this.#block, signature });
   }
 
   #text(text: string): void {
@@ -163,8 +163,8 @@ class RedactedBlock implements BlockDecoder {
     emit({ type: 'reasoning-start', block });
     this.#end = () => {
       const value = { data: textOf(redacted['data']) };
-      const proof = { dialect: 'messages', provider: context.provider, value } as const;
-      emit({ type: 'reasoning-end', block, proof });
+      const signature = { dialect: 'messages', provider: context.provider, value } as const;
+      emit({ type: 'reasoning-end', block, signature });
     };
   }
 

@@ -1,7 +1,7 @@
 import { checkedBody } from '../../../schema/body.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
 import { invalid } from '../request-errors.ts';
-import { knobsOf, remainderOf } from './decode-settings.ts';
+import { remainderOf, settingsOf } from './decode-settings.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
 import { type MessagesRequest, messagesRequest } from './request.ts';
 
@@ -16,7 +16,7 @@ export function decodeRequest(value: unknown): TextRequest {
   const advice = [...topAdvice];
   const { turns, foreign } = decodeTurns(body, advice);
   // A spread of this many properties takes ten times as long.
-  return Object.assign(knobsOf(body), {
+  return Object.assign(settingsOf(body), {
     dialect: 'messages' as const,
     body: body as Json,
     model: body.model,

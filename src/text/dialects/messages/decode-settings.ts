@@ -1,8 +1,8 @@
 import type {
   Json,
-  Knobs,
   NativePart,
   ReasoningRequest,
+  RequestSettings,
   ResponseFormat,
   ToolChoice,
 } from '../../canonical.ts';
@@ -11,7 +11,7 @@ import type { MessagesRequest } from './request.ts';
 type Choice = NonNullable<MessagesRequest['tool_choice']>;
 
 /** The single values of a request. */
-export function knobsOf(body: MessagesRequest): Knobs {
+export function settingsOf(body: MessagesRequest): RequestSettings {
   const { tool_choice: choice, stop_sequences: stop } = body;
   return {
     toolChoice: choice ? toolChoiceOf(choice) : null,

@@ -10,7 +10,7 @@ import type {
   Turn,
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
-import { isSealed, unseal } from '../reasoning-signature.ts';
+import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import type {
   Block,
@@ -105,7 +105,7 @@ function translated(block: Block, path: string, advice: string[]): Part | null {
         type: 'reasoning',
         path,
         text: '',
-        proof: { dialect: 'messages', provider: null, value: { data: block.data } },
+        signature: { dialect: 'messages', provider: null, value: { data: block.data } },
       };
     case 'tool_use':
       return {
@@ -170,9 +170,9 @@ function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart 
 function thinkingOf({ thinking, signature }: ThinkingBlock, path: string): ReasoningPart | null {
   if (!signature && thinking === '') return null;
   const part = { type: 'reasoning', path, text: thinking } as const;
-  if (!signature) return { ...part, proof: null };
-  if (isSealed(signature)) return { ...part, proof: unseal(signature) };
-  return { ...part, proof: { dialect: 'messages', provider: null, value: { signature } } };
+  if (!signature) return { ...part, signature: null };
+  if (isWrapped(signature)) return { ...part, signature: unwrapSignature(signature) };
+  return { ...part, signature: { dialect: 'messages', provider: null, value: { signature } } };
 }
 
 type Content = TextPart | MediaPart | NativePart;

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, ReasoningProof, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
@@ -8,7 +8,7 @@ import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
 import { frame } from './frame.ts';
-import { redactedOf, signatureOf } from './reasoning.ts';
+import { redactedOf, signatureField } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
@@ -74,7 +74,7 @@ export class MessagesEncoder implements EventEncoder {
       case 'reasoning-delta':
         return this.#thinking(event.text);
       case 'reasoning-end':
-        return this.#endThinking(event.proof);
+        return this.#endThinking(event.signature);
       case 'tool-start':
         return this.#tool(event.id, event.name);
       case 'tool-delta':
@@ -150,12 +150,12 @@ export class MessagesEncoder implements EventEncoder {
     return `${opened}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
   }
 
-  #endThinking(proof: ReasoningProof | null): string {
-    const data = this.#prefix === null ? redactedOf(proof) : null;
+  #endThinking(signature: ReasoningSignature | null): string {
+    const data = this.#prefix === null ? redactedOf(signature) : null;
     if (data !== null) return this.#open({ type: 'redacted_thinking', data }, '') + this.#close();
-    if (proof === null || (this.#prefix === null && isBare(proof))) return this.#close();
+    if (signature === null || (this.#prefix === null && isBare(signature))) return this.#close();
     const opened = this.#openThinking();
-    const delta = { type: 'signature_delta', signature: signatureOf(proof) };
+    const delta = { type: 'signature_delta', signature: signatureField(signature) };
     const signed = frame({ type: 'content_block_delta', index: this.#index, delta });
     return opened + signed + this.#close();
   }

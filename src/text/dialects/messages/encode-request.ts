@@ -1,7 +1,7 @@
 import type { Json, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative } from '../request-errors.ts';
-import { knobsOnWire, toolsOnWire } from './encode-settings.ts';
+import { settingsOnWire, toolsOnWire } from './encode-settings.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
 
@@ -15,7 +15,7 @@ export function encodeRequest(request: TextRequest, target: Target): Json {
   const { user } = request.body;
   return {
     model: target.model,
-    ...knobsOnWire(request, target),
+    ...settingsOnWire(request, target),
     ...(system !== null && { system }),
     messages,
     ...(tools.length > 0 && { tools }),

@@ -1,4 +1,4 @@
-import type { Json, Knob, Part, TextRequest, Tool } from '../../canonical.ts';
+import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical.ts';
 import { budgetOf, LEAST_BUDGET } from '../budgets.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
@@ -17,7 +17,7 @@ const LEAST_TOP_P = 0.95;
  *
  * @throws Failure invalid_request that names the client's field where messages has no word for it
  */
-export function knobsOnWire(request: TextRequest, target: Target): Json {
+export function settingsOnWire(request: TextRequest, target: Target): Json {
   refuseAbsent(request);
   const limit = limitOf(request, target);
   const thinking = thinkingOf(request, limit);
@@ -40,11 +40,11 @@ export function knobsOnWire(request: TextRequest, target: Target): Json {
   };
 }
 
-function refuse(request: TextRequest, knob: Knob, why?: string): never {
-  throw untranslatable(pathOf(request, knob), 'messages', why);
+function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
+  throw untranslatable(pathOf(request, setting), 'messages', why);
 }
 
-/** Knobs that messages lacks, unless they are turned to where they stand anyway. */
+/** Refuses settings that messages lacks, unless they have the value that applies anyway. */
 function refuseAbsent(request: TextRequest): void {
   const { n, frequencyPenalty, presencePenalty, seed, logprobs, topLogprobs, logitBias } = request;
   if (n !== null && n > 1) refuse(request, 'n');

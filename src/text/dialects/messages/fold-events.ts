@@ -7,7 +7,7 @@ import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
-import { redactedOf, signatureOf } from './reasoning.ts';
+import { redactedOf, signatureField } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
@@ -64,12 +64,12 @@ export function foldEvents(
         content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
         break;
       case 'reasoning-end': {
-        const { proof } = event;
-        const data = text === '' ? redactedOf(proof) : null;
-        const signature = proof === null ? '' : signatureOf(proof);
+        const { signature } = event;
+        const data = text === '' ? redactedOf(signature) : null;
+        const field = signature === null ? '' : signatureField(signature);
         if (data !== null) content.push({ type: 'redacted_thinking', data });
-        else if (text !== '' || (proof !== null && !isBare(proof))) {
-          content.push({ type: 'thinking', thinking: text, signature });
+        else if (text !== '' || (signature !== null && !isBare(signature))) {
+          content.push({ type: 'thinking', thinking: text, signature: field });
         }
         break;
       }

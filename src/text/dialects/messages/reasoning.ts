@@ -1,30 +1,32 @@
-import type { Json, ReasoningPart, ReasoningProof } from '../../canonical.ts';
+import type { Json, ReasoningPart, ReasoningSignature } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { seal } from '../reasoning-signature.ts';
+import { wrapSignature } from '../reasoning-signature.ts';
 
 /**
  * Reasoning as its own provider gets it back, exactly as it gave it. Null where it is another's, or
  * nobody vouches for it: no provider takes that.
  */
 export function replayed(
-  { text, proof }: Pick<ReasoningPart, 'text' | 'proof'>,
+  { text, signature }: Pick<ReasoningPart, 'text' | 'signature'>,
   target: Target,
 ): Json | null {
-  if (proof === null || proof.dialect !== 'messages') return null;
-  if (proof.provider !== null && proof.provider !== target.provider) return null;
-  const { signature, data } = proof.value;
-  if (typeof signature === 'string') return { type: 'thinking', thinking: text, signature };
+  if (signature === null || signature.dialect !== 'messages') return null;
+  if (signature.provider !== null && signature.provider !== target.provider) return null;
+  const { signature: own, data } = signature.value;
+  if (typeof own === 'string') return { type: 'thinking', thinking: text, signature: own };
   return typeof data === 'string' ? { type: 'redacted_thinking', data } : null;
 }
 
-/** The field of a thinking block that a client keeps: a provider's own signature, or a sealed proof. */
-export function signatureOf(proof: ReasoningProof): string {
-  const { signature } = proof.value;
-  return proof.dialect === 'messages' && typeof signature === 'string' ? signature : seal(proof);
+/** The field of a thinking block that a client keeps: an Anthropic signature as it came, any other one wrapped. */
+export function signatureField(signature: ReasoningSignature): string {
+  const { signature: own } = signature.value;
+  return signature.dialect === 'messages' && typeof own === 'string'
+    ? own
+    : wrapSignature(signature);
 }
 
-/** What Anthropic hid of its reasoning; null for any other proof. */
-export function redactedOf(proof: ReasoningProof | null): string | null {
-  const data = proof?.dialect === 'messages' ? proof.value['data'] : null;
+/** What Anthropic hid of its reasoning; null for any other signature. */
+export function redactedOf(signature: ReasoningSignature | null): string | null {
+  const data = signature?.dialect === 'messages' ? signature.value['data'] : null;
   return typeof data === 'string' ? data : null;
 }

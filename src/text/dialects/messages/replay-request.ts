@@ -1,18 +1,18 @@
-import type { Json, Knob, TextRequest } from '../../canonical.ts';
+import type { Json, RequestSetting, TextRequest } from '../../canonical.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
-import { isSealed, unseal } from '../reasoning-signature.ts';
+import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { knobsOf } from './decode-settings.ts';
-import { knobsOnWire } from './encode-settings.ts';
+import { settingsOf } from './decode-settings.ts';
+import { settingsOnWire } from './encode-settings.ts';
 import { replayed } from './reasoning.ts';
 import type { Block, Message, MessagesRequest } from './request.ts';
 
 /**
  * A messages client's own body for a messages upstream. All stays as it was sent but what may not go
  * there: names and identifiers that are refused, another provider's reasoning, empty texts, and what
- * the rules of the model have turned.
+ * the rules of the model changed.
  */
 export function replayRequest(request: TextRequest, target: Target): Json {
   const body = request.body as MessagesRequest;
@@ -28,22 +28,22 @@ export function replayRequest(request: TextRequest, target: Target): Json {
   }
   const { tool_choice: choice } = body;
   if (choice?.type === 'tool') made['tool_choice'] = { ...choice, name: nameOnWire(choice.name) };
-  const turned = turnedKnobs(request, body);
-  if (turned.length === 0) return made;
-  const fresh = knobsOnWire(request, target);
-  for (const property of turned.flatMap((knob) => propertiesOf('messages', knob))) {
+  const changed = changedSettings(request, body);
+  if (changed.length === 0) return made;
+  const fresh = settingsOnWire(request, target);
+  for (const property of changed.flatMap((setting) => propertiesOf('messages', setting))) {
     delete made[property];
     if (property in fresh) made[property] = fresh[property];
   }
   return made;
 }
 
-function turnedKnobs(request: TextRequest, body: MessagesRequest): readonly Knob[] {
-  const sent = knobsOf(body);
-  return (Object.keys(sent) as Knob[]).filter((knob) => {
-    const [before, now] = [sent[knob], request[knob]];
+function changedSettings(request: TextRequest, body: MessagesRequest): readonly RequestSetting[] {
+  const sent = settingsOf(body);
+  return (Object.keys(sent) as RequestSetting[]).filter((setting) => {
+    const [before, now] = [sent[setting], request[setting]];
     // An effort that the gateway found for a budget says nothing new.
-    if (knob === 'reasoning' && sent.reasoning?.budget && request.reasoning) {
+    if (setting === 'reasoning' && sent.reasoning?.budget && request.reasoning) {
       return sent.reasoning.budget !== request.reasoning.budget;
     }
     return before !== now && JSON.stringify(before) !== JSON.stringify(now);
@@ -69,8 +69,8 @@ function replayBlock(block: Block, target: Target): readonly (Block | Json)[] {
     case 'thinking': {
       const { thinking, signature } = block;
       if (!signature) return [];
-      if (!isSealed(signature)) return [block];
-      const own = replayed({ text: thinking, proof: unseal(signature) }, target);
+      if (!isWrapped(signature)) return [block];
+      const own = replayed({ text: thinking, signature: unwrapSignature(signature) }, target);
       return own === null ? [] : [own];
     }
     default:

@@ -13,7 +13,7 @@ import type {
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
-import { isSealed, unseal } from '../reasoning-signature.ts';
+import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import { isReference } from './items.ts';
 import { reasoningText } from './reasoning.ts';
@@ -112,10 +112,16 @@ export function isOwnCall(item: Json): boolean {
 function decodeReasoning(item: Json, path: string): ReasoningPart {
   const text = reasoningText(item);
   const encrypted = nonEmptyTextOf(item['encrypted_content']);
-  if (encrypted === null) return { type: 'reasoning', path, text, proof: null };
-  if (isSealed(encrypted)) return { type: 'reasoning', path, text, proof: unseal(encrypted) };
+  if (encrypted === null) return { type: 'reasoning', path, text, signature: null };
+  if (isWrapped(encrypted))
+    return { type: 'reasoning', path, text, signature: unwrapSignature(encrypted) };
   const { type: _, status: __, ...value } = item;
-  return { type: 'reasoning', path, text, proof: { dialect: 'responses', provider: null, value } };
+  return {
+    type: 'reasoning',
+    path,
+    text,
+    signature: { dialect: 'responses', provider: null, value },
+  };
 }
 
 /** Whose turn an item belongs to, and what it adds to it. */

@@ -1,11 +1,11 @@
 import type { Failure } from '../../../failure.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Citation, Json, ReasoningProof, TextEvent, Usage } from '../../canonical.ts';
+import type { Citation, Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { isBare, seal } from '../reasoning-signature.ts';
+import { isBare, wrapSignature } from '../reasoning-signature.ts';
 import { answerHead, endingOf, outputText, responseError } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { usageBody } from './usage.ts';
@@ -118,7 +118,7 @@ export class ResponsesEncoder implements EventEncoder {
       case 'refusal-end':
         return this.#endRefusal();
       case 'reasoning-end':
-        return this.#endReasoning(event.proof);
+        return this.#endReasoning(event.signature);
       case 'tool-end':
         return this.#endCall();
       case 'native':
@@ -266,7 +266,7 @@ export class ResponsesEncoder implements EventEncoder {
     return frames;
   }
 
-  #endReasoning(proof: ReasoningProof | null): string {
+  #endReasoning(signature: ReasoningSignature | null): string {
     if (!this.#open) return '';
     const { item, text } = this.#open;
     const part = { type: 'summary_text', text };
@@ -279,7 +279,8 @@ export class ResponsesEncoder implements EventEncoder {
     this.#hold({
       ...item,
       summary: text === '' ? [] : [part],
-      ...(proof && (text !== '' || !isBare(proof)) && { encrypted_content: seal(proof) }),
+      ...(signature &&
+        (text !== '' || !isBare(signature)) && { encrypted_content: wrapSignature(signature) }),
     });
     return frames;
   }

@@ -11,8 +11,8 @@ import type {
 import { callIdFromWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { SHARED_LABELS } from '../labels.ts';
-import { isSealed } from '../reasoning-signature.ts';
-import { refuseKnobs, refuseNative, untranslatable } from '../request-errors.ts';
+import { isWrapped } from '../reasoning-signature.ts';
+import { refuseNative, refuseSettings, untranslatable } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
@@ -57,10 +57,10 @@ function encodeFormat(format: ResponseFormat): Json {
 
 /** Refuses what this format has no word for; what says what is so without it may be said. */
 function refuseUnsayable(request: TextRequest): void {
-  const refuse = (knob: Parameters<typeof pathOf>[1]): never => {
-    throw untranslatable(pathOf(request, knob), OWN);
+  const refuse = (setting: Parameters<typeof pathOf>[1]): never => {
+    throw untranslatable(pathOf(request, setting), OWN);
   };
-  refuseKnobs(request, OWN, ['seed', 'topK']);
+  refuseSettings(request, OWN, ['seed', 'topK']);
   if ((request.n ?? 1) > 1) refuse('n');
   if ((request.stop ?? []).length > 0) refuse('stop');
   if ((request.frequencyPenalty ?? 0) !== 0) refuse('frequencyPenalty');
@@ -140,7 +140,7 @@ function ownInput(request: TextRequest, target: Target): unknown {
       const own = reasoningItem(
         thought,
         target,
-        !isSealed(encrypted) || request.body['store'] !== false,
+        !isWrapped(encrypted) || request.body['store'] !== false,
       );
       return own ? [own] : [];
     }

@@ -86,13 +86,15 @@ function encodeResult({ callId, content, isError }: ToolResultPart): Json {
 
 /** Reasoning exactly as its provider gave it; null where it is another's, or cannot be read again. */
 export function reasoningItem(
-  { proof }: ReasoningPart,
+  { signature }: ReasoningPart,
   target: Target,
   kept: boolean,
 ): Json | null {
-  if (proof?.dialect !== OWN) return null;
-  if (proof.provider !== null && proof.provider !== target.provider) return null;
-  return (kept && !isBare(proof)) || isWhole(proof) ? { type: 'reasoning', ...proof.value } : null;
+  if (signature?.dialect !== OWN) return null;
+  if (signature.provider !== null && signature.provider !== target.provider) return null;
+  return (kept && !isBare(signature)) || isWhole(signature)
+    ? { type: 'reasoning', ...signature.value }
+    : null;
 }
 
 function assistantItems({ parts }: Turn, target: Target): unknown[] {

@@ -1,7 +1,7 @@
 import { countOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
-import { joined, PARAGRAPH, proofOf } from './reasoning.ts';
+import { joined, PARAGRAPH, signatureOf } from './reasoning.ts';
 
 /** What of the reasoning is told: a summary of it, or itself. */
 type Kind = 'summary' | 'content';
@@ -47,12 +47,12 @@ export class ReasoningReader implements ItemReader {
       const whole = this.#kind === 'content' || summary === '' ? content : summary;
       this.#emit(missingOf(whole, this.#sent));
     }
-    const proof = item && proofOf(item, this.#blocks.context.provider);
-    this.#blocks.emit({ type: 'reasoning-end', block: this.#block, proof });
+    const signature = item && signatureOf(item, this.#blocks.context.provider);
+    this.#blocks.emit({ type: 'reasoning-end', block: this.#block, signature });
   }
 
   #say(kind: Kind, part: number, text: string): void {
-    // Whoever tells both tells the same twice; the proof has it all.
+    // Whoever tells both tells the same twice; the signature has it all.
     if (text === '' || (this.#kind !== null && this.#kind !== kind)) return;
     this.#kind = kind;
     const paragraph = part !== this.#part && this.#sent !== '';

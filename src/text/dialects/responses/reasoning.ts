@@ -1,5 +1,5 @@
 import { nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
-import type { Json, ReasoningProof } from '../../canonical.ts';
+import type { Json, ReasoningSignature } from '../../canonical.ts';
 
 /** Begins the identifiers of reasoning that were made here, of which no provider knows. */
 export const OWN_REASONING = 'rs_oriel';
@@ -23,7 +23,7 @@ export function joined(parts: readonly Json[]): string {
 }
 
 /** What of a reasoning item its provider wants to see again. */
-export function proofOf(item: Json, provider: string): ReasoningProof | null {
+export function signatureOf(item: Json, provider: string): ReasoningSignature | null {
   if (nonEmptyTextOf(item['id']) === null && nonEmptyTextOf(item['encrypted_content']) === null)
     return null;
   const { type: _, status: __, ...value } = item;
@@ -34,7 +34,7 @@ export function proofOf(item: Json, provider: string): ReasoningProof | null {
  * Whether reasoning can be read by its provider where nothing is kept between requests: an
  * identifier alone then means nothing to it.
  */
-export function isWhole({ value }: ReasoningProof): boolean {
+export function isWhole({ value }: ReasoningSignature): boolean {
   return (
     nonEmptyTextOf(value['encrypted_content']) !== null || objectsOf(value['content']).length > 0
   );

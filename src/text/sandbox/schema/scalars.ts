@@ -1,143 +1,142 @@
 import type { Json } from '../../canonical.ts';
-import type { Hints } from '../hints.ts';
-import { isNumberFit } from './check.ts';
-import { textForPattern } from './pattern.ts';
-import { lengthOf, numberOf } from './reading.ts';
-import { Unmakeable } from './unmakeable.ts';
-import type { Work } from './work.ts';
+import type { PromptValues } from '../prompt-values.ts';
+import { lengthOf, numberOf } from './json-values.ts';
+import { quoted } from './keywords.ts';
+import type { StepBudget } from './step-budget.ts';
+import { UnsupportedSchema } from './unsupported-schema.ts';
+import { isNumberValid } from './validator.ts';
 
-/** One value of each format; a second one where values must differ. */
+/** A text of each format that differs from variant to variant. Texts of other formats are plain. */
 const FORMATS: Readonly<Record<string, (variant: number) => string>> = {
-  date: (variant) => `2024-05-${String(1 + (variant % 28)).padStart(2, '0')}`,
-  'date-time': (variant) => `2024-05-17T09:30:${String(variant % 60).padStart(2, '0')}Z`,
-  time: (variant) => `09:30:${String(variant % 60).padStart(2, '0')}Z`,
+  date: (variant) => `2024-05-${twoDigits(1 + (variant % 28))}`,
+  'date-time': (variant) => `2024-05-17T09:30:${twoDigits(variant % 60)}Z`,
+  time: (variant) => `09:30:${twoDigits(variant % 60)}Z`,
   duration: (variant) => `P${1 + variant}D`,
-  email: (variant) => `sandbox${numbered(variant)}@example.com`,
-  'idn-email': (variant) => `sandbox${numbered(variant)}@example.com`,
-  uuid: (variant) => `3f2b8c1e-5d4a-4b7e-9c6d-${variant.toString(16).padStart(12, '0')}`,
-  uri: (variant) => `https://example.com/${numbered(variant)}`,
-  url: (variant) => `https://example.com/${numbered(variant)}`,
-  iri: (variant) => `https://example.com/${numbered(variant)}`,
-  'uri-reference': (variant) => `/sandbox${numbered(variant)}`,
-  'iri-reference': (variant) => `/sandbox${numbered(variant)}`,
-  'uri-template': (variant) => `https://example.com/{id}${numbered(variant)}`,
-  hostname: (variant) => `sandbox${numbered(variant)}.example.com`,
-  'idn-hostname': (variant) => `sandbox${numbered(variant)}.example.com`,
+  email: (variant) => `sandbox${suffix(variant)}@example.com`,
+  hostname: (variant) => `sandbox${suffix(variant)}.example.com`,
   ipv4: (variant) => `192.0.2.${1 + (variant % 254)}`,
   ipv6: (variant) => `2001:db8::${(1 + variant).toString(16)}`,
-  'json-pointer': (variant) => `/sandbox${numbered(variant)}`,
-  'relative-json-pointer': (variant) => `${variant}`,
-  regex: (variant) => `^sandbox${numbered(variant)}$`,
+  uri: (variant) => `https://example.com/${suffix(variant)}`,
+  url: (variant) => `https://example.com/${suffix(variant)}`,
+  uuid: (variant) => `3f2b8c1e-5d4a-4b7e-9c6d-${variant.toString(16).padStart(12, '0')}`,
 };
 
-/** A text longer than this is asked for by nobody who means well. */
-const LONGEST = 100_000;
+/** Characters of the longest text that the sandbox generates. */
+const MAX_LENGTH = 100_000;
 
-function numbered(variant: number): string {
+/** Steps that one candidate for a number takes. */
+const CANDIDATE_STEPS = 5;
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0');
+}
+
+function suffix(variant: number): string {
   return variant === 0 ? '' : String(variant + 1);
 }
 
-/** @param name of the property that it is for; null where it is for none */
-export interface ScalarPlace {
+/** What a scalar is generated for. */
+interface ScalarContext {
+  /** Name of the property that holds the value; null outside of objects. */
   readonly name: string | null;
-  /** Values of different variants differ as far as the schema lets them. */
+  /** Number of the value among values that should differ, such as unique items. */
   readonly variant: number;
+  readonly promptValues: PromptValues;
+  readonly budget: StepBudget;
 }
 
-/** What values are made from. */
-interface Means {
-  readonly hints: Hints;
-  readonly work: Work;
-}
-
-/** @throws Unmakeable */
-export function makeText(
+/** @throws UnsupportedSchema */
+export function generateText(
   schema: Json,
-  { name, variant }: ScalarPlace,
-  { hints, work }: Means,
+  { name, variant, promptValues, budget }: ScalarContext,
 ): string {
   const least = Math.max(0, Math.ceil(numberOf(schema['minLength']) ?? 0));
-  const most = Math.floor(numberOf(schema['maxLength']) ?? LONGEST);
-  if (least > most || least > LONGEST) throw new Unmakeable(`no text is that long`);
+  const most = Math.floor(numberOf(schema['maxLength']) ?? MAX_LENGTH);
+  if (least > most || least > MAX_LENGTH) throw new UnsupportedSchema('no text is that long');
   const fits = (text: string) => {
-    const length = lengthOf(text, work);
+    const length = lengthOf(text, budget);
     return length >= least && length <= most;
   };
   const { pattern, format } = schema;
-  if (typeof pattern === 'string') return textForPattern(pattern, { least, most, variant }, work);
-  const known = typeof format === 'string' && Object.hasOwn(FORMATS, format);
-  if (known) {
+  if (typeof format === 'string' && Object.hasOwn(FORMATS, format)) {
+    // Zod and others write a `pattern` of their own beside each format, which these texts match.
     const text = FORMATS[format]!(variant);
     if (fits(text)) return text;
-    throw new Unmakeable(`no ${format} of that length is known to the sandbox`);
+    throw new UnsupportedSchema(`no ${format} of that length is known to the sandbox`);
   }
-  const found = variant === 0 && name !== null ? hints.texts(name).find(fits) : undefined;
-  if (found !== undefined) return found;
-  const plain = `sandbox${name === null ? '' : ` ${name}`}${numbered(variant)}`;
-  // What tells one variant from another comes first where the text has to be short.
-  const text = lengthOf(plain, work) <= most ? plain : `${numbered(variant)}${plain}`;
-  const padded = text.padEnd(least + text.length - lengthOf(text, work), '.');
-  return lengthOf(padded, work) <= most ? padded : Array.from(padded).slice(0, most).join('');
+  if (typeof pattern === 'string') {
+    throw new UnsupportedSchema(
+      `the sandbox generates no text for the pattern ${quoted(pattern)}: add an enum or a default`,
+    );
+  }
+  const fromPrompt =
+    variant === 0 && name !== null ? promptValues.texts(name).find(fits) : undefined;
+  if (fromPrompt !== undefined) return fromPrompt;
+  const plain = `sandbox${name === null ? '' : ` ${name}`}${suffix(variant)}`;
+  // In a short text the number of the variant comes first, so that truncation keeps it.
+  const text = lengthOf(plain, budget) <= most ? plain : `${suffix(variant)}${plain}`;
+  const padded = text.padEnd(least + text.length - lengthOf(text, budget), '.');
+  return lengthOf(padded, budget) <= most ? padded : Array.from(padded).slice(0, most).join('');
 }
 
-/** @throws Unmakeable */
-export function makeNumber(
+/** @throws UnsupportedSchema */
+export function generateNumber(
   schema: Json,
-  { name, variant }: ScalarPlace,
-  { hints, work, whole }: Means & { readonly whole: boolean },
+  { name, variant, promptValues, budget }: ScalarContext,
+  isInteger: boolean,
 ): number {
   const fits = (value: number) =>
-    Number.isFinite(value) && isNumberFit(value, schema) && (!whole || Number.isInteger(value));
-  const hint = variant === 0 && name !== null ? hints.numbers(name).find(fits) : undefined;
-  if (hint !== undefined) return hint;
+    Number.isFinite(value) &&
+    isNumberValid(value, schema) &&
+    (!isInteger || Number.isInteger(value));
+  const fromPrompt =
+    variant === 0 && name !== null ? promptValues.numbers(name).find(fits) : undefined;
+  if (fromPrompt !== undefined) return fromPrompt;
   const found: number[] = [];
-  for (const candidate of candidates(schema, whole)) {
-    work.spend(CANDIDATE);
+  for (const candidate of candidates(schema, isInteger)) {
+    budget.spend(CANDIDATE_STEPS);
     if (fits(candidate) && !found.includes(candidate)) found.push(candidate);
     if (found.length > variant) break;
   }
   const value = found[variant % Math.max(1, found.length)];
-  if (value === undefined) throw new Unmakeable('no number is within the bounds');
-  // Minus nothing is nothing to JSON.
+  if (value === undefined) throw new UnsupportedSchema('no number is within the bounds');
+  // JSON.stringify writes -0 as 0: return what the client will read.
   return value + 0;
 }
 
-/** Steps that a look at one number takes. */
-const CANDIDATE = 5;
-
-/** Numbers near the bounds, most of which fit, the plainest first. */
-function* candidates(schema: Json, whole: boolean): Generator<number> {
-  const from = bound(schema, 'minimum', 'exclusiveMinimum', Math.max);
-  const to = bound(schema, 'maximum', 'exclusiveMaximum', Math.min);
-  const multiple = numberOf(schema['multipleOf']);
-  const step = multiple !== undefined && multiple > 0 ? multiple : whole ? 1 : undefined;
-  const around = from ?? to ?? 1;
-  const down = from === undefined && to !== undefined ? -1 : 1;
-  if (step !== undefined) {
-    const first = down > 0 ? Math.ceil(around / step) : Math.floor(around / step);
+/** Numbers near the bounds, most of which are valid, the roundest first. */
+function* candidates(schema: Json, isInteger: boolean): Generator<number> {
+  const least = boundOf(schema, 'minimum', 'exclusiveMinimum', Math.max);
+  const most = boundOf(schema, 'maximum', 'exclusiveMaximum', Math.min);
+  const multiple = numberOf(schema['multipleOf']) ?? 0;
+  const step = multiple > 0 ? multiple : isInteger ? 1 : null;
+  const start = least ?? most ?? 1;
+  const sign = least === undefined && most !== undefined ? -1 : 1;
+  if (step !== null) {
+    const first = sign > 0 ? Math.ceil(start / step) : Math.floor(start / step);
     for (let count = 0; count < 200; count += 1) {
-      // Rounded, because 3 × 0.1 is not 0.3 in binary fractions.
-      yield Number(((first + down * count) * step).toPrecision(15));
-      yield (first + down * count) * step;
+      const value = (first + sign * count) * step;
+      // 3 × 0.1 is 0.30000000000000004, which some validators take for no multiple of 0.1.
+      yield Number(value.toPrecision(15));
+      yield value;
     }
     return;
   }
-  const width = from !== undefined && to !== undefined ? to - from : 1;
-  yield around;
-  for (let part = 2; part < 100; part += 1) yield around + (down * width) / part;
-  for (let count = 1; count < 100; count += 1) yield around + down * count;
-  // Numbers so large that one more is no different.
-  yield around + down * Math.abs(around) * 2 ** -50;
+  const width = least !== undefined && most !== undefined ? most - least : 1;
+  yield start;
+  for (let part = 2; part < 100; part += 1) yield start + (sign * width) / part;
+  for (let count = 1; count < 100; count += 1) yield start + sign * count;
 }
 
-function bound(
+/** The stricter of an inclusive and an exclusive bound; undefined if the schema has neither. */
+function boundOf(
   schema: Json,
   inclusive: string,
   exclusive: string,
   stricter: (...values: number[]) => number,
 ): number | undefined {
-  const given = [numberOf(schema[inclusive]), numberOf(schema[exclusive])].filter(
+  const bounds = [numberOf(schema[inclusive]), numberOf(schema[exclusive])].filter(
     (value) => value !== undefined,
   );
-  return given.length > 0 ? stricter(...given) : undefined;
+  return bounds.length > 0 ? stricter(...bounds) : undefined;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';
 
-// The limit of lookups: a route that does nothing but answer an object that it has at hand.
+// The limit of lookups: a route that responds with a constant object.
 
 const body = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as object;
 const server = fastify();

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 // Fills a new store with an account for each key, and finished tasks of the first of them. Prints the
 // identifier of one of these.
 
-/** What is used of the store, so that the benchmark needs no types from outside its folder. */
+/** The part of the store that is used, so that the benchmark needs no types from outside its folder. */
 interface Store {
   createAccount(account: object): Promise<{ id: string }>;
   createKey(key: object): Promise<{ id: string }>;
@@ -48,7 +48,7 @@ const asset = `${'x'.repeat(43)}.png`;
 const result = { created: 1_700_000_000, outputs: [{ asset, revisedPrompt: null }], usage: null };
 let left = Number(count);
 let last = '';
-const lane = async () => {
+const worker = async () => {
   while (left > 0) {
     left -= 1;
     const { task } = await store.createTask({
@@ -68,6 +68,6 @@ const lane = async () => {
     last = task.id;
   }
 };
-await Promise.all(Array.from({ length: AT_ONCE }, lane));
+await Promise.all(Array.from({ length: AT_ONCE }, worker));
 await store.close();
 process.stdout.write(last);

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 
-// The CPU milliseconds of passing finished images on: in a ZIP, as the daemon does, or bare. Both hash
-// them, as is done for the manifest in any case. Prints milliseconds for one batch: `[zip, bare]`.
+// CPU milliseconds of sending finished images: in a ZIP, as the daemon does, or bare. Both hash them, because the
+// manifest needs the hashes in any case. Prints milliseconds for one batch: `[zip, bare]`.
 
-/** What is used of it, so that the benchmark needs no types from outside its folder. */
+/** The part that is used, so that the benchmark needs no types from outside its folder. */
 interface Zip {
   readonly stream: Readable;
   add(name: string, image: { bytes: Uint8Array; format: string }): Promise<string>;
@@ -44,7 +44,7 @@ function* hashed(): Generator<Uint8Array> {
   }
 }
 
-/** Reads as an answer's socket would be fed. */
+/** Reads a stream as the socket of a response would. */
 async function readAll(stream: Readable): Promise<number> {
   let length = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -55,7 +55,7 @@ async function readAll(stream: Readable): Promise<number> {
   return length;
 }
 
-/** CPU milliseconds of doing something a number of times, for each time. */
+/** CPU milliseconds of one run of some work, as the mean of several. */
 async function cost(work: () => Promise<number>, times: number): Promise<number> {
   const before = process.cpuUsage();
   for (let time = 0; time < times; time++) await work();
@@ -67,6 +67,6 @@ const rounds = Number(count);
 await cost(zipped, 2);
 await cost(bare, 2);
 const halves = [await cost(zipped, rounds), await cost(bare, rounds)];
-// Once more the other way round: what drifts meets both.
+// Once more in reverse order, so that drift affects both.
 const others = [await cost(bare, rounds), await cost(zipped, rounds)].reverse();
 process.stdout.write(JSON.stringify(halves.map((half, at) => (half + others[at]!) / 2)));

@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import { listen, upstreamOf } from './listen.ts';
 
-// A proxy that looks at nothing: bytes in, bytes out.
+// A proxy that reads nothing: bytes in, bytes out.
 
 const upstream = upstreamOf(process.argv[2]!);
 const server = fastify();

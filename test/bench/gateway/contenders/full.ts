@@ -2,8 +2,8 @@ import fastify from 'fastify';
 import { chat } from '../formats/chat.ts';
 import { listen, upstreamOf } from './listen.ts';
 
-// The practical limit of a gateway's work: it parses and checks a request, sends it on, parses the
-// answer and writes it anew.
+// The practical limit of a gateway: it parses and checks a request, forwards it, parses the response and
+// re-encodes it.
 
 const upstream = upstreamOf(process.argv[2]!);
 const text = { type: 'string' };

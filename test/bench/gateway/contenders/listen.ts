@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { Pool } from 'undici';
 
-/** Connections to the upstream that are kept, as many as any load here has. */
+/** Kept connections to the upstream, as many as the largest load here has. */
 export function upstreamOf(url: string): Pool {
   return new Pool(url, { connections: 128 });
 }
 
-/** Listens, and says where as the benchmark expects it. */
+/** Listens, and logs the URL as the benchmark expects it. */
 export async function listen(server: FastifyInstance): Promise<void> {
   server.get('/', async () => 'ready');
   const url = await server.listen({ host: '127.0.0.1', port: 0 });

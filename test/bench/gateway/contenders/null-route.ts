@@ -2,7 +2,7 @@ import fastify from 'fastify';
 import { chat } from '../formats/chat.ts';
 import { listen } from './listen.ts';
 
-// A route that reads a request and answers an object that it has at hand.
+// A route that reads a request and responds with a constant object.
 
 const answer = chat.answer();
 const server = fastify();

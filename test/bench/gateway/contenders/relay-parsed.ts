@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import fastify from 'fastify';
 import { listen, upstreamOf } from './listen.ts';
 
-// What the least translation costs: each event of a stream is parsed and written anew.
+// The cost of the least translation: each event of a stream is parsed and re-encoded.
 
 const upstream = upstreamOf(process.argv[2]!);
 const server = fastify();

@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import { listen, upstreamOf } from './listen.ts';
 
-// The limit of relayed streams: what comes is passed on.
+// The limit of relayed streams: bytes are passed on unchanged.
 
 const upstream = upstreamOf(process.argv[2]!);
 const server = fastify();

@@ -5,22 +5,22 @@ import { messages } from '../formats/messages.ts';
 import { responses } from '../formats/responses.ts';
 import { LARGE_PIECE, now, PACE, type Pace, PIECES, pieceOf } from '../marks.ts';
 
-// Streams in the format that the path tells, at the pace that the model's name tells.
+// Streams in the format of the path, at the pace in the model's name.
 
-/** What is the same for each stream of a format, made beforehand. */
+/** Parts that all streams of a format share, encoded in advance. */
 interface Score {
   readonly format: Format;
   readonly opening: string;
-  /** As they go over the wire, so that little of the machine goes to them. */
+  /** Encoded for the wire, so that sending them takes little CPU. */
   readonly pieces: readonly Buffer[];
   readonly closing: string;
   readonly large: Buffer;
 }
 
-/** Milliseconds after a prompt first piece: longer than any gateway has it, too short to cool down. */
+/** Milliseconds after an immediate first piece: longer than any gateway needs, too short for its caches to cool down. */
 const PAUSE = 3;
 
-/** A piece of an answer in chunked transfer coding (RFC 9112, section 7.1). */
+/** A piece of a response in chunked transfer coding (RFC 9112, section 7.1). */
 function chunkOf(text: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 }
@@ -38,7 +38,7 @@ for (const format of [chat, responses, messages]) {
 }
 
 const paces: Record<Pace, (response: ServerResponse, score: Score) => void> = {
-  /** As fast as it goes, but never two pieces in one turn, which the kernel would make one of. */
+  /** At full speed, but never two pieces in one turn of the event loop, which the kernel would merge. */
   flat(response, { pieces, closing }) {
     let index = 0;
     const next = () => {
@@ -68,7 +68,7 @@ const paces: Record<Pace, (response: ServerResponse, score: Score) => void> = {
     next();
   },
 
-  /** The first piece at once and the rest later, so that nothing is in the first one's way. */
+  /** The first piece at once and the rest later, so that they do not delay the first one. */
   prompt(response, { pieces, closing }) {
     const [first, ...rest] = pieces;
     response.socket?.write(first!);
@@ -79,7 +79,7 @@ const paces: Record<Pace, (response: ServerResponse, score: Score) => void> = {
     }, PAUSE);
   },
 
-  /** Without an end, as fast as it is taken. */
+  /** An endless stream, as fast as the client reads it. */
   large(response, { large }) {
     const fill = () => {
       while (!response.destroyed && response.write(large));
@@ -104,7 +104,7 @@ const server = createServer((request, response) => {
     paces[model as Pace](response, score);
   });
 });
-// A connection that is closed while its next request is under way would be an error of nobody's.
+// Closing an idle connection while its next request is under way would fail that request.
 server.keepAliveTimeout = 3_600_000;
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number };

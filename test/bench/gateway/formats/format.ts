@@ -1,10 +1,10 @@
-/** One wire format of text: what the client sends, what the upstream answers, and how to read it. */
+/** One wire format of text: request of the client, response of the upstream, and how to read it. */
 export interface Format {
   readonly path: string;
   request(model: string, stream: boolean): object;
-  /** The whole answer. */
+  /** The whole response. */
   answer(): object;
-  /** The text of a whole answer that has come back. */
+  /** The text of a whole response. */
   textOf(answer: unknown): unknown;
   /** The events before the first piece of text. */
   opening(): string;
@@ -14,7 +14,7 @@ export interface Format {
   closing(text: string, count: number): string;
   /** The text that an event adds; `undefined` where it adds none. */
   deltaOf(event: unknown): unknown;
-  /** What only the last event of a whole stream says. */
+  /** Text that only the last event of a complete stream has. */
   readonly ending: string;
 }
 
@@ -37,5 +37,5 @@ export const ID = 'bench0123456789abcdefghij';
 export const CREATED = 1_763_700_000;
 export const USAGE = { input: 92, output: 128 };
 
-/** What the upstream calls its model, whatever it is asked for. */
+/** Model name in all responses of the upstream. */
 export const MODEL = 'bench-model-2026-01-31';

@@ -1,4 +1,4 @@
-/** What a first script looks like: every file at once, sharp as it comes. */
+/** A first script: every file at once, sharp with its defaults. */
 import { listedFiles } from './files.ts';
 import { perform, print, scriptArguments } from './work.ts';
 

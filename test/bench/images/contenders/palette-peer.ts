@@ -14,7 +14,7 @@ const libraries: Record<string, (count: number) => Promise<(file: string) => Pro
       return (colours ?? []).map((colour) => colour.hex());
     };
   },
-  // Six named swatches, some of which may be missing: that is what the library calls a palette.
+  // The library's palette is six named swatches, some of which may be missing.
   'node-vibrant': async () => {
     const { Vibrant } = await library('node-vibrant/node');
     return async (file) => {

@@ -17,7 +17,7 @@ export type Work =
   | { do: 'metadata' }
   | { do: 'shrink'; side: number };
 
-/** Does the work on one file; what it resolves to is what a report would print. */
+/** Does the work on one file. @returns the content of a report */
 export async function perform(work: Work, file: string, folder: string): Promise<unknown> {
   const name = basename(file, extname(file));
   switch (work.do) {

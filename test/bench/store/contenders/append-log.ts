@@ -1,8 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
 /**
- * The least that a durable log can do: lines are appended, all that came meanwhile in one write, and
- * acknowledged after fdatasync.
+ * A minimal durable log: appends all lines that arrived during the last write in one write, and acknowledges them
+ * after fdatasync.
  */
 export class AppendLog {
   readonly #handle: FileHandle;
@@ -24,7 +24,7 @@ export class AppendLog {
     });
   }
 
-  /** One write and one fsync, nothing about it. */
+  /** One write and one fsync. */
   async appendAlone(line: string): Promise<void> {
     await this.#handle.write(line);
     await this.#handle.sync();
@@ -36,7 +36,7 @@ export class AppendLog {
 
   async #write(): Promise<void> {
     this.#isWriting = true;
-    // What is started in the same turn goes together.
+    // Lines of the same turn of the event loop share a write.
     await new Promise<void>((resolve) => process.nextTick(resolve));
     while (this.#gathered.length > 0) {
       const batch = this.#gathered;
@@ -50,7 +50,7 @@ export class AppendLog {
   }
 }
 
-/** A line of so many bytes. */
+/** A line of the given number of bytes. */
 export function lineOf(length: number): string {
   return `${'x'.repeat(Math.max(1, Math.round(length) - 1))}\n`;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { figures, inFlight } from './work.ts';
 
-/** What is used of the store, so that the benchmark needs no types from outside its folder. */
+/** The part of the store that is used, so that the benchmark needs no types from outside its folder. */
 interface Store {
   createAccount(account: object): Promise<{ id: string }>;
   createKey(key: object): Promise<{ id: string }>;

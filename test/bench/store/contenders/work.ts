@@ -1,7 +1,7 @@
-/** What a contender prints as JSON on its last line. */
+/** Last line of a contender, as JSON. */
 export interface StoreFigures {
   seconds: number;
-  /** Written for each piece of work. */
+  /** Bytes written for each piece of work. */
   bytes: number;
 }
 
@@ -9,7 +9,7 @@ export function figures(measured: StoreFigures): void {
   process.stdout.write(`${JSON.stringify(measured)}\n`);
 }
 
-/** Does something a number of times, so many at once. Resolves with the seconds that it took. */
+/** Runs work a number of times, some of it concurrently. @returns the duration in seconds */
 export async function inFlight(
   width: number,
   count: number,

@@ -1,8 +1,8 @@
 import fastify from 'fastify';
 import { AppendLog, lineOf } from '../../store/contenders/append-log.ts';
 
-// The limits of taking tasks on: a route that parses a body and answers 202, at once, or where a file
-// and the length of a line are given, when a line is on disk.
+// The limits of accepting tasks: a route that parses a body and responds with 202, at once, or if a file and the
+// length of a line are given, once a line is on disk.
 
 const [file, length = '0'] = process.argv.slice(2);
 const log = file === undefined ? undefined : await AppendLog.open(file);

@@ -5,25 +5,25 @@ import { Pool } from 'undici';
 import { inFlight } from '../../store/contenders/work.ts';
 import { bodyOf, HEADERS, type Manner } from '../field.ts';
 
-// Asks for pictures, so many at once, and prints for each how many milliseconds it took until the
-// answer had come, or the callback where it is asked for one.
+// Requests pictures, some of them concurrently, and prints the milliseconds until each response, or each callback if
+// it requests one.
 
-/** What the client is told to do. */
+/** Input of the client. */
 export interface Errand {
   readonly url: string;
   readonly path: string;
   readonly model: Manner;
   readonly width: number;
   readonly count: number;
-  /** Whether what counts is when the callback comes, not the answer. */
+  /** Whether to measure until the callback instead of the response. */
   readonly callbacks: boolean;
 }
 
-/** What it prints. */
+/** Output of the client. */
 export interface Waits {
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last response. */
   readonly seconds: number;
-  /** By the prompts. */
+  /** Milliseconds by prompt. */
   readonly milliseconds: Readonly<Record<string, number>>;
 }
 

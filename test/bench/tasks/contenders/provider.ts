@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import sharp from 'sharp';
 
-// A provider of images. The name of the model says when it answers: `hold` never, `after-200` after
-// 200 ms. GET /took tells how many milliseconds each prompt took it, and forgets them.
+// A provider of images. The model name sets the time of its response: `hold` never, `after-200` after 200 ms.
+// GET /took returns the milliseconds of each prompt, and deletes them.
 
 const side = 64;
 const background = { r: 40, g: 90, b: 160 };

@@ -3,7 +3,7 @@ import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { decodeRequest } from '../../../../src/text/dialects/chat/decode-request.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 
-/** A request of a client of this dialect. */
+/** A request of a chat client. */
 export function request(more: Json = {}): TextRequest {
   return decodeRequest({
     model: 'some-model',
@@ -12,7 +12,7 @@ export function request(more: Json = {}): TextRequest {
   });
 }
 
-/** A request of a client of another dialect. */
+/** A request of a client of another format. */
 export function foreign(more: Partial<TextRequest> = {}): TextRequest {
   return { ...request(), dialect: 'messages', body: {}, ...more };
 }
@@ -26,7 +26,7 @@ export const TARGET: Target = {
   maxOutputTokens: null,
 };
 
-/** The events of a stream of chunks; `[DONE]` only where it is among them. */
+/** The events of a stream of chunks; the caller adds `[DONE]`. */
 export function decode(chunks: readonly unknown[], toolName = (wire: string) => wire): TextEvent[] {
   const events: TextEvent[] = [];
   const decoder = chat.decodeEvents({ provider: 'upstream', toolName }, (event) =>
@@ -60,7 +60,7 @@ export function chunk(delta: unknown, finish: string | null = null, more: Json =
   };
 }
 
-/** A stream of these deltas that ends as it must. */
+/** A complete stream of deltas. */
 export function stream(deltas: readonly unknown[], finish = 'stop'): unknown[] {
   return [
     chunk({ role: 'assistant', content: '' }),
@@ -70,18 +70,17 @@ export function stream(deltas: readonly unknown[], finish = 'stop'): unknown[] {
   ];
 }
 
-export interface SaidBlock {
+export interface DecodedBlock {
   readonly type: string;
   readonly text: string;
   readonly more?: unknown;
 }
 
 /**
- * What events say, a line a block; holds them to the order that all events keep: one start, blocks
- * one after another, one end.
+ * The blocks of events, whose order it checks: one start, blocks one after another, one end.
  */
-export function said(events: readonly TextEvent[]): SaidBlock[] {
-  const blocks: SaidBlock[] = [];
+export function blocksOf(events: readonly TextEvent[]): DecodedBlock[] {
+  const blocks: DecodedBlock[] = [];
   let open: { type: string; text: string; more?: unknown } | null = null;
   let over = false;
   let started = false;
@@ -116,7 +115,7 @@ export function said(events: readonly TextEvent[]): SaidBlock[] {
       if ('text' in event) open.text += event.text;
       if ('json' in event) open.text += event.json;
       if (step !== 'end') continue;
-      if (event.type === 'reasoning-end' && event.proof) open.more = event.proof;
+      if (event.type === 'reasoning-end' && event.signature) open.more = event.signature;
       blocks.push(open);
       open = null;
     }

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';
 import {
+  blocksOf,
   chunk,
   decode,
   decodeWhole,
   failureOf,
   finishOf,
   last,
-  said,
   stream,
 } from './conversation.ts';
 
@@ -25,7 +25,7 @@ const usage = (more: Json = {}) => ({
   ...more,
 });
 
-test('a plain stream', () => {
+test('a chat stream of text is decoded', () => {
   const events = decode([
     ...stream([{ content: 'Hel' }, { content: 'lo' }]).slice(0, -1),
     { ...chunk(null), choices: [], usage: usage() },
@@ -47,8 +47,8 @@ test('a plain stream', () => {
   ]);
 });
 
-describe('the beginning', () => {
-  it('waits while a first chunk has empty choices and an empty id', () => {
+describe('the start of a chat stream', () => {
+  it('is delayed by a first chunk with empty choices and id', () => {
     const filters = {
       id: '',
       object: '',
@@ -59,19 +59,19 @@ describe('the beginning', () => {
     };
     const events = decode([filters, ...stream([{ content: 'x' }])]);
     expect(events[0]).toEqual({ type: 'start', id: 'chatcmpl-1', model: 'upstream-model' });
-    expect(said(events)).toEqual([{ type: 'text', text: 'x' }]);
+    expect(blocksOf(events)).toEqual([{ type: 'text', text: 'x' }]);
   });
 
-  it('needs neither object nor id nor model nor role', () => {
+  it('needs no object, id, model or role', () => {
     const events = decode([{ choices: [{ delta: { content: 'x' } }] }, '[DONE]']);
     expect(events[0]).toEqual({ type: 'start', id: null, model: null });
     expect(finishOf(events)).toMatchObject({ reason: 'stop', raw: null });
   });
 });
 
-describe('usage', () => {
-  const usageAfter = (...told: unknown[]) => {
-    const chunks = told.map((one) => ({ ...chunk(null), choices: [], usage: one }));
+describe('usage of a chat stream', () => {
+  const usageAfter = (...reports: unknown[]) => {
+    const chunks = reports.map((one) => ({ ...chunk(null), choices: [], usage: one }));
     return finishOf(decode([chunk({ content: 'x' }, 'stop'), ...chunks, '[DONE]'])).usage;
   };
   const plain = { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null };
@@ -97,7 +97,7 @@ describe('usage', () => {
     ['with nulls', usage({ completion_tokens: null }), plain],
     ['under the newer names', { input_tokens: 10, output_tokens: 5 }, plain],
     [
-      'with a cache told by DeepSeek',
+      'with cache fields of DeepSeek',
       usage({ prompt_cache_hit_tokens: 4 }),
       { ...plain, cachedInput: 4 },
     ],
@@ -110,16 +110,16 @@ describe('usage', () => {
       { prompt_tokens: -1, completion_tokens: 1e300, total_tokens: 'x' },
       null,
     ],
-  ])('%s', (_, told, expected) => {
-    expect(usageAfter(told)).toEqual(expected);
+  ])('%s', (_, reported, expected) => {
+    expect(usageAfter(reported)).toEqual(expected);
   });
 
-  it('repeated counts once, and parts are put together', () => {
+  it('counts repeated usage once and joins parts', () => {
     expect(usageAfter(usage(), usage())).toEqual(plain);
     expect(usageAfter({ prompt_tokens: 10 }, { completion_tokens: 5 })).toEqual(plain);
   });
 
-  it('on the finish chunk', () => {
+  it('is read from the finish chunk', () => {
     const events = decode([
       chunk({ content: 'x' }),
       chunk({}, 'stop', { usage: usage() }),
@@ -128,18 +128,18 @@ describe('usage', () => {
     expect(finishOf(events).usage).toEqual(plain);
   });
 
-  it('before the end is told at once', () => {
+  it('is emitted before the end of the stream', () => {
     const events = decode([chunk({ content: 'x' }, null, { usage: usage() }), chunk({}, 'stop')]);
     expect(events).toContainEqual({ type: 'usage', usage: plain });
   });
 });
 
-describe('the end', () => {
-  it('without [DONE] is one where a finish reason came', () => {
+describe('the end of a chat stream', () => {
+  it('is complete with a finish_reason and without [DONE]', () => {
     expect(finishOf(decode([chunk({ content: 'x' }, 'stop')])).reason).toBe('stop');
   });
 
-  it('without a finish reason is one where [DONE] came', () => {
+  it('is complete with [DONE] and without a finish_reason', () => {
     expect(finishOf(decode([chunk({ content: 'x' }), '[DONE]']))).toMatchObject({ raw: null });
   });
 
@@ -148,7 +148,7 @@ describe('the end', () => {
     ['before anything', []],
     ['with [DONE] alone', ['[DONE]']],
     ['within the arguments of a call', [chunk(call(0, 'a', 'f', '{"x'))]],
-  ])('without either is a failure: %s', (_, chunks) => {
+  ])('is an error without finish_reason and [DONE]: %s', (_, chunks) => {
     expect(failureOf(decode(chunks))).toMatchObject({
       type: 'network_error',
       code: 'stream_truncated',
@@ -163,7 +163,7 @@ describe('the end', () => {
     ['tool_calls', 'stop'],
     ['constructor', 'other'],
     ['whatever', 'other'],
-  ])('%s without calls is %s', (raw, reason) => {
+  ])('finish_reason %s without calls is %s', (raw, reason) => {
     expect(finishOf(decode(stream([{ content: 'x' }], raw)))).toMatchObject({ reason, raw });
   });
 
@@ -174,22 +174,22 @@ describe('the end', () => {
     ['whatever', 'tool-calls'],
     ['length', 'length'],
     ['content_filter', 'refusal'],
-  ])('%s after a call is %s', (raw, reason) => {
+  ])('finish_reason %s after a call is %s', (raw, reason) => {
     expect(finishOf(decode(stream([call(0, 'a', 'f', '{}')], raw))).reason).toBe(reason);
   });
 
-  it('tells nothing afterwards', () => {
+  it('is the last event', () => {
     const events = decode([
       chunk({ content: 'x' }, 'stop'),
       '[DONE]',
       chunk({ content: 'y' }),
       '[DONE]',
     ]);
-    expect(said(events)).toEqual([{ type: 'text', text: 'x' }]);
+    expect(blocksOf(events)).toEqual([{ type: 'text', text: 'x' }]);
   });
 });
 
-describe('failures', () => {
+describe('failures of a chat stream', () => {
   it.each([
     ['an error', { error: { message: 'Overloaded', type: 'server_error' } }],
     ['an error as text', { error: 'Overloaded' }],
@@ -211,7 +211,7 @@ describe('failures', () => {
     expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(1);
   });
 
-  it('an error that is null is none', () => {
+  it('a null error is ignored', () => {
     finishOf(decode([chunk({ content: 'x' }, 'stop', { error: null })]));
   });
 
@@ -241,18 +241,18 @@ describe('failures', () => {
     [chunk(null, null, { usage: [] })],
     [{ type: 'ping' }],
     [[]],
-  ])('nothing that makes no sense throws: %j', (odd) => {
-    expect(() => said(decode([odd, chunk({ content: 'x' }, 'stop')]))).not.toThrow();
+  ])('a malformed chunk does not throw: %j', (odd) => {
+    expect(() => blocksOf(decode([odd, chunk({ content: 'x' }, 'stop')]))).not.toThrow();
   });
 });
 
-describe('text and what goes with it', () => {
-  it('empty text makes no block', () => {
+describe('text of a chat stream', () => {
+  it('has no block for empty text', () => {
     const events = decode(stream([{ content: '' }, { content: null }, call(0, 'a', 'f', '{}')]));
-    expect(said(events).map(({ type }) => type)).toEqual(['tool']);
+    expect(blocksOf(events).map(({ type }) => type)).toEqual(['tool']);
   });
 
-  it('in parts, as Mistral has it', () => {
+  it('is read from content parts, as Mistral sends them', () => {
     const events = decode(
       stream([
         { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }] },
@@ -264,18 +264,18 @@ describe('text and what goes with it', () => {
         },
       ]),
     );
-    expect(said(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       { type: 'reasoning', text: 'Hm.' },
       { type: 'text', text: 'Hello' },
     ]);
   });
 
-  it('a refusal', () => {
+  it('a refusal is a block of its own', () => {
     const events = decode(stream([{ refusal: 'I ' }, { refusal: 'will not.' }]));
-    expect(said(events)).toEqual([{ type: 'refusal', text: 'I will not.' }]);
+    expect(blocksOf(events)).toEqual([{ type: 'refusal', text: 'I will not.' }]);
   });
 
-  it('citations, at their place in the block', () => {
+  it('has citations at their position in the block', () => {
     const cited = {
       type: 'url_citation',
       url_citation: { url: 'https://a', title: 'A', start_index: 6, end_index: 9 },
@@ -288,14 +288,14 @@ describe('text and what goes with it', () => {
         { annotations: [cited] },
       ]),
     );
-    expect(said(events)[2]).toEqual({
+    expect(blocksOf(events)[2]).toEqual({
       type: 'text',
       text: 'and',
       more: { url: 'https://a', title: 'A', start: 0, end: 3, quote: null },
     });
   });
 
-  it('likelihoods', () => {
+  it('has log probabilities', () => {
     const tokens = [{ token: 'x', logprob: -1, bytes: null, top_logprobs: [] }];
     const first = chunk({ content: 'x' });
     const measured = {
@@ -310,17 +310,17 @@ describe('text and what goes with it', () => {
     });
   });
 
-  it('other answers than the first are passed over', () => {
+  it('ignores choices after the first', () => {
     const second = {
       ...chunk({}),
       choices: [{ index: 1, delta: { content: 'no' }, finish_reason: 'length' }],
     };
     const events = decode([chunk({ content: 'yes' }), second, chunk({}, 'stop')]);
-    expect(said(events)).toEqual([{ type: 'text', text: 'yes' }]);
+    expect(blocksOf(events)).toEqual([{ type: 'text', text: 'yes' }]);
     expect(finishOf(events).reason).toBe('stop');
   });
 
-  it('images and sound are for this dialect alone, each in one piece', () => {
+  it('images and audio are native blocks', () => {
     const events = decode(
       stream([
         { content: 'Look:', images: [{ type: 'image_url' }] },
@@ -328,7 +328,7 @@ describe('text and what goes with it', () => {
         { audio: { data: 'BB', transcript: 'y', expires_at: 5 } },
       ]),
     );
-    expect(said(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       { type: 'text', text: 'Look:' },
       { type: 'native', text: '{"images":[{"type":"image_url"}]}' },
       {
@@ -339,23 +339,23 @@ describe('text and what goes with it', () => {
   });
 });
 
-describe('reasoning', () => {
-  it.each(['reasoning_content', 'reasoning'])('as %s', (name) => {
+describe('reasoning of a chat stream', () => {
+  it.each(['reasoning_content', 'reasoning'])('is read from %s', (name) => {
     const events = decode(
       stream([{ [name]: 'H' }, { [name]: 'm', content: null }, { content: 'x' }]),
     );
-    expect(said(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       { type: 'reasoning', text: 'Hm' },
       { type: 'text', text: 'x' },
     ]);
   });
 
-  it('both names with the same words are told once', () => {
+  it('in both fields is emitted once', () => {
     const events = decode(stream([{ reasoning_content: 'Hm', reasoning: 'Hm' }]));
-    expect(said(events)).toEqual([{ type: 'reasoning', text: 'Hm' }]);
+    expect(blocksOf(events)).toEqual([{ type: 'reasoning', text: 'Hm' }]);
   });
 
-  it('with details keeps what the provider wants back, and no words twice', () => {
+  it('keeps reasoning_details for replay without repeating the text', () => {
     const detail = (more: Json) => ({
       reasoning_details: [{ type: 'reasoning.text', index: 0, ...more }],
     });
@@ -367,7 +367,7 @@ describe('reasoning', () => {
         { content: 'x' },
       ]),
     );
-    expect(said(events)).toMatchObject([
+    expect(blocksOf(events)).toMatchObject([
       {
         type: 'reasoning',
         text: 'Hm',
@@ -381,7 +381,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('in details alone is told from them', () => {
+  it('is read from reasoning_details alone', () => {
     const details = (more: Json) => ({ reasoning_details: [{ index: 0, ...more }] });
     const events = decode(
       stream([
@@ -390,7 +390,7 @@ describe('reasoning', () => {
         details({ type: 'reasoning.encrypted', data: 'xyz', id: 'r' }),
       ]),
     );
-    expect(said(events)).toMatchObject([
+    expect(blocksOf(events)).toMatchObject([
       {
         text: 'Hm',
         more: {
@@ -405,7 +405,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('goes before and after calls', () => {
+  it('may precede and follow calls', () => {
     const events = decode(
       stream([
         { reasoning_content: 'a' },
@@ -414,7 +414,7 @@ describe('reasoning', () => {
         call(1, '2', 'g', '{}'),
       ]),
     );
-    expect(said(events).map(({ type }) => type)).toEqual([
+    expect(blocksOf(events).map(({ type }) => type)).toEqual([
       'reasoning',
       'tool',
       'reasoning',
@@ -423,29 +423,29 @@ describe('reasoning', () => {
   });
 });
 
-describe('tool calls', () => {
+describe('tool calls of a chat stream', () => {
   const f = (id: string, text: string, name = 'f') => ({ type: 'tool', text, more: { id, name } });
 
-  it('text and a call in one turn, with the upstream saying stop', () => {
+  it('after text end with tool-calls despite finish_reason stop', () => {
     const events = decode(stream([{ content: 'Let me look.' }, call(0, 'a', 'f'), piece(0, '{}')]));
-    expect(said(events)).toEqual([{ type: 'text', text: 'Let me look.' }, f('a', '{}')]);
+    expect(blocksOf(events)).toEqual([{ type: 'text', text: 'Let me look.' }, f('a', '{}')]);
     expect(finishOf(events)).toMatchObject({ reason: 'tool-calls', raw: 'stop' });
   });
 
-  it('are told as they come', () => {
+  it('are emitted delta by delta', () => {
     const events = decode(stream([call(0, 'a', 'f'), piece(0, '{"x"'), piece(0, ':1}')]));
     expect(events.filter(({ type }) => type === 'tool-delta')).toHaveLength(2);
-    expect(said(events)).toEqual([f('a', '{"x":1}')]);
+    expect(blocksOf(events)).toEqual([f('a', '{"x":1}')]);
   });
 
-  it('in parallel, one after another', () => {
+  it('in parallel are emitted one after another', () => {
     const events = decode(
       stream([call(0, 'a', 'f', '{"x":1}'), call(1, 'b', 'g'), piece(1, '{"y":2}')]),
     );
-    expect(said(events)).toEqual([f('a', '{"x":1}'), f('b', '{"y":2}', 'g')]);
+    expect(blocksOf(events)).toEqual([f('a', '{"x":1}'), f('b', '{"y":2}', 'g')]);
   });
 
-  it('in parallel, mixed up', () => {
+  it('with interleaved deltas are emitted one after another', () => {
     const events = decode(
       stream([
         call(0, 'a', 'f', '{"x":"}'),
@@ -456,7 +456,7 @@ describe('tool calls', () => {
         { content: 'Done.' },
       ]),
     );
-    expect(said(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       f('a', '{"x":"}\\""}'),
       f('b', '{"y":2}', 'g'),
       { type: 'text', text: 'Done.' },
@@ -525,10 +525,10 @@ describe('tool calls', () => {
       [f('a', '{}'), f('b', '{}')],
     ],
   ])('%s', (_, deltas, blocks) => {
-    expect(said(decode(stream(deltas)))).toEqual(blocks);
+    expect(blocksOf(decode(stream(deltas)))).toEqual(blocks);
   });
 
-  it('get an id of ours where they have none, or one that is taken', () => {
+  it('get a new id if theirs is missing or taken', () => {
     const events = decode(
       stream([
         { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
@@ -537,43 +537,43 @@ describe('tool calls', () => {
         call(3, 'a', 'f', '{}'),
       ]),
     );
-    const ids = said(events).map(({ more }) => (more as { id: string }).id);
+    const ids = blocksOf(events).map(({ more }) => (more as { id: string }).id);
     expect(new Set(ids).size).toBe(4);
     expect(ids.filter((id) => /^call_\w{24}$/.test(id))).toHaveLength(3);
     expect(ids[2]).toBe('a');
   });
 
-  it('without ids, all at one index, are told apart by their names', () => {
+  it('without ids at one index are separated by name', () => {
     const one = (args: string) => ({
       tool_calls: [{ index: 0, function: { name: 'f', arguments: args } }],
     });
     const events = decode(stream([one('{"x":1}'), one('{"x":2}')]));
-    expect(said(events).map(({ text }) => text)).toEqual(['{"x":1}', '{"x":2}']);
+    expect(blocksOf(events).map(({ text }) => text)).toEqual(['{"x":1}', '{"x":2}']);
   });
 
-  it('cut short by the limit are told as far as they came', () => {
+  it('that the limit cuts are emitted so far', () => {
     const events = decode(stream([call(0, 'a', 'f', '{"x')], 'length'));
-    expect(said(events)).toEqual([f('a', '{"x')]);
+    expect(blocksOf(events)).toEqual([f('a', '{"x')]);
     expect(finishOf(events).reason).toBe('length');
   });
 
-  it('have the name that the client gave the tool', () => {
+  it('have the tool name of the client', () => {
     const events = decode(stream([call(0, 'a', 'short', '{}')]), () => 'long name');
-    expect(said(events)).toEqual([f('a', '{}', 'long name')]);
+    expect(blocksOf(events)).toEqual([f('a', '{}', 'long name')]);
   });
 
-  it('of the oldest kind', () => {
+  it('are read from the legacy function_call', () => {
     const events = decode(
       stream(
         [{ function_call: { name: 'f', arguments: '' } }, { function_call: { arguments: '{}' } }],
         'function_call',
       ),
     );
-    expect(said(events)).toMatchObject([{ type: 'tool', text: '{}', more: { name: 'f' } }]);
+    expect(blocksOf(events)).toMatchObject([{ type: 'tool', text: '{}', more: { name: 'f' } }]);
     expect(finishOf(events).reason).toBe('tool-calls');
   });
 
-  it('with free text are for this dialect alone', () => {
+  it('of custom tools are native blocks', () => {
     const events = decode(
       stream(
         [
@@ -588,7 +588,7 @@ describe('tool calls', () => {
         'tool_calls',
       ),
     );
-    expect(said(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       {
         type: 'native',
         text: '{"tool_calls":[{"id":"a","type":"custom","custom":{"name":"sing","input":"la la"}}]}',
@@ -597,13 +597,13 @@ describe('tool calls', () => {
     expect(finishOf(events).reason).toBe('tool-calls');
   });
 
-  it('without a name are a failure', () => {
+  it('without a name are an error', () => {
     expect(failureOf(decode(stream([piece(0, '{}')])))).toMatchObject({
       code: 'invalid_upstream_answer',
     });
   });
 
-  it('that go on after they were over are a failure', () => {
+  it('with arguments after their end are an error', () => {
     const events = decode(
       stream([call(0, 'a', 'f', '{}'), call(1, 'b', 'f'), piece(0, '{"more":1}')]),
     );
@@ -611,7 +611,7 @@ describe('tool calls', () => {
   });
 });
 
-test('nothing of a chunk is told after what made it fail', () => {
+test('no event follows the error of a chunk', () => {
   const events = decode([
     chunk({
       tool_calls: [
@@ -623,11 +623,11 @@ test('nothing of a chunk is told after what made it fail', () => {
     }),
   ]);
   failureOf(events);
-  said(events);
+  blocksOf(events);
 });
 
-describe('a whole answer', () => {
-  it('gives the same events as a stream of it', () => {
+describe('a chat answer that is not streamed', () => {
+  it('has the events of its stream', () => {
     const message = {
       role: 'assistant',
       content: 'Hello',
@@ -645,7 +645,7 @@ describe('a whole answer', () => {
       choices: [{ index: 0, message, finish_reason: 'stop', logprobs: null }],
       usage: usage(),
     });
-    expect(said(events)).toMatchObject([
+    expect(blocksOf(events)).toMatchObject([
       { type: 'reasoning', text: 'Hm' },
       { type: 'text', text: 'Hello' },
       { type: 'tool', text: '{}', more: { id: 'a' } },
@@ -665,7 +665,7 @@ describe('a whole answer', () => {
   );
 });
 
-/** An answer, and a way to cut it into deltas. */
+/** An answer and a way to split it into deltas. */
 const answer = fc.array(
   fc.oneof(
     fc.record({
@@ -687,7 +687,7 @@ function cut(text: string, points: readonly number[]): string[] {
   return [...places, text.length].map((place, index) => text.slice(places[index - 1] ?? 0, place));
 }
 
-test('an answer cut anywhere into deltas says the same', () => {
+test('an answer split anywhere into deltas decodes to the same blocks', () => {
   fc.assert(
     fc.property(answer, fc.array(fc.nat(), { maxLength: 5 }), (blocks, points) => {
       let index = -1;
@@ -705,13 +705,13 @@ test('an answer cut anywhere into deltas says the same', () => {
         if (before?.type === type && type !== 'tool') before.text += text;
         else expected.push({ type, text });
       }
-      const told = said(decode(stream(deltas))).map(({ type, text }) => ({ type, text }));
-      expect(told).toEqual(expected);
+      const decoded = blocksOf(decode(stream(deltas))).map(({ type, text }) => ({ type, text }));
+      expect(decoded).toEqual(expected);
     }),
   );
 });
 
-test('calls mixed up in any order come whole, and in the order in which they began', () => {
+test('interleaved calls decode whole, in the order of their start', () => {
   const calls = fc.array(
     fc.dictionary(fc.string(), fc.json()).map((value) => JSON.stringify(value)),
     { minLength: 1, maxLength: 4 },
@@ -731,13 +731,13 @@ test('calls mixed up in any order come whole, and in the order in which they beg
           if (next) mixed.push(next);
         }
         for (const rest of queues) mixed.push(...rest);
-        expect(said(decode(stream(mixed))).map(({ text }) => text)).toEqual(texts);
+        expect(blocksOf(decode(stream(mixed))).map(({ text }) => text)).toEqual(texts);
       },
     ),
   );
 });
 
-test('whatever comes, events keep their order and come to one end', () => {
+test('arbitrary chunks decode to ordered events with one end', () => {
   const delta = fc.record(
     {
       content: fc.oneof(fc.string(), fc.jsonValue()),
@@ -782,7 +782,7 @@ test('whatever comes, events keep their order and come to one end', () => {
       ),
       (chunks) => {
         const events = decode(chunks.map((one) => JSON.stringify(one)));
-        said(events);
+        blocksOf(events);
         expect(['finish', 'error']).toContain(last(events).type);
       },
     ),

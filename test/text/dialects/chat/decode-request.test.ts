@@ -5,7 +5,7 @@ import type { Json, TextRequest } from '../../../../src/text/canonical.ts';
 import { callIdOnWire } from '../../../../src/text/dialects/call-ids.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { request } from './conversation.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
@@ -24,7 +24,7 @@ function refused(body: unknown): Failure {
   throw new Error('it was accepted');
 }
 
-describe('a request with everything in it', () => {
+describe('a chat request with every field', () => {
   const all = request({
     temperature: 2,
     top_p: 0.5,
@@ -66,7 +66,7 @@ describe('a request with everything in it', () => {
     service_tier: 'auto',
   });
 
-  it('is understood', () => {
+  it('is decoded', () => {
     expect(all).toMatchObject({
       dialect: 'chat',
       model: 'some-model',
@@ -114,7 +114,7 @@ describe('a request with everything in it', () => {
     ]);
   });
 
-  it('tells what only advises from what changes the answer', () => {
+  it('separates fields that only advise from fields that change the answer', () => {
     expect(all.advice).toEqual([
       'user',
       'metadata',
@@ -125,7 +125,7 @@ describe('a request with everything in it', () => {
   });
 });
 
-test('null stands for nothing, everywhere', () => {
+test('null equals an absent field', () => {
   const names = Object.keys(chatRequest.entries).filter(
     (name) => name !== 'model' && name !== 'messages',
   );
@@ -136,7 +136,7 @@ test('null stands for nothing, everywhere', () => {
   expect(body['unknown']).toBeNull();
 });
 
-describe('knobs', () => {
+describe('settings of a chat request', () => {
   it.each<[Json, Partial<TextRequest>]>([
     [{ stop: 'x' }, { stop: ['x'] }],
     [{ stop: [] }, { stop: null }],
@@ -171,7 +171,7 @@ describe('knobs', () => {
     expect(request(more)).toMatchObject(expected);
   });
 
-  it('that only one provider has are kept for it', () => {
+  it('that only one provider has are kept as native', () => {
     const choice = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } };
     expect(request({ tool_choice: choice }).toolChoice).toEqual({
       type: 'native',
@@ -194,7 +194,7 @@ describe('knobs', () => {
   });
 });
 
-describe('refuses, naming the field and what was expected of it', () => {
+describe('a malformed chat request is refused naming the field and the expected value', () => {
   const part = (own: unknown) => ({ messages: [HELLO, HELLO, { role: 'user', content: [own] }] });
   const call = (own: unknown) => ({ messages: [HELLO, { role: 'assistant', tool_calls: [own] }] });
   it.each<[Json, string, RegExp]>([
@@ -318,12 +318,12 @@ describe('refuses, naming the field and what was expected of it', () => {
     [
       { thinking: { type: 'enabled' }, reasoning_effort: 'none' },
       'thinking',
-      /enabled is in conflict with reasoning_effort none/,
+      /enabled contradicts reasoning_effort none/,
     ],
     [
       { thinking: { type: 'disabled' }, reasoning_effort: 'low' },
       'thinking',
-      /disabled is in conflict with reasoning_effort low/,
+      /disabled contradicts reasoning_effort low/,
     ],
     [{ stop: ['1', '2', '3', '4', '5'] }, 'stop', /expected .*up to 4 texts, received a list/],
     [{ stop: [1] }, 'stop[0]', /expected a text, received 1/],
@@ -371,13 +371,13 @@ describe('refuses, naming the field and what was expected of it', () => {
     expect(failure.message.startsWith(`${param}: `)).toBe(true);
   });
 
-  it.each([[null], ['text'], [[]], [undefined], [5]])('the body %j', (body) => {
+  it.each([[null], ['text'], [[]], [undefined], [5]])('body %j', (body) => {
     expect(refused(body).type).toBe('invalid_request');
   });
 });
 
-describe('messages', () => {
-  it('keep system and developer messages where they stand, mid-conversation too', () => {
+describe('messages of a chat request', () => {
+  it('keep the position of system and developer messages', () => {
     const { turns } = messages(
       { role: 'system', content: 'Be brief.' },
       HELLO,
@@ -396,7 +396,7 @@ describe('messages', () => {
     });
   });
 
-  it('take media by data URL, by address and by the name of a file', () => {
+  it('have media as data URLs, http URLs and file ids', () => {
     const { turns, advice } = messages({
       role: 'user',
       content: [
@@ -443,7 +443,7 @@ describe('messages', () => {
     expect(advice).toEqual(['messages[0].content[0].image_url.detail']);
   });
 
-  it('of tools become one turn of the user, matched by id', () => {
+  it('of the role tool become one user turn, matched by id', () => {
     const id = 'functions.look:0';
     const { turns } = messages(
       HELLO,
@@ -481,7 +481,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('bring tools without content, and go on with a partial answer', () => {
+  it('may add tools without content and end with a partial answer', () => {
     const { turns } = messages(
       { role: 'system', tools: [{ type: 'function', function: { name: 'look' } }] },
       HELLO,
@@ -494,7 +494,7 @@ describe('messages', () => {
     expect(turns[2]!.partial).toBe(true);
   });
 
-  it('give a refusal back', () => {
+  it('may contain an earlier refusal', () => {
     const { turns } = messages(HELLO, {
       role: 'assistant',
       content: [{ type: 'refusal', refusal: 'No.' }],
@@ -506,7 +506,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('may have properties that nobody here knows', () => {
+  it('keep unknown properties as native parts', () => {
     const { advice, native } = messages(
       {
         role: 'user',
@@ -523,45 +523,51 @@ describe('messages', () => {
   });
 });
 
-describe('reasoning that comes back', () => {
-  const proof = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+describe('reasoning in a chat request', () => {
+  const signature = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
 
-  it('as plain text has no proof', () => {
+  it('as plain text has no signature', () => {
     const { turns } = messages(HELLO, {
       role: 'assistant',
       reasoning_content: 'Hm.',
       content: 'Hi',
     });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'Hm.', proof: null },
+      { type: 'reasoning', text: 'Hm.', signature: null },
       { type: 'text', text: 'Hi' },
     ]);
   });
 
-  it('with a sealed proof is that of its provider, before the calls that it led to', () => {
+  it('with a wrapped signature belongs to its provider and precedes its calls', () => {
     const call = (id: string) => ({ id, function: { name: 'f', arguments: '{}' } });
     const { turns } = messages(HELLO, {
       role: 'assistant',
       content: 'Hi',
       reasoning_content: 'the last bit',
       reasoning_details: [
-        { type: 'reasoning.text', text: 'One.', signature: seal(proof), index: 0 },
-        { type: 'reasoning.text', text: '', signature: seal(proof), index: 1, after_tool_calls: 1 },
+        { type: 'reasoning.text', text: 'One.', signature: wrapSignature(signature), index: 0 },
+        {
+          type: 'reasoning.text',
+          text: '',
+          signature: wrapSignature(signature),
+          index: 1,
+          after_tool_calls: 1,
+        },
         { type: 'reasoning.text', text: 'Three.', index: 2, after_tool_calls: 2 },
       ],
       tool_calls: [call('a'), call('b')],
     });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'One.', proof },
+      { type: 'reasoning', text: 'One.', signature },
       { type: 'text', text: 'Hi' },
       { type: 'tool-call', id: 'a' },
-      { type: 'reasoning', text: '', proof },
+      { type: 'reasoning', text: '', signature },
       { type: 'tool-call', id: 'b' },
-      { type: 'reasoning', text: 'Three.', proof: null },
+      { type: 'reasoning', text: 'Three.', signature: null },
     ]);
   });
 
-  it("with another provider's details keeps them as they are", () => {
+  it('with unwrapped reasoning_details keeps them unchanged', () => {
     const details = [
       { type: 'reasoning.summary', summary: 'Short.', index: 0 },
       { type: 'reasoning.encrypted', data: 'xyz', index: 1 },
@@ -574,22 +580,22 @@ describe('reasoning that comes back', () => {
     expect(turns[1]!.parts[0]).toMatchObject({
       type: 'reasoning',
       text: 'Short.',
-      proof: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
+      signature: { dialect: 'chat', provider: null, value: { reasoning_details: details } },
     });
   });
 
-  it('with a seal that is broken has no proof at all', () => {
+  it('with a malformed wrapped signature has no signature', () => {
     const { turns } = messages(HELLO, {
       role: 'assistant',
       content: 'Hi',
       reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'oriel:broken' }],
     });
-    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', proof: null });
+    expect(turns[1]!.parts[0]).toMatchObject({ text: 'Hm.', signature: null });
   });
 });
 
-test('the grammar can be told in the documentation', () => {
-  const told = toJsonSchema(chatRequest, { typeMode: 'input', errorMode: 'ignore' });
-  expect(Object.keys(told.properties ?? {})).toContain('messages');
-  expect(told.required).toEqual(['model', 'messages']);
+test('the grammar of chat requests converts to JSON Schema', () => {
+  const schema = toJsonSchema(chatRequest, { typeMode: 'input', errorMode: 'ignore' });
+  expect(Object.keys(schema.properties ?? {})).toContain('messages');
+  expect(schema.required).toEqual(['model', 'messages']);
 });

@@ -7,8 +7,8 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextEvent, TextRequest, Usage } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
-import { decode, request, said } from './conversation.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { blocksOf, decode, request } from './conversation.ts';
 
 const USAGE: Usage = { input: 10, output: 5, cachedInput: 4, cacheWrite: 0, reasoning: 2 };
 const SIX = {
@@ -20,7 +20,7 @@ const SIX = {
   cached_input_tokens: 4,
 };
 const START: TextEvent = { type: 'start', id: 'x', model: 'answering-model' };
-const PROOF = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+const SIGNATURE = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
 
 const finish = (more: Json = {}): TextEvent =>
   ({
@@ -45,11 +45,11 @@ const tool = (block: number, id: string, ...pieces: string[]): TextEvent[] => [
 const reasoning = (
   block: number,
   words: string,
-  proof: typeof PROOF | null = null,
+  signature: typeof SIGNATURE | null = null,
 ): TextEvent[] => [
   { type: 'reasoning-start', block },
   ...(words === '' ? [] : [{ type: 'reasoning-delta' as const, block, text: words }]),
-  { type: 'reasoning-end', block, proof },
+  { type: 'reasoning-end', block, signature },
 ];
 
 const asked = (more: Json = {}) =>
@@ -60,7 +60,7 @@ function frames(events: readonly TextEvent[], of: TextRequest = asked()): string
   return events.map((event) => encoder.push(event)).join('');
 }
 
-/** The data of each frame; holds every frame to its form. */
+/** The data of each frame, whose form it checks. */
 function dataOf(stream: string): string[] {
   if (stream === '') return [];
   expect(stream.endsWith('\n\n')).toBe(true);
@@ -120,7 +120,7 @@ function chunksOf(stream: string): Chunk[] {
 const deltasOf = (stream: string) =>
   chunksOf(stream).flatMap(({ choices }) => choices.map(({ delta }) => delta));
 
-/** Adds what a delta says of calls. */
+/** Adds the tool calls of a delta. */
 function addCalls(message: Message, fragments: NonNullable<Delta['tool_calls']>): void {
   message.tool_calls ??= [];
   for (const { index, function: own, ...rest } of fragments) {
@@ -131,7 +131,7 @@ function addCalls(message: Message, fragments: NonNullable<Delta['tool_calls']>)
   }
 }
 
-/** What a client that does no more than its duty makes of the chunks. */
+/** Folds chunks as a minimal client does. */
 function foldChunks(stream: string): Answered {
   const chunks = chunksOf(stream);
   const choices: Answered['choices'] = [];
@@ -187,7 +187,7 @@ function messageOf(events: readonly TextEvent[]): Message {
   return fold(events).choices[0]!.message;
 }
 
-/** Hands frames to the official client, and takes what it makes of them. */
+/** The answer that the official client folds from frames. */
 async function throughClient(stream: string, params: Json = {}): Promise<ChatCompletion> {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -210,8 +210,8 @@ async function throughClient(stream: string, params: Json = {}): Promise<ChatCom
   }
 }
 
-describe('a stream', () => {
-  it('has its chunks in order, of one id, model and time', () => {
+describe('an encoded chat stream', () => {
+  it('has chunks in order with one id, model and time', () => {
     const stream = frames([START, ...text(0, 'Hel', 'lo'), finish()]);
     expect(dataOf(stream).at(-1)).toBe('[DONE]');
     const chunks = chunksOf(stream);
@@ -244,27 +244,27 @@ describe('a stream', () => {
     ]);
   });
 
-  it('tells the usage only where it was asked for', () => {
+  it('has usage only with include_usage', () => {
     const of = request({ stream: true });
     expect(frames([START, ...text(0, 'x'), finish()], of)).not.toContain('usage');
   });
 
-  it('tells no usage where nobody knows it', () => {
+  it('has no usage chunk if the upstream reported none', () => {
     const chunks = chunksOf(frames([START, finish({ usage: null })]));
     expect(chunks.every(({ usage, choices }) => usage === null && choices.length === 1)).toBe(true);
   });
 
-  it('names the model that was asked for where the upstream names none', () => {
+  it('has the requested model if the upstream names none', () => {
     const [first] = chunksOf(frames([{ ...START, model: null } as TextEvent, finish()]));
     expect(first!.model).toBe('some-model');
   });
 
-  it('begins with the role whatever comes first', () => {
+  it('begins with the role for any first event', () => {
     const [first] = deltasOf(frames(text(0, 'x')));
     expect(first).toEqual({ role: 'assistant', content: '' });
   });
 
-  it('gives a call its index, id, type and name once', () => {
+  it('has index, id, type and name of a tool call once', () => {
     const stream = frames([
       START,
       ...tool(0, 'a', '{"x"', ':1}'),
@@ -295,13 +295,13 @@ describe('a stream', () => {
     ['refusal', 'content_filter'],
     ['pause', 'stop'],
     ['other', 'stop'],
-  ])('ends for the reason %s as %s', (reason, finish_reason) => {
+  ])('has for the reason %s the finish_reason %s', (reason, finish_reason) => {
     const events = [START, ...text(0, 'x'), finish({ reason })];
     expect(foldChunks(frames(events))).toMatchObject({ choices: [{ finish_reason }] });
     expect(fold(events).choices[0]!.finish_reason).toBe(finish_reason);
   });
 
-  it('that fails says so, and has neither a finish reason nor [DONE]', () => {
+  it('that fails ends with an error, without finish_reason and [DONE]', () => {
     const failure = new Failure('rate_limit', 'Too many\nrequests', { originalCode: 'slow_down' });
     const stream = frames([
       START,
@@ -317,7 +317,7 @@ describe('a stream', () => {
     expect(stream).not.toContain('"finish_reason":"');
   });
 
-  it('with a block of another format fails loudly', () => {
+  it('with a native block of another format ends with an error', () => {
     const native: TextEvent = {
       type: 'native',
       block: 0,
@@ -333,7 +333,7 @@ describe('a stream', () => {
   });
 });
 
-test('several answers are one stream, of one id, with their usage together', () => {
+test('several choices are one stream with one id and summed usage', () => {
   const encoder = chat.encodeEvents({ request: asked({ n: 2 }), created: 7 });
   const stream = [
     encoder.push(START, 1),
@@ -382,19 +382,19 @@ const CASES: Readonly<Record<string, readonly TextEvent[]>> = {
   reasoning: [START, ...reasoning(0, 'Hm.'), ...text(1, 'Yes.'), finish()],
   'reasoning with a signature': [
     START,
-    ...reasoning(0, 'Hm.', PROOF),
+    ...reasoning(0, 'Hm.', SIGNATURE),
     ...text(1, 'Yes.'),
     finish(),
   ],
   'empty reasoning with a signature': [
     START,
-    ...reasoning(0, '', PROOF),
+    ...reasoning(0, '', SIGNATURE),
     ...text(1, 'Yes.'),
     finish(),
   ],
   'reasoning, a call, reasoning': [
     START,
-    ...reasoning(0, 'First.', PROOF),
+    ...reasoning(0, 'First.', SIGNATURE),
     ...tool(1, 'a', '{}'),
     ...reasoning(2, 'Then.'),
     ...tool(3, 'b', '{}'),
@@ -440,7 +440,7 @@ const CASES: Readonly<Record<string, readonly TextEvent[]>> = {
   ],
 };
 
-describe('a stream put together is the answer that is not streamed', () => {
+describe('a folded chat stream equals the answer that is not streamed', () => {
   it.each(Object.entries(CASES))('%s', (_, events) => {
     const { id, object, created, model, ...rest } = fold(events);
     expect(rest).toEqual(foldChunks(frames(events)));
@@ -455,7 +455,7 @@ describe('a stream put together is the answer that is not streamed', () => {
 
 describe("the official client's accumulator", () => {
   const plain = Object.entries(CASES).filter(([name]) => !name.startsWith('what only'));
-  it.each(plain)('takes %s', async (_, events) => {
+  it.each(plain)('folds %s', async (_, events) => {
     const { choices, usage } = await throughClient(frames(events));
     const { message, finish_reason } = choices[0]!;
     const whole = fold(events);
@@ -470,44 +470,44 @@ describe("the official client's accumulator", () => {
       return { id: call.id, type: call.type, function: { name, arguments: given } };
     });
     expect(calls).toEqual(expected.tool_calls ?? []);
-    // It keeps the last of what it does not know, which is all where all comes at once.
+    // It keeps the last value of unknown fields, which is complete if it comes in one chunk.
     expect((message as unknown as Json)['reasoning_details']).toEqual(
       expected['reasoning_details'],
     );
     expect(usage).toEqual(whole.usage);
   });
 
-  it('throws where the stream failed', async () => {
+  it('throws if the stream failed', async () => {
     const failure = new Failure('service_error', 'It broke');
     const stream = frames([START, ...text(0, 'x').slice(0, 2), { type: 'error', failure }]);
     await expect(throughClient(stream)).rejects.toThrow('It broke');
   });
 });
 
-describe('reasoning', () => {
-  it('of another format goes out sealed, all at once and in its places', () => {
+describe('reasoning in a chat answer', () => {
+  it('of another format has its signature wrapped in one chunk of reasoning_details', () => {
     const message = messageOf(CASES['reasoning, a call, reasoning']!);
     expect(message['reasoning_content']).toBe('First.Then.');
     expect(message['reasoning_details']).toEqual([
-      { type: 'reasoning.text', text: 'First.', signature: seal(PROOF), index: 0 },
+      { type: 'reasoning.text', text: 'First.', signature: wrapSignature(SIGNATURE), index: 0 },
       { type: 'reasoning.text', text: 'Then.', after_tool_calls: 1, index: 1 },
     ]);
   });
 
-  it('comes back from the client with its proof, at its place', () => {
+  it('returns from the client with its signature and position', () => {
     const message = messageOf(CASES['reasoning, a call, reasoning']!);
     const { turns } = request({ messages: [{ role: 'user', content: 'x' }, message] });
     expect(turns[1]!.parts).toMatchObject([
-      { type: 'reasoning', text: 'First.', proof: PROOF },
+      { type: 'reasoning', text: 'First.', signature: SIGNATURE },
       { type: 'tool-call', id: 'a' },
-      { type: 'reasoning', text: 'Then.', proof: null },
+      { type: 'reasoning', text: 'Then.', signature: null },
       { type: 'tool-call', id: 'b' },
     ]);
   });
 
-  it('of this format goes out as its provider gave it', () => {
+  it('of a chat upstream has its reasoning_details unchanged', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'xyz', index: 0 }];
-    const proof = {
+    const signature = {
       dialect: 'chat',
       provider: 'a',
       value: { reasoning_details: details },
@@ -515,7 +515,7 @@ describe('reasoning', () => {
     const events: TextEvent[] = [
       START,
       { type: 'reasoning-start', block: 0 },
-      { type: 'reasoning-end', block: 0, proof },
+      { type: 'reasoning-end', block: 0, signature },
       finish(),
     ];
     expect(messageOf(events)['reasoning_details']).toEqual(details);
@@ -534,7 +534,7 @@ const block = fc.oneof(
   fc.record({ type: fc.constant('tool' as const), pieces: fc.array(fc.string({ minLength: 1 })) }),
 );
 
-test('any answer: its stream put together is the whole, and reads as it was', () => {
+test('any answer folds to the same body and decodes to the same events', () => {
   fc.assert(
     fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
       const events: TextEvent[] = [START];
@@ -547,7 +547,7 @@ test('any answer: its stream put together is the whole, and reads as it was', ()
       const stream = frames(events);
       const { id, object, created, model, ...rest } = fold(events);
       expect(rest).toEqual(foldChunks(stream));
-      const again = said(decode(dataOf(stream)));
+      const again = blocksOf(decode(dataOf(stream)));
       const words = (type: string) =>
         blocks.flatMap((one) => (one.type === type ? one.pieces : [])).join('');
       const heard = (type: string) =>

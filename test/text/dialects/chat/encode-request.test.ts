@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';
 import { turn } from '../../request.ts';
 import { foreign, request, TARGET } from './conversation.ts';
@@ -51,8 +51,8 @@ function refused(run: () => unknown): Failure {
   throw new Error('it was accepted');
 }
 
-describe('the conversation of a client of another format', () => {
-  it('keeps system and developer messages in their places', () => {
+describe('a conversation encoded for a chat upstream', () => {
+  it('keeps the position of system and developer messages', () => {
     expect(
       messagesOf([
         turn('system', [words('a'), words('b')]),
@@ -72,7 +72,7 @@ describe('the conversation of a client of another format', () => {
     ]);
   });
 
-  it('has parallel calls in one message, and their results right after it', () => {
+  it('has parallel calls in one message followed by their results', () => {
     expect(
       messagesOf([
         turn('user', [words('q')]),
@@ -102,7 +102,7 @@ describe('the conversation of a client of another format', () => {
     ]);
   });
 
-  it('shows what a tool shows with the next words of the user, and says that it failed', () => {
+  it('moves images of tool results into the next user message and marks failed results', () => {
     expect(
       messagesOf([
         turn('assistant', [call('a'), call('b')]),
@@ -126,7 +126,7 @@ describe('the conversation of a client of another format', () => {
     ]);
   });
 
-  it('has null for the content of calls alone, and no empty text', () => {
+  it('has null as the content of a message with calls only, and no empty texts', () => {
     expect(
       messagesOf([turn('assistant', [words(''), call('a')]), turn('user', [words('x')])])[0],
     ).toMatchObject({
@@ -134,7 +134,7 @@ describe('the conversation of a client of another format', () => {
     });
   });
 
-  it('sends documents as files, and media as they are', () => {
+  it('has documents as files and other media unchanged', () => {
     const media = (more: object): Part => ({ ...image, ...more }) as Part;
     const [message] = messagesOf([
       turn('user', [
@@ -163,7 +163,7 @@ describe('the conversation of a client of another format', () => {
     }
   });
 
-  it('begins no answer, except for the model that can go on with one', () => {
+  it('has a prefill only for a model with partial messages', () => {
     const turns = [
       turn('user', [words('x')]),
       turn('assistant', [words('It ')], { path: 'messages[1]' }),
@@ -178,7 +178,7 @@ describe('the conversation of a client of another format', () => {
     expect(chat.encodeRequest(responses, TARGET)['messages']).toHaveLength(2);
   });
 
-  it('refuses what only the other format has a word for', () => {
+  it('refuses parts that only another format has', () => {
     const native: Part = {
       type: 'native',
       dialect: 'messages',
@@ -215,11 +215,14 @@ describe('the conversation of a client of another format', () => {
   });
 });
 
-describe('reasoning', () => {
-  const thought = (text: string, proof: Extract<Part, { type: 'reasoning' }>['proof']): Part => ({
+describe('reasoning encoded for a chat upstream', () => {
+  const thought = (
+    text: string,
+    signature: Extract<Part, { type: 'reasoning' }>['signature'],
+  ): Part => ({
     type: 'reasoning',
     text,
-    proof,
+    signature,
     path: 'p',
   });
   const details = [{ type: 'reasoning.encrypted', data: 'xyz' }];
@@ -230,14 +233,14 @@ describe('reasoning', () => {
     messagesOf([turn('assistant', [part, words('x')]), turn('user', [words('y')])], target)[0];
 
   it.each<[string, Part, Json]>([
-    ['without a proof is replayed', thought('Hm', null), { reasoning_content: 'Hm' }],
+    ['without a signature is replayed', thought('Hm', null), { reasoning_content: 'Hm' }],
     [
-      'of this provider is replayed with its proof',
+      'of this provider is replayed with its reasoning_details',
       thought('Hm', own('upstream')),
       { reasoning_content: 'Hm', reasoning_details: details },
     ],
     [
-      'that the client sent bare is replayed',
+      'with unwrapped reasoning_details is replayed',
       thought('', own(null)),
       { reasoning_details: details },
     ],
@@ -247,14 +250,14 @@ describe('reasoning', () => {
     expect(sent(part)).toEqual({ role: 'assistant', content: 'x', ...expected });
   });
 
-  it('is always told to the model that always reasons', () => {
+  it('of any provider is replayed to a model with fixed reasoning', () => {
     expect(sent(thought('Hm', signed), { ...TARGET, rules: 'fixed-reasoning' })).toMatchObject({
       reasoning_content: 'Hm',
     });
   });
 });
 
-test('knobs go by their names', () => {
+test('settings are encoded by their chat names', () => {
   const tool = {
     type: 'tool',
     path: 't',
@@ -333,7 +336,7 @@ test.each(['auto', 'none', 'required'] as const)(
   },
 );
 
-test('labels that responses share go on, and others stay behind', () => {
+test('labels that the responses format has too are sent, others are left out', () => {
   const body = { user: 'somebody', metadata: { a: 'b' }, safety_identifier: 'x' };
   const advice = Object.keys(body);
   const sent = chat.encodeRequest(foreign({ dialect: 'responses', body, advice }), TARGET);
@@ -342,7 +345,7 @@ test('labels that responses share go on, and others stay behind', () => {
   expect(chat.encodeRequest(foreign({ body, advice }), TARGET)).not.toHaveProperty('user');
 });
 
-describe('a client of this format', () => {
+describe('a chat request for a chat upstream', () => {
   const own = {
     dialect: 'chat',
     provider: 'upstream',
@@ -356,8 +359,12 @@ describe('a client of this format', () => {
         content: 'x',
         reasoning_content: 'Hm',
         reasoning_details: [
-          { type: 'reasoning.text', text: 'Hm', signature: seal(own) },
-          { type: 'reasoning.text', text: 'No', signature: seal({ ...own, provider: 'other' }) },
+          { type: 'reasoning.text', text: 'Hm', signature: wrapSignature(own) },
+          {
+            type: 'reasoning.text',
+            text: 'No',
+            signature: wrapSignature({ ...own, provider: 'other' }),
+          },
         ],
         tool_calls: [{ id: 'a', type: 'function', function: { name: LONG, arguments: '{}' } }],
       },
@@ -375,7 +382,7 @@ describe('a client of this format', () => {
     user: 'somebody',
   };
 
-  it('gets its own words back, except for long names and reasoning of others', () => {
+  it('is sent unchanged but for long tool names and reasoning of other providers', () => {
     const name = nameOnWire(LONG);
     const { thinking, ...rest } = body;
     expect(chat.encodeRequest(request(body), TARGET)).toEqual({
@@ -398,7 +405,7 @@ describe('a client of this format', () => {
     expect(JSON.stringify(body)).toContain(LONG);
   });
 
-  it('is told of usage in every stream', () => {
+  it('asks for usage in every stream', () => {
     const more = {
       stream: true,
       stream_options: { include_usage: false, include_obfuscation: false },
@@ -409,9 +416,9 @@ describe('a client of this format', () => {
     });
   });
 
-  it('has the newer name for its limit where the model always reasons, and knobs as the rules turned them', () => {
-    const ruled = { ...request({ max_tokens: 5, temperature: 1 }), temperature: null };
-    const sent = chat.encodeRequest(ruled, { ...TARGET, rules: 'fixed-reasoning' });
+  it('has max_completion_tokens and changed settings for a model with fixed reasoning', () => {
+    const changed = { ...request({ max_tokens: 5, temperature: 1 }), temperature: null };
+    const sent = chat.encodeRequest(changed, { ...TARGET, rules: 'fixed-reasoning' });
     expect(sent).toMatchObject({ max_completion_tokens: 5 });
     expect(sent).not.toHaveProperty('max_tokens');
     expect(sent).not.toHaveProperty('temperature');

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { ROOT } from '../../../oriel.ts';
-import { decode, decodeWhole, finishOf, request, said } from './conversation.ts';
+import { blocksOf, decode, decodeWhole, finishOf, request } from './conversation.ts';
 
-/** Answers of real providers, which are not ours to keep: read where they are. */
+/** Answers of real providers, read outside of the repository, which may not contain them. */
 const folder = join(
   process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
   'recordings/openai-chat',
@@ -18,7 +18,7 @@ function read(name: string, skip: (why: string) => void): string {
   return readFileSync(path, 'utf8');
 }
 
-/** What the stream says by its own chunks, read in the plainest way. */
+/** The content of a stream, read from its chunks without code under test. */
 function plainly(lines: readonly string[]): { text: string; usage: Json | undefined } {
   const chunks = lines.map(
     (line) =>
@@ -31,13 +31,13 @@ function plainly(lines: readonly string[]): { text: string; usage: Json | undefi
   return { text, usage: chunks.findLast(({ usage }) => usage)?.usage };
 }
 
-describe('real answers', () => {
+describe('recorded chat answers', () => {
   it.for(['azure-model-router.1.chunks.txt', 'openai-text.chunks.txt'])('%s', (name, { skip }) => {
     const lines = read(name, skip).split('\n').filter(Boolean);
     const events = decode([...lines, '[DONE]']);
     const { text, usage } = plainly(lines);
     expect(text).not.toBe('');
-    expect(said(events)).toEqual([{ type: 'text', text }]);
+    expect(blocksOf(events)).toEqual([{ type: 'text', text }]);
     expect(finishOf(events)).toMatchObject({
       reason: 'stop',
       usage: { input: usage!['prompt_tokens'], output: usage!['completion_tokens'] },
@@ -49,7 +49,7 @@ describe('real answers', () => {
     const body = JSON.parse(read('openai-text.json', skip));
     const events = decodeWhole(body);
     const text = body.choices[0].message.content;
-    expect(said(events)).toEqual([{ type: 'text', text }]);
+    expect(blocksOf(events)).toEqual([{ type: 'text', text }]);
     expect(finishOf(events)).toMatchObject({ raw: 'stop', usage: { input: 16, output: 363 } });
     again(events, text);
     const observed = chat.observeAnswer(body);
@@ -62,13 +62,13 @@ describe('real answers', () => {
   });
 });
 
-/** The same goes to a client and comes back. */
+/** Encodes events for a client and decodes them again. */
 function again(events: readonly TextEvent[], text: string): void {
   const context = { request: request({ stream: true }), created: 1 };
   const encoder = chat.encodeEvents(context);
   const frames = events.map((event) => encoder.push(event)).join('');
   const data = frames.split('\n\n').map((frame) => frame.replace(/^data: /, ''));
-  expect(said(decode(data))).toEqual([{ type: 'text', text }]);
+  expect(blocksOf(decode(data))).toEqual([{ type: 'text', text }]);
   expect(chat.foldEvents(context, [events])).toMatchObject({
     choices: [{ message: { content: text } }],
   });

@@ -5,7 +5,7 @@ import { textRequest } from '../../request.ts';
 const context = { provider: 'anthropic', toolName: (name: string) => name };
 export const encoding = { request: textRequest({ dialect: 'messages' }), created: 0 };
 
-/** What a stream of upstream events says. */
+/** The decoded events of an upstream stream. */
 export function decoded(events: readonly (object | string)[], ended = true): TextEvent[] {
   const heard: TextEvent[] = [];
   const decoder = messages.decodeEvents(context, (event) => heard.push(event));
@@ -21,7 +21,7 @@ export function decodedWhole(body: unknown): TextEvent[] {
   return heard;
 }
 
-/** The frames for a client. */
+/** The encoded frames of events. */
 export function framesOf(events: readonly TextEvent[]): string {
   const encoder = messages.encodeEvents(encoding);
   return events.map((event) => encoder.push(event)).join('');
@@ -39,7 +39,7 @@ export function eventsOf(frames: string): Json[] {
     });
 }
 
-/** Events without regard to how their texts were cut. */
+/** Events with adjacent deltas joined. */
 export function joined(events: readonly TextEvent[]): TextEvent[] {
   const made: TextEvent[] = [];
   for (const event of events) {

@@ -14,8 +14,8 @@ const call = (index: number, input: object = {}) =>
 const json = (index: number, partial_json: string) =>
   delta(index, 'input_json_delta', { partial_json });
 
-describe('a stream', () => {
-  it('tells texts, reasoning with its signature, and calls', () => {
+describe('a messages stream', () => {
+  it('decodes text, reasoning with its signature, and tool calls', () => {
     const events = decoded([
       start(),
       { type: 'ping' },
@@ -37,7 +37,7 @@ describe('a stream', () => {
       stop(3),
       ...end('tool_use'),
     ]);
-    const proof = (value: object) => ({ dialect: 'messages', provider: 'anthropic', value });
+    const signature = (value: object) => ({ dialect: 'messages', provider: 'anthropic', value });
     expect(events).toEqual([
       { type: 'start', id: 'msg_1', model: 'claude' },
       {
@@ -46,9 +46,9 @@ describe('a stream', () => {
       },
       { type: 'reasoning-start', block: 0 },
       { type: 'reasoning-delta', block: 0, text: 'Hm' },
-      { type: 'reasoning-end', block: 0, proof: proof({ signature: 'signed' }) },
+      { type: 'reasoning-end', block: 0, signature: signature({ signature: 'signed' }) },
       { type: 'reasoning-start', block: 1 },
-      { type: 'reasoning-end', block: 1, proof: proof({ data: 'hidden' }) },
+      { type: 'reasoning-end', block: 1, signature: signature({ data: 'hidden' }) },
       { type: 'text-start', block: 2 },
       { type: 'text-delta', block: 2, text: 'Hello' },
       { type: 'text-delta', block: 2, text: ' there' },
@@ -76,19 +76,19 @@ describe('a stream', () => {
     ['refusal', 'refusal'],
     ['pause_turn', 'pause'],
     ['something_new', 'other'],
-  ])('that stops with %s: %s', (raw, reason) => {
+  ])('has for stop_reason %s the reason %s', (raw, reason) => {
     const events = decoded([start(), ...hello, ...end(raw, {}, { stop_sequence: 'END' })]);
     expect(finish(events)).toMatchObject({ type: 'finish', reason, raw, stopSequence: 'END' });
   });
 
-  it('text and a call in one turn, with the provider saying stop: it is a call', () => {
+  it('has the reason tool-calls for a call with stop_reason end_turn', () => {
     const events = decoded([start(), ...hello, call(1), stop(1), ...end('end_turn')]);
     expect(finish(events)).toMatchObject({ reason: 'tool-calls', raw: 'end_turn' });
     const cut = decoded([start(), call(0), stop(0), ...end('max_tokens')]);
     expect(finish(cut)).toMatchObject({ reason: 'length' });
   });
 
-  it('counts cached tokens in: here they are left out', () => {
+  it('adds cache reads and writes to the input tokens', () => {
     const usage = {
       input_tokens: 3,
       cache_read_input_tokens: 100,
@@ -103,31 +103,31 @@ describe('a stream', () => {
 
   it.each([
     [
-      'later counts stand',
+      'later counts replace earlier ones',
       { input_tokens: 43, output_tokens: 1 },
       { input_tokens: 61, output_tokens: 2 },
       { input: 61, output: 2 },
     ],
     ['input only at the end', {}, { input_tokens: 7, output_tokens: 2 }, { input: 7, output: 2 }],
     [
-      'nonsense is no count',
+      'invalid counts are ignored',
       { input_tokens: 5 },
       { input_tokens: -1, output_tokens: '9' },
       { input: 5, output: 0 },
     ],
-  ])('usage: %s', (_, first, last, usage) => {
+  ])('reads usage: %s', (_, first, last, usage) => {
     expect(finish(decoded([start(first), ...hello, ...end('end_turn', last)]))).toMatchObject({
       usage,
     });
   });
 
-  it('usage: none where none was told', () => {
+  it('has no usage if the provider reported none', () => {
     expect(finish(decoded([start({}), ...hello, ...end('end_turn', {})]))).toMatchObject({
       usage: null,
     });
   });
 
-  it('arguments: none at all, one empty piece, all with the start', () => {
+  it('reads arguments that are missing, empty, or in the start event', () => {
     const args = (events: readonly TextEvent[]) =>
       events.flatMap((event) => (event.type === 'tool-delta' ? [event.json] : []));
     expect(args(decoded([start(), call(0), stop(0), ...end('tool_use')]))).toEqual([]);
@@ -138,7 +138,7 @@ describe('a stream', () => {
     expect(args(decoded(both))).toEqual(['{"a":2}']);
   });
 
-  it('empty signed thinking is kept, empty text is not', () => {
+  it('keeps empty signed thinking and drops empty text', () => {
     const events = decoded([
       start(),
       block(0, { type: 'thinking', thinking: '' }),
@@ -149,10 +149,10 @@ describe('a stream', () => {
       ...end('end_turn'),
     ]);
     expect(types(events)).toEqual(['start', 'usage', 'reasoning-start', 'reasoning-end', 'finish']);
-    expect(events[3]).toMatchObject({ proof: { value: { signature: 'signed' } } });
+    expect(events[3]).toMatchObject({ signature: { value: { signature: 'signed' } } });
   });
 
-  it('a refusal: its explanation is told', () => {
+  it('decodes the explanation of a refusal', () => {
     const stop_details = { type: 'refusal', category: 'cyber', explanation: 'No.' };
     const events = decoded([start(), ...end('refusal', {}, { stop_details })]);
     expect(events.slice(2)).toMatchObject([
@@ -168,7 +168,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('citations of the web; others go with what only this dialect can say', () => {
+  it('decodes web citations and keeps other citations as native', () => {
     const web = {
       type: 'web_search_result_location',
       url: 'https://a.b',
@@ -204,7 +204,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('blocks that only Anthropic has come whole', () => {
+  it('has native blocks for blocks that only Anthropic has', () => {
     const events = decoded([
       start(),
       block(0, { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} }),
@@ -233,7 +233,7 @@ describe('a stream', () => {
     expect(finish(events)).toMatchObject({ reason: 'tool-calls' });
   });
 
-  it('with content in its start', () => {
+  it('reads content in message_start', () => {
     const content = [{ type: 'tool_use', id: 'a', name: 'b', input: { c: 1 } }];
     const events = decoded([
       start({}, { content, stop_reason: 'tool_use' }),
@@ -242,7 +242,7 @@ describe('a stream', () => {
     expect(types(events)).toEqual(['start', 'tool-start', 'tool-delta', 'tool-end', 'finish']);
   });
 
-  it('whose blocks come at once: they are told one after another', () => {
+  it('emits interleaved blocks one after another', () => {
     const events = decoded([
       start(),
       block(0, { type: 'text', text: '' }),
@@ -266,7 +266,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('without starts and ends of its texts', () => {
+  it('accepts text without content_block_start and content_block_stop', () => {
     const events = decoded([text(0, 'a'), call(1), ...end('tool_use')]);
     expect(types(events)).toEqual([
       'start',
@@ -279,7 +279,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('whose calls have no identifier gets one', () => {
+  it('makes an id for a call without one', () => {
     const events = decoded([
       start(),
       block(0, { type: 'tool_use', id: '', name: 'a' }),
@@ -292,7 +292,7 @@ describe('a stream', () => {
     });
   });
 
-  it('that starts twice with the same message goes on', () => {
+  it('continues after a second message_start of the same message', () => {
     const events = decoded([start(), start(), ...hello, ...end('end_turn')]);
     expect(types(events)).toEqual([
       'start',
@@ -304,7 +304,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('that starts anew with another message: an error, unless nothing was told', () => {
+  it('ends with stream_restarted at another message after content', () => {
     const other = start({ input_tokens: 20 }, { id: 'msg_2' });
     const late = decoded([start(), ...hello, other, ...hello, ...end('end_turn')]);
     expect(finish(late)).toMatchObject({ type: 'error', failure: { code: 'stream_restarted' } });
@@ -314,20 +314,20 @@ describe('a stream', () => {
   });
 });
 
-describe('a stream that goes wrong', () => {
+describe('a malformed messages stream', () => {
   it.each([
     ['before anything', []],
     ['in a text', [start(), block(0, { type: 'text', text: '' }), text(0, 'Hel')]],
     ['before its own end', [start(), ...hello, end('end_turn')[0]!]],
     ['with the end of another dialect', [start(), ...hello, '[DONE]']],
-  ])('ends %s', (_, events) => {
+  ])('that ends %s is stream_truncated', (_, events) => {
     expect(finish(decoded(events))).toMatchObject({
       type: 'error',
       failure: { type: 'network_error', code: 'stream_truncated' },
     });
   });
 
-  it('says so itself, and nothing comes after', () => {
+  it('emits nothing after an error event', () => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
     const events = decoded([start(), ...hello, error, ...hello, ...end('end_turn')]);
     expect(types(events).slice(-2)).toEqual(['text-end', 'error']);
@@ -339,16 +339,16 @@ describe('a stream that goes wrong', () => {
     ['a list', '[]'],
     ['null', 'null'],
     ['a number', '5'],
-    ['a block that is none', { type: 'content_block_start', index: 0, content_block: null }],
-    ['a delta that is none', { type: 'content_block_delta', index: 0, delta: 'a' }],
-    ['arguments of no call', json(0, '{}')],
-  ])('sends %s', (_, event) => {
+    ['a block that is null', { type: 'content_block_start', index: 0, content_block: null }],
+    ['a delta that is a text', { type: 'content_block_delta', index: 0, delta: 'a' }],
+    ['arguments without a call', json(0, '{}')],
+  ])('with %s ends with one service_error', (_, event) => {
     const events = decoded([start(), event, ...end('end_turn')]);
     expect(finish(events)).toMatchObject({ type: 'error', failure: { type: 'service_error' } });
     expect(types(events).filter((type) => type === 'error')).toHaveLength(1);
   });
 
-  it('never throws, and ends once, whatever comes', () => {
+  it('of arbitrary events does not throw and ends once', () => {
     const value = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom('text', 'tool_use', 'thinking', '__proto__'),
@@ -374,17 +374,17 @@ describe('a stream that goes wrong', () => {
     );
     fc.assert(
       fc.property(fc.array(event), (events) => {
-        const said = types(decoded(events));
-        const ends = said.filter((type) => type === 'finish' || type === 'error');
+        const emitted = types(decoded(events));
+        const ends = emitted.filter((type) => type === 'finish' || type === 'error');
         expect(ends).toHaveLength(1);
-        expect(said.at(-1)).toBe(ends[0]);
+        expect(emitted.at(-1)).toBe(ends[0]);
       }),
     );
   });
 });
 
-describe('a whole answer', () => {
-  it('says what its stream says', () => {
+describe('a messages answer that is not streamed', () => {
+  it('decodes to the events of its stream', () => {
     const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 };
     const whole = decodedWhole({
       ...start().message,
@@ -422,12 +422,12 @@ describe('a whole answer', () => {
     { content: 'text' },
     { content: [null] },
     { type: 'error', error: {} },
-  ])('that is none: %j', (body) => {
+  ])('with a malformed body is an error: %j', (body) => {
     expect(types(decodedWhole(body)).at(-1)).toBe('error');
   });
 });
 
-it('says the same wherever texts are cut', () => {
+it('decodes a messages stream to the same events for any split of its texts', () => {
   const cut = (words: string, places: readonly number[]) => {
     const at = [...new Set(places.map((place) => place % (words.length + 1)))].sort(
       (a, b) => a - b,
@@ -456,7 +456,7 @@ it('says the same wherever texts are cut', () => {
   );
 });
 
-describe('recorded answers', () => {
+describe('recorded messages answers', () => {
   const folder = join(
     process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
     'recordings',
@@ -466,7 +466,7 @@ describe('recorded answers', () => {
     ? readdirSync(folder).filter((name) => /\.(json|chunks\.txt)$/.test(name))
     : [];
 
-  /** What an answer holds by its own words, block by block. */
+  /** The content of an answer by block, read without code under test. */
   function held(content: readonly Json[]): string[] {
     return content.map((one) => {
       switch (one['type']) {
@@ -480,7 +480,7 @@ describe('recorded answers', () => {
     });
   }
 
-  function told(events: readonly TextEvent[]): string[] {
+  function contentOf(events: readonly TextEvent[]): string[] {
     const made: string[] = [];
     let calls: unknown[] = [];
     for (const event of joined(events)) {
@@ -489,7 +489,7 @@ describe('recorded answers', () => {
         made[made.length - 1] += event.text;
       }
       if (event.type === 'reasoning-end')
-        made[made.length - 1] += `|${event.proof?.value['signature']}`;
+        made[made.length - 1] += `|${event.signature?.value['signature']}`;
       if (event.type === 'tool-start') calls = [event.id, event.name, {}];
       if (event.type === 'tool-delta') calls[2] = JSON.parse(event.json);
       if (event.type === 'tool-end') made.push(JSON.stringify([...calls, undefined]));
@@ -498,7 +498,7 @@ describe('recorded answers', () => {
     return made;
   }
 
-  /** Puts a recorded stream together by the plainest reading of it. */
+  /** Folds a recorded stream without code under test. */
   function folded(events: readonly Json[]): { content: Json[]; reason: unknown; output: unknown } {
     const content: Record<string, unknown>[] = [];
     let reason: unknown = null;
@@ -538,7 +538,9 @@ describe('recorded answers', () => {
       if (!Array.isArray(body['content']))
         return expect(finish(events)).toMatchObject({ type: 'error' });
       const refused = (body['stop_details'] as Json | null)?.['explanation'];
-      expect(told(events)).toEqual(held(body['content'] as Json[]).filter((one) => one !== ''));
+      expect(contentOf(events)).toEqual(
+        held(body['content'] as Json[]).filter((one) => one !== ''),
+      );
       expect(finish(events)).toMatchObject({
         type: 'finish',
         raw: body['stop_reason'],
@@ -558,12 +560,12 @@ describe('recorded answers', () => {
     for (const stream of streams) {
       const { content, reason, output } = folded(stream);
       const events = decoded(stream);
-      expect(told(events)).toEqual(held(content).filter((one) => one !== ''));
+      expect(contentOf(events)).toEqual(held(content).filter((one) => one !== ''));
       expect(finish(events)).toMatchObject({ type: 'finish', raw: reason, usage: { output } });
     }
   });
 
-  it('that start twice', ({ skip }) => {
+  it('with two starts', ({ skip }) => {
     if (files.length === 0) skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
     const lines = (name: string) =>
       readFileSync(join(folder, `${name}.chunks.txt`), 'utf8')

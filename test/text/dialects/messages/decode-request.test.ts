@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 
 const base = { model: 'm', max_tokens: 100 };
 const user = (content: unknown) => ({ ...base, messages: [{ role: 'user', content }] });
@@ -26,7 +26,7 @@ function refused(body: unknown): Failure {
 
 const parts = (body: unknown) => messages.decodeRequest(body).turns.map((turn) => turn.parts);
 
-describe('what is refused', () => {
+describe('a malformed messages request is refused', () => {
   it.each([
     [
       'model',
@@ -174,22 +174,22 @@ describe('what is refused', () => {
       'received nothing',
     ],
     ['metadata.user_id', { ...hello, metadata: { user_id: 1 } }, 'expected a text, received 1'],
-  ])('%s', (param, body, message) => {
+  ])('naming %s', (param, body, message) => {
     const failure = refused(JSON.parse(JSON.stringify(body)));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
     expect(failure.message).toMatch(new RegExp(`^${param.replace(/[[\].]/g, '\\$&')}: expected `));
     expect(failure.message).toContain(message);
   });
 
-  it.each([null, undefined, 5, 'text', [], [hello], true])('a body of %j', (body) => {
+  it.each([null, undefined, 5, 'text', [], [hello], true])('body %j', (body) => {
     expect(refused(body)).toMatchObject({ type: 'invalid_request', param: null });
   });
 
-  it('thread, so that its clients send the whole conversation', () => {
+  it('for the field thread, so that clients send the history', () => {
     expect(refused({ ...hello, thread: { id: 'thread_1' } })).toMatchObject({ param: 'thread' });
   });
 
-  it('objects nested beyond what can be written', () => {
+  it('for arguments nested too deeply to serialize', () => {
     const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
     const body = JSON.parse(
       `{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":${deep}}]}]}`,
@@ -198,8 +198,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('what is understood', () => {
-  it('texts, as they are and in blocks, empty ones left out', () => {
+describe('a messages request is decoded', () => {
+  it('with texts and text blocks, without empty ones', () => {
     expect(parts(hello)).toEqual([[{ type: 'text', path: 'messages[0].content', text: 'Hello' }]]);
     expect(
       parts(
@@ -212,7 +212,7 @@ describe('what is understood', () => {
     expect(parts(user(''))).toEqual([[]]);
   });
 
-  it('instructions, first and midway', () => {
+  it('with system instructions at the start and within the conversation', () => {
     const { turns } = messages.decodeRequest({
       ...base,
       system: [{ type: 'text', text: 'Be kind.' }],
@@ -228,7 +228,7 @@ describe('what is understood', () => {
     ]);
   });
 
-  it('pictures and documents from everywhere', () => {
+  it('with images and documents of each source', () => {
     const content = [
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
       { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
@@ -263,7 +263,7 @@ describe('what is understood', () => {
     ]);
   });
 
-  it('calls and their results, identifiers read back', () => {
+  it('with tool calls and results, whose ids are unwrapped', () => {
     const { turns } = messages.decodeRequest({
       ...base,
       messages: [
@@ -307,7 +307,7 @@ describe('what is understood', () => {
     ]);
   });
 
-  it('reasoning: signed, sealed, redacted, unsigned', () => {
+  it('with signed, wrapped, redacted and unsigned reasoning', () => {
     const foreign = {
       dialect: 'responses',
       provider: 'openai',
@@ -316,7 +316,7 @@ describe('what is understood', () => {
     const content = [
       { type: 'thinking', thinking: 'a', signature: 'signed' },
       { type: 'thinking', thinking: '', signature: 'signed too' },
-      { type: 'thinking', thinking: 'b', signature: seal(foreign) },
+      { type: 'thinking', thinking: 'b', signature: wrapSignature(foreign) },
       { type: 'redacted_thinking', data: 'hidden' },
       { type: 'thinking', thinking: 'c', signature: '' },
       { type: 'thinking', thinking: 'd' },
@@ -324,17 +324,17 @@ describe('what is understood', () => {
     ];
     const own = (value: object) => ({ dialect: 'messages', provider: null, value });
     expect(parts(assistant(content))[0]).toMatchObject([
-      { type: 'reasoning', text: 'a', proof: own({ signature: 'signed' }) },
-      { text: '', proof: own({ signature: 'signed too' }) },
-      { text: 'b', proof: foreign },
-      { text: '', proof: own({ data: 'hidden' }) },
-      { text: 'c', proof: null },
-      { text: 'd', proof: null },
-      { text: 'e', proof: null },
+      { type: 'reasoning', text: 'a', signature: own({ signature: 'signed' }) },
+      { text: '', signature: own({ signature: 'signed too' }) },
+      { text: 'b', signature: foreign },
+      { text: '', signature: own({ data: 'hidden' }) },
+      { text: 'c', signature: null },
+      { text: 'd', signature: null },
+      { text: 'e', signature: null },
     ]);
   });
 
-  it('a last message of the assistant, which the answer goes on with', () => {
+  it('with a prefill', () => {
     const { turns } = messages.decodeRequest({
       ...base,
       messages: [
@@ -382,11 +382,11 @@ describe('what is understood', () => {
       { format: { type: 'json-schema', schema: { type: 'object' }, name: null } },
     ],
     [{ stream: true }, { stream: true }],
-  ])('%j', (said, understood) => {
-    expect(messages.decodeRequest({ ...hello, ...said })).toMatchObject(understood);
+  ])('%j', (settings, decoded) => {
+    expect(messages.decodeRequest({ ...hello, ...settings })).toMatchObject(decoded);
   });
 
-  it('tools, and those that only Anthropic has', () => {
+  it('with function tools, and native tools of Anthropic', () => {
     const { tools } = messages.decodeRequest({
       ...hello,
       tools: [
@@ -404,7 +404,7 @@ describe('what is understood', () => {
     ]);
   });
 
-  it('what advises, and what only Anthropic understands', () => {
+  it('with advice, and native fields of Anthropic', () => {
     const { advice, native } = messages.decodeRequest({
       ...base,
       cache_control: { type: 'ephemeral' },
@@ -435,14 +435,14 @@ describe('what is understood', () => {
     ]);
   });
 
-  it('blocks of any other type, as they came', () => {
+  it('with unchanged native blocks for other types', () => {
     const block = { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} };
     expect(parts(assistant([block]))[0]).toEqual([
       { type: 'native', dialect: 'messages', path: 'messages[0].content[0]', value: block },
     ]);
   });
 
-  it('properties that other dialects have no word for, by their path', () => {
+  it('with native properties by their path', () => {
     const content = [
       { type: 'document', source: { type: 'text', data: 'a' }, citations: { enabled: true } },
       {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextEvent, Usage } from '../../../../src/text/canonical.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { unseal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { decoded, decodedWhole, encoding, eventsOf, framesOf, joined } from './answers.ts';
 
 const usage: Usage = { input: 30, output: 9, cachedInput: 10, cacheWrite: 5, reasoning: 4 };
@@ -28,12 +28,12 @@ const calls = (block: number, ...pieces: readonly string[]): TextEvent[] => [
 const foreign = { dialect: 'responses', provider: 'openai', value: { id: 'rs_1' } } as const;
 const thinks = (
   block: number,
-  proof: Extract<TextEvent, { type: 'reasoning-end' }>['proof'],
+  signature: Extract<TextEvent, { type: 'reasoning-end' }>['signature'],
   ...texts: readonly string[]
 ): TextEvent[] => [
   { type: 'reasoning-start', block },
   ...texts.map((text) => ({ type: 'reasoning-delta', block, text }) as const),
-  { type: 'reasoning-end', block, proof },
+  { type: 'reasoning-end', block, signature },
 ];
 const own = (value: Json) => ({ dialect: 'messages', provider: 'anthropic', value }) as const;
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-/** What the official client makes of a stream. */
+/** The message that the official client folds from a stream. */
 async function accumulated(sent: string): Promise<Json> {
   frames = sent;
   const stream = client.messages.stream({
@@ -67,8 +67,8 @@ function folded(events: readonly TextEvent[]): Json {
   return messages.foldEvents(encoding, [events]);
 }
 
-describe('a stream', () => {
-  it('has every event of the format, in order', () => {
+describe('an encoded messages stream', () => {
+  it('has all event types of the format, in order', () => {
     const events = eventsOf(
       framesOf([
         begun,
@@ -144,7 +144,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('starts with the usage where it is known by then', () => {
+  it('has in message_start the usage known so far', () => {
     const [start] = eventsOf(framesOf([begun, { type: 'usage', usage }, ...says(0, 'a')]));
     expect(start).toMatchObject({
       message: {
@@ -153,7 +153,7 @@ describe('a stream', () => {
     });
   });
 
-  it('names the model that was asked for where the provider names none', () => {
+  it('has the requested model if the upstream names none', () => {
     const [start] = eventsOf(framesOf([{ ...begun, model: null }, ...says(0, 'a')]));
     expect(start).toMatchObject({ message: { model: 'some-model' } });
   });
@@ -167,15 +167,18 @@ describe('a stream', () => {
     ['refusal', {}, 'refusal', null],
     ['pause', {}, 'pause_turn', null],
     ['other', {}, 'end_turn', null],
-  ] as const)('ends by %s %j with %s', (reason, more, stop_reason, stop_sequence) => {
-    const events = [begun, ...says(0, 'a'), finished(reason, more)];
-    expect(eventsOf(framesOf(events)).at(-2)).toMatchObject({
-      delta: { stop_reason, stop_sequence },
-    });
-    expect(folded(events)).toMatchObject({ stop_reason, stop_sequence });
-  });
+  ] as const)(
+    'has for the reason %s %j the stop_reason %s',
+    (reason, more, stop_reason, stop_sequence) => {
+      const events = [begun, ...says(0, 'a'), finished(reason, more)];
+      expect(eventsOf(framesOf(events)).at(-2)).toMatchObject({
+        delta: { stop_reason, stop_sequence },
+      });
+      expect(folded(events)).toMatchObject({ stop_reason, stop_sequence });
+    },
+  );
 
-  it('keeps a refusal out of the content, and explains the stop with it', () => {
+  it('has a refusal in stop_details and not in the content', () => {
     const events: TextEvent[] = [
       begun,
       { type: 'refusal-start', block: 0 },
@@ -190,7 +193,7 @@ describe('a stream', () => {
     });
   });
 
-  it('keeps empty thinking with a signature, and leaves out empty texts', () => {
+  it('keeps empty thinking with a signature and drops empty texts', () => {
     const events = [
       begun,
       ...thinks(0, own({ signature: 's' })),
@@ -206,16 +209,16 @@ describe('a stream', () => {
     ).toHaveLength(1);
   });
 
-  it('seals what others prove their reasoning by, and invents no signature', () => {
+  it('wraps signatures of other formats and invents none', () => {
     const sent = eventsOf(
       framesOf([begun, ...thinks(0, foreign, 'a'), ...thinks(1, null, 'b'), finished()]),
     );
     const signed = sent.flatMap(({ delta }) => (delta as Json | undefined)?.['signature'] ?? []);
     expect(signed).toHaveLength(1);
-    expect(unseal(signed[0] as string)).toEqual(foreign);
+    expect(unwrapSignature(signed[0] as string)).toEqual(foreign);
   });
 
-  it('gives a call without arguments one empty piece', () => {
+  it('has one empty delta for a call without arguments', () => {
     const sent = eventsOf(framesOf([begun, ...calls(0), finished('tool-calls')]));
     expect(sent.filter(({ type }) => type === 'content_block_delta')).toEqual([
       {
@@ -230,10 +233,10 @@ describe('a stream', () => {
   });
 });
 
-describe('a failure midway', () => {
+describe('a messages stream that fails', () => {
   const failure = new Failure('rate_limit', 'Slow down', { originalCode: 'slow', param: 'model' });
 
-  it('never looks like success: an error and nothing after', () => {
+  it('ends with an error and without message_stop', () => {
     const [, , ...rest] = eventsOf(
       framesOf([
         begun,
@@ -254,12 +257,12 @@ describe('a failure midway', () => {
     expect(() => folded([begun])).toThrow('before it was whole');
   });
 
-  it('is thrown by the official client', async () => {
+  it('makes the official client throw', async () => {
     const sent = framesOf([begun, ...says(0, 'a'), { type: 'error', failure }]);
     await expect(accumulated(sent)).rejects.toThrow('Slow down');
   });
 
-  it('is also what this format has no word for', () => {
+  it('fails for a native block of another format', () => {
     const native = { type: 'native', block: 0, dialect: 'chat', value: {} } as const;
     const events = eventsOf(framesOf([begun, native, finished()]));
     expect(events.at(-1)).toMatchObject({
@@ -283,7 +286,7 @@ const words = fc.oneof(
   fc.constantFrom('\ud800', '\u2028', 'data: x\n\n', '🌍'),
 );
 const object = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value));
-const proofs = fc.constantFrom(null, foreign, own({ signature: 'signed' }));
+const signatures = fc.constantFrom(null, foreign, own({ signature: 'signed' }));
 
 function cut(text: string, at: number): string[] {
   return [text.slice(0, at), text.slice(at)].filter((piece) => piece !== '');
@@ -297,10 +300,10 @@ const answer = fc
           (block: number) =>
             says(block, ...cut(text, at)),
       ),
-      fc.tuple(words, fc.nat(5), proofs).map(
-        ([text, at, proof]) =>
+      fc.tuple(words, fc.nat(5), signatures).map(
+        ([text, at, signature]) =>
           (block: number) =>
-            thinks(block, proof, ...cut(text, at)),
+            thinks(block, signature, ...cut(text, at)),
       ),
       fc.tuple(object, fc.nat(9)).map(
         ([json, at]) =>
@@ -336,8 +339,8 @@ const answer = fc
     finished(),
   ]);
 
-describe('any answer', () => {
-  it('is put together by the official client as it is folded here', async () => {
+describe('an arbitrary messages answer', () => {
+  it('folds to the same message as with the official client', async () => {
     await fc.assert(
       fc.asyncProperty(answer, async (events) => {
         const { id: _, ...whole } = JSON.parse(JSON.stringify(folded(events))) as Json;
@@ -349,25 +352,25 @@ describe('any answer', () => {
     );
   });
 
-  it('is read again as it was', () => {
+  it('decodes to the events that were encoded', () => {
     fc.assert(
       fc.property(answer, (events) => {
-        // Each answer has an identifier of its own, and a stream knows its usage only at the end.
-        const said = (heard: readonly TextEvent[]) =>
-          joined(heard).filter(
+        // Ids are new for each answer, and a stream has its usage only at the end.
+        const comparable = (all: readonly TextEvent[]) =>
+          joined(all).filter(
             (event) =>
               event.type !== 'start' &&
               event.type !== 'usage' &&
-              // No piece at all means the same.
+              // No delta equals an empty one.
               !(event.type === 'tool-delta' && event.json === '{}'),
           );
-        const streamed = said(decoded(eventsOf(framesOf(events))));
-        expect(said(decodedWhole(folded(events)))).toEqual(streamed);
+        const streamed = comparable(decoded(eventsOf(framesOf(events))));
+        expect(comparable(decodedWhole(folded(events)))).toEqual(streamed);
       }),
     );
   });
 
-  it('has blocks that start, go on and stop one after another', () => {
+  it('has blocks one after another', () => {
     fc.assert(
       fc.property(answer, (events) => {
         let open: unknown = null;
@@ -388,8 +391,8 @@ describe('any answer', () => {
   });
 });
 
-describe('what a relay sees', () => {
-  it('adds up what start and end tell', () => {
+describe('observation of a passed-on messages stream', () => {
+  it('joins the usage of start and end', () => {
     const first = messages.observe({
       type: 'message_start',
       message: { usage: { input_tokens: 5, cache_read_input_tokens: 10, output_tokens: 1 } },
@@ -404,7 +407,7 @@ describe('what a relay sees', () => {
     });
   });
 
-  it('knows the end and failures, by their markers', () => {
+  it('has markers for the end and for failures', () => {
     const events = [
       { type: 'message_stop' },
       { type: 'error', error: { type: 'api_error', message: 'a' } },
@@ -420,7 +423,7 @@ describe('what a relay sees', () => {
     }
   });
 
-  it('leaves whole answers as they are', () => {
+  it('leaves an answer that is not streamed unchanged', () => {
     const body = { usage: { input_tokens: 5, cache_creation_input_tokens: 3, output_tokens: 1 } };
     const seen = messages.observeAnswer(body);
     expect(seen.body).toBe(body);

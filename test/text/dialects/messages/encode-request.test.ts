@@ -3,7 +3,7 @@ import { Failure } from '../../../../src/failure.ts';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { textRequest, turn } from '../../request.ts';
 
 const target: Target = {
@@ -40,22 +40,25 @@ const result = (callId: string, text = callId): Part => ({
   content: [{ type: 'text', path: 'messages[2].content', text }],
   isError: false,
 });
-const thinks = (proof: Extract<Part, { type: 'reasoning' }>['proof'], text = 'Hm'): Part => ({
+const thinks = (
+  signature: Extract<Part, { type: 'reasoning' }>['signature'],
+  text = 'Hm',
+): Part => ({
   type: 'reasoning',
   path: 'messages[1].reasoning_content',
   text,
-  proof,
+  signature,
 });
 const own = (value: Json, provider: string | null = 'anthropic') =>
   ({ dialect: 'messages', provider, value }) as const;
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into it at will
+// biome-ignore lint/suspicious/noExplicitAny: tests read any property
 function sent(request: Partial<TextRequest>, to: Partial<Target> = {}): Record<string, any> {
   const whole = textRequest({ turns: [user('Hello')], ...request });
   return messages.encodeRequest(whole, { ...target, ...to });
 }
 
-/** The conversation as it is sent. */
+/** The messages of an encoded request. */
 const conversation = (...turns: readonly Turn[]) => sent({ turns })['messages'];
 
 function refused(request: Partial<TextRequest>): Failure {
@@ -68,8 +71,8 @@ function refused(request: Partial<TextRequest>): Failure {
   throw new Error('accepted');
 }
 
-describe('a conversation', () => {
-  it('system at the start goes to the top', () => {
+describe('a conversation encoded for a messages upstream', () => {
+  it('has the first system turns in the field system', () => {
     const { system, messages: rest } = sent({
       turns: [turn('system', [says('Be kind.')]), user('Hello')],
     });
@@ -88,7 +91,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('system and developer messages midway keep their place, and are seen', () => {
+  it('keeps the position of later system and developer turns', () => {
     expect(
       conversation(
         user('Hello'),
@@ -116,13 +119,13 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('of instructions alone has something to answer', () => {
+  it('has a user message if there are only instructions', () => {
     const { system, messages: rest } = sent({ turns: [turn('system', [says('Say hello.')])] });
     expect(system).toBeUndefined();
     expect(rest).toEqual([{ role: 'user', content: '<system>\nSay hello.\n</system>' }]);
   });
 
-  it('parallel calls merge into one turn, their results into the next, matched by id, before texts', () => {
+  it('merges parallel calls into one turn and their results into the next, before texts', () => {
     expect(
       conversation(
         user('Go'),
@@ -152,30 +155,33 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('a result that comes late goes to its call', () => {
-    const made = conversation(
+  it('moves a late result to its call', () => {
+    const encoded = conversation(
       assistant(calls('a'), calls('b')),
       user(result('a')),
       assistant('One is there'),
       user(result('b')),
     );
-    expect(made.map(({ role }: Json) => role)).toEqual(['assistant', 'user', 'assistant']);
-    expect(made[1].content.map(({ tool_use_id }: Json) => tool_use_id)).toEqual(['a', 'b']);
+    expect(encoded.map(({ role }: Json) => role)).toEqual(['assistant', 'user', 'assistant']);
+    expect(encoded[1].content.map(({ tool_use_id }: Json) => tool_use_id)).toEqual(['a', 'b']);
   });
 
-  it('identifiers that are used again in each turn are matched by order', () => {
-    const made = conversation(
+  it('matches ids that repeat in each turn by order', () => {
+    const encoded = conversation(
       assistant(calls('x:0')),
       user(result('x:0', 'first')),
       assistant(calls('x:0')),
       user(result('x:0', 'second')),
     );
-    expect([made[1].content[0].content, made[3].content[0].content]).toEqual(['first', 'second']);
-    expect(made[0].content[0].id).toMatch(/^[\w-]{1,64}$/);
-    expect(made[1].content[0].tool_use_id).toBe(made[0].content[0].id);
+    expect([encoded[1].content[0].content, encoded[3].content[0].content]).toEqual([
+      'first',
+      'second',
+    ]);
+    expect(encoded[0].content[0].id).toMatch(/^[\w-]{1,64}$/);
+    expect(encoded[1].content[0].tool_use_id).toBe(encoded[0].content[0].id);
   });
 
-  it('empty texts are left out, and messages that say nothing', () => {
+  it('drops empty texts and empty messages', () => {
     expect(conversation(user('Hello'), assistant(''), user('', 'Still there?'))).toEqual([
       {
         role: 'user',
@@ -187,7 +193,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('own reasoning goes back exactly, before tool_use; what is foreign or unproved does not', () => {
+  it('replays its own signed reasoning before tool_use and drops other reasoning', () => {
     const [, { content }] = conversation(
       user('Go'),
       assistant(
@@ -211,7 +217,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('images in user and tool_result blocks, data URLs and http URLs; documents', () => {
+  it('has images and documents, also in tool results', () => {
     const media = (rest: object): Part =>
       ({ type: 'media', media: 'image', path: 'p', detail: null, filename: null, ...rest }) as Part;
     const picture = media({ source: { kind: 'data', mediaType: 'image/png', data: 'AAAA' } });
@@ -260,20 +266,20 @@ describe('a conversation', () => {
     }
   });
 
-  it.each(['[]', 'null', '{', '"a"'])('arguments of %s are refused', (json) => {
+  it.each(['[]', 'null', '{', '"a"'])('is refused for tool call arguments %s', (json) => {
     expect(refused({ turns: [assistant(calls('a', json))] }).param).toBe(
       'messages[1].tool_calls[0]',
     );
   });
 
-  it('names of speakers are refused, unless they only advise', () => {
+  it('is refused for speaker names unless they only advise', () => {
     const turns = [turn('user', [says('Hello')], { name: 'Ann' })];
     expect(refused({ turns }).param).toBe('messages[0].name');
     expect(sent({ turns, advice: ['messages[0].name'] })['messages']).toHaveLength(1);
   });
 });
 
-describe('knobs', () => {
+describe('settings encoded for a messages upstream', () => {
   it.each([
     [{}, { max_tokens: 8192 }],
     [{ maxOutputTokens: 5 }, { max_tokens: 5 }],
@@ -332,15 +338,15 @@ describe('knobs', () => {
     ],
     [{ body: { user: 'ann' } }, { metadata: { user_id: 'ann' } }],
     [{ stream: true }, { stream: true }],
-  ] as const)('%j', (request, made) => {
-    expect(sent(request as Partial<TextRequest>)).toMatchObject(made);
+  ] as const)('%j', (request, encoded) => {
+    expect(sent(request as Partial<TextRequest>)).toMatchObject(encoded);
   });
 
-  it('the catalog tells how much may be written', () => {
+  it('max_tokens defaults to the maxOutputTokens of the model', () => {
     expect(sent({}, { maxOutputTokens: 64_000 })).toMatchObject({ max_tokens: 64_000 });
   });
 
-  it('none of those that ask for nothing leave a trace', () => {
+  it('settings with default values are left out', () => {
     expect(Object.keys(sent({ n: 1, format: { type: 'text' }, logprobs: false }))).toEqual([
       'model',
       'max_tokens',
@@ -380,7 +386,7 @@ describe('knobs', () => {
   });
 });
 
-describe('tools', () => {
+describe('tools encoded for a messages upstream', () => {
   const tool = {
     type: 'tool',
     path: 'tools[0]',
@@ -390,7 +396,7 @@ describe('tools', () => {
     strict: null,
   } as const;
 
-  it('have a schema always, the caller’s as it is', () => {
+  it('have the client’s schema or an empty one', () => {
     const schema = { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: {} } };
     const { tools } = sent({
       tools: [
@@ -406,16 +412,19 @@ describe('tools', () => {
     ]);
   });
 
-  it('with names over 64 characters are shortened everywhere alike', () => {
+  it('have names of at most 64 characters, the same in calls and choice', () => {
     const name = 'n'.repeat(80);
-    const made = sent({
+    const encoded = sent({
       tools: [{ ...tool, name }],
       toolChoice: { type: 'tool', name },
       turns: [user('Go'), assistant(calls('a', '{}', name)), user(result('a'))],
     });
-    const short = made['tools'][0].name;
+    const short = encoded['tools'][0].name;
     expect(short).toMatch(/^[\w-]{1,64}$/);
-    expect([made['tool_choice'].name, made['messages'][1].content[0].name]).toEqual([short, short]);
+    expect([encoded['tool_choice'].name, encoded['messages'][1].content[0].name]).toEqual([
+      short,
+      short,
+    ]);
   });
 
   it.each([
@@ -429,12 +438,12 @@ describe('tools', () => {
     ],
     [{ parallelToolCalls: false }, { type: 'auto', disable_parallel_tool_use: true }],
     [{ parallelToolCalls: true }, undefined],
-  ] as const)('are chosen by %j', (request, tool_choice) => {
+  ] as const)('have the tool_choice for %j', (request, tool_choice) => {
     expect(sent({ tools: [tool], ...request })['tool_choice']).toEqual(tool_choice);
   });
 });
 
-describe('a messages client’s own request', () => {
+describe('a messages request for a messages upstream', () => {
   const body = {
     model: 'public',
     max_tokens: 9000,
@@ -466,9 +475,9 @@ describe('a messages client’s own request', () => {
           {
             type: 'thinking',
             thinking: 'b',
-            signature: seal({ dialect: 'chat', provider: 'p', value: {} }),
+            signature: wrapSignature({ dialect: 'chat', provider: 'p', value: {} }),
           },
-          { type: 'thinking', thinking: 'c', signature: seal(own({ signature: 'mine' })) },
+          { type: 'thinking', thinking: 'c', signature: wrapSignature(own({ signature: 'mine' })) },
           { type: 'thinking', thinking: 'd' },
           { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
           { type: 'tool_use', id: 'x:0', name: 'n'.repeat(80), input: { a: 1 } },
@@ -478,13 +487,13 @@ describe('a messages client’s own request', () => {
     ],
   };
 
-  it('stays as it was but for what may not go there', () => {
-    const made = messages.encodeRequest(messages.decodeRequest(body), target) as typeof body;
-    const { name } = made.tools[0]!;
+  it('is sent unchanged but for reasoning of other providers', () => {
+    const encoded = messages.encodeRequest(messages.decodeRequest(body), target) as typeof body;
+    const { name } = encoded.tools[0]!;
     expect(name).toMatch(/^n+_\w{8}$/);
-    const { id } = made.messages[2]!.content[3] as unknown as { id: string };
+    const { id } = encoded.messages[2]!.content[3] as unknown as { id: string };
     expect(id).toMatch(/^[\w-]+$/);
-    expect(made).toEqual({
+    expect(encoded).toEqual({
       ...body,
       model: 'claude',
       tools: [{ ...body.tools[0], name }, body.tools[1]],
@@ -506,7 +515,7 @@ describe('a messages client’s own request', () => {
     });
   });
 
-  it('takes what the rules of its model turned', () => {
+  it('has the settings that the rules of the model changed', () => {
     const asked = {
       model: 'a',
       max_tokens: 9000,
@@ -514,19 +523,19 @@ describe('a messages client’s own request', () => {
       messages: body.messages.slice(0, 1),
     };
     const request = messages.decodeRequest({ ...asked, output_config: { effort: 'max' } });
-    const made = messages.encodeRequest(
+    const encoded = messages.encodeRequest(
       { ...request, temperature: null, reasoning: { effort: 'high', budget: null, summary: null } },
       target,
     );
-    expect(made).toMatchObject({
+    expect(encoded).toMatchObject({
       thinking: { type: 'enabled', budget_tokens: 4096 },
       max_tokens: 9000,
     });
-    expect(Object.keys(made)).not.toContain('temperature');
-    expect(Object.keys(made)).not.toContain('output_config');
+    expect(Object.keys(encoded)).not.toContain('temperature');
+    expect(Object.keys(encoded)).not.toContain('output_config');
   });
 
-  it('keeps its budget where the gateway found an effort for it', () => {
+  it('keeps its reasoning budget if the gateway derived an effort', () => {
     const thinking = { type: 'enabled', budget_tokens: 3000, display: 'omitted' };
     const request = messages.decodeRequest({
       model: 'a',
@@ -534,7 +543,7 @@ describe('a messages client’s own request', () => {
       messages: body.messages.slice(0, 1),
       thinking,
     });
-    const ruled = { ...request, reasoning: { ...request.reasoning!, effort: 'medium' } as const };
-    expect(messages.encodeRequest(ruled, target)).toMatchObject({ thinking });
+    const changed = { ...request, reasoning: { ...request.reasoning!, effort: 'medium' } as const };
+    expect(messages.encodeRequest(changed, target)).toMatchObject({ thinking });
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
-import { decode, decodeWhole, failureOf, finishOf, told } from './events.ts';
+import { blocksOf, decode, decodeWhole, failureOf, finishOf } from './events.ts';
 
 const usage = {
   input_tokens: 10,
@@ -56,8 +56,8 @@ const write = (output_index: number, delta: string) => ({
 });
 const empty = (item: Json) => ({ ...item, content: [], arguments: '', summary: [] });
 
-describe('a stream of a responses upstream', () => {
-  it('tells text, its beginning, its end and its usage', () => {
+describe('a responses stream', () => {
+  it('decodes text, start, end and usage', () => {
     expect(
       decode([
         created,
@@ -85,7 +85,7 @@ describe('a stream of a responses upstream', () => {
     ]);
   });
 
-  it('joins the parts of a summary by blank lines, and keeps the proof', () => {
+  it('joins parts of a summary by blank lines and keeps the signature', () => {
     const item = {
       type: 'reasoning',
       id: 'rs_1',
@@ -116,16 +116,16 @@ describe('a stream of a responses upstream', () => {
       done(0, item),
       completed([item]),
     ]);
-    expect(told(events)).toEqual([['reasoning', 'one\n\ntwo']]);
+    expect(blocksOf(events)).toEqual([['reasoning', 'one\n\ntwo']]);
     const { type: _, ...value } = item;
     expect(events.at(-2)).toEqual({
       type: 'reasoning-end',
       block: 0,
-      proof: { dialect: 'responses', provider: 'acme', value },
+      signature: { dialect: 'responses', provider: 'acme', value },
     });
   });
 
-  it('tells the reasoning itself where that is what comes', () => {
+  it('decodes reasoning text', () => {
     const text = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0 };
     const item = {
       type: 'reasoning',
@@ -147,18 +147,18 @@ describe('a stream of a responses upstream', () => {
       done(0, item),
       completed([item]),
     ]);
-    expect(told(events)).toEqual([['reasoning', 'long thought']]);
+    expect(blocksOf(events)).toEqual([['reasoning', 'long thought']]);
   });
 
   it.each<[string, Json[]]>([
-    ['in pieces', [write(0, '{"a"'), write(0, ':1}')]],
+    ['in deltas', [write(0, '{"a"'), write(0, ':1}')]],
     [
-      'only when they are done',
+      'only in the done event',
       [{ type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"a":1}' }],
     ],
-    ['only with the item', []],
-    ['in part, and the rest with the item', [write(0, '{"a"')]],
-  ])('takes arguments that come %s', (_, pieces) => {
+    ['only in the item', []],
+    ['partly in deltas and whole in the item', [write(0, '{"a"')]],
+  ])('reads arguments that come %s', (_, pieces) => {
     const events = decode([
       created,
       added(0, empty(call())),
@@ -166,19 +166,19 @@ describe('a stream of a responses upstream', () => {
       done(0, call()),
       completed(),
     ]);
-    expect(told(events)).toEqual([['tool call_1 f', '{"a":1}']]);
+    expect(blocksOf(events)).toEqual([['tool call_1 f', '{"a":1}']]);
     expect(finishOf(events).reason).toBe('tool-calls');
   });
 
-  it('tells a tool without arguments without a piece', () => {
+  it('has no delta for a call without arguments', () => {
     const item = call({ arguments: '' });
     const events = decode([created, added(0, item), done(0, item), completed()]);
-    expect(told(events)).toEqual([['tool call_1 f', '']]);
+    expect(blocksOf(events)).toEqual([['tool call_1 f', '']]);
     expect(events.filter(({ type }) => type === 'tool-delta')).toEqual([]);
   });
 
-  it('waits for the name of a call, and makes an identifier where none came', () => {
-    const [[name, json] = []] = told(
+  it('delays a call until its name and makes a missing id', () => {
+    const [[name, json] = []] = blocksOf(
       decode([
         created,
         added(0, { type: 'function_call', call_id: '' }),
@@ -191,7 +191,7 @@ describe('a stream of a responses upstream', () => {
     expect(json).toBe('{"a":1}');
   });
 
-  it('gives tools the names that the client knows', () => {
+  it('has the tool names of the client', () => {
     const names: string[] = [];
     const context = { provider: 'p', toolName: (wire: string) => `long ${wire}` };
     const decoder = responses.decodeEvents(context, (event) => {
@@ -201,7 +201,7 @@ describe('a stream of a responses upstream', () => {
     expect(names).toEqual(['long f']);
   });
 
-  it('is not led astray by identifiers that change from event to event', () => {
+  it('matches items by index if their ids change', () => {
     const events = decode([
       created,
       { type: 'response.in_progress', response: { id: 'resp_2' } },
@@ -222,13 +222,13 @@ describe('a stream of a responses upstream', () => {
         message('yes', { id: 'h' }),
       ]),
     ]);
-    expect(told(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       ['reasoning', 'hm'],
       ['text', 'yes'],
     ]);
   });
 
-  it('tells items that come at the same time one after another', () => {
+  it('emits interleaved items one after another', () => {
     const second = call({ id: 'fc_2', call_id: 'call_2', name: 'g', arguments: '{"b":2}' });
     const events = decode([
       created,
@@ -242,13 +242,13 @@ describe('a stream of a responses upstream', () => {
       done(0, call()),
       completed(),
     ]);
-    expect(told(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       ['tool call_1 f', '{"a":1}'],
       ['tool call_2 g', '{"b":2}'],
     ]);
   });
 
-  it('tells each part of a message, refusals too', () => {
+  it('decodes each part of a message, also refusals', () => {
     const item = message('', {
       content: [
         { type: 'output_text', text: 'a', annotations: [] },
@@ -265,14 +265,14 @@ describe('a stream of a responses upstream', () => {
       done(0, item),
       completed([item]),
     ]);
-    expect(told(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       ['text', 'a'],
       ['refusal', 'no'],
       ['text', 'b'],
     ]);
   });
 
-  it('tells citations, each once, and other remarks as the provider wrote them', () => {
+  it('decodes each citation once and keeps other annotations as native', () => {
     const citation = {
       type: 'url_citation',
       url: 'https://a.example',
@@ -315,7 +315,7 @@ describe('a stream of a responses upstream', () => {
     ]);
   });
 
-  it('hands on log probabilities with the text', () => {
+  it('has log probabilities with the text', () => {
     const logprobs = [{ token: 'a', logprob: -0.1, bytes: [97], top_logprobs: [] }];
     const events = decode([
       created,
@@ -340,13 +340,13 @@ describe('a stream of a responses upstream', () => {
       'its item never ends',
       [created, added(0, empty(message(''))), say(0, 'x'), completed([message('x')])],
     ],
-    ['all comes only in the end', [created, completed([message('x')])]],
+    ['all content is in response.completed only', [created, completed([message('x')])]],
     [
-      'half of it comes only in the end',
+      'its text is in response.completed only',
       [created, added(0, empty(message(''))), completed([message('x')])],
     ],
     [
-      'places are missing',
+      'indexes are missing',
       [
         created,
         { type: 'response.output_item.added', item: empty(message('')) },
@@ -354,15 +354,15 @@ describe('a stream of a responses upstream', () => {
         completed([message('x')]),
       ],
     ],
-    ['its item ends, and the whole has none', [created, done(0, message('x')), completed([])]],
-  ])('is whole where %s', (_, events) => {
+    ['response.completed has no output', [created, done(0, message('x')), completed([])]],
+  ])('is complete although %s', (_, events) => {
     const out = decode(events);
     expect(out[0]!.type).toBe('start');
-    expect(told(out)).toEqual([['text', 'x']]);
+    expect(blocksOf(out)).toEqual([['text', 'x']]);
     expect(finishOf(out).usage?.input).toBe(10);
   });
 
-  it('finds what only the end tells beside what was told', () => {
+  it('emits items that only response.completed has', () => {
     const events = decode([
       created,
       added(3, empty(message('', { id: 'rotated' }))),
@@ -370,7 +370,7 @@ describe('a stream of a responses upstream', () => {
       done(3, message('x', { id: 'again' })),
       completed([message('x'), call()]),
     ]);
-    expect(told(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       ['text', 'x'],
       ['tool call_1 f', '{"a":1}'],
     ]);
@@ -378,7 +378,7 @@ describe('a stream of a responses upstream', () => {
   });
 
   it.each(['web_search_call', 'custom_tool_call', 'program', 'something_new'])(
-    'gives %s as the provider wrote it, once',
+    'has one native block for %s',
     (type) => {
       const item = { type, id: 'x_1', input: 'y' };
       const events = decode([
@@ -403,7 +403,7 @@ describe('a stream of a responses upstream', () => {
     ['max_output_tokens', 'length'],
     ['content_filter', 'refusal'],
     ['other', 'other'],
-  ])('knows why it is incomplete: %s', (reason, unified) => {
+  ])('has for incomplete_details.reason %s the reason %s', (reason, unified) => {
     const events = decode([
       created,
       done(0, call()),
@@ -419,27 +419,27 @@ describe('a stream of a responses upstream', () => {
     ['flat', { type: 'error', code: 'server_error', message: 'broken', param: null }],
     ['nested', { type: 'error', error: { type: 'server_error', code: 'x', message: 'broken' } }],
     [
-      'in the answer',
+      'in response.failed',
       { type: 'response.failed', response: { error: { code: 'server_error', message: 'broken' } } },
     ],
     ['empty', { type: 'error' }],
-  ])('ends in a failure that is told %s, once', (_, event) => {
+  ])('ends with one error for an error event: %s', (_, event) => {
     const failed = { type: 'response.failed', response: { error: null } };
     const events = decode([created, say(0, 'x'), event, failed]);
     expect(events.filter(({ type }) => type === 'error')).toHaveLength(1);
     expect(failureOf(events).type).toBeTypeOf('string');
   });
 
-  it('is a failure where it ends without saying so', () => {
+  it('is stream_truncated without an end event', () => {
     const events = decode([created, added(0, empty(message(''))), say(0, 'x'), '[DONE]']);
     expect(failureOf(events)).toMatchObject({ type: 'network_error', code: 'stream_truncated' });
   });
 
-  it.each(['{', 'null', '3', '[]', '"x"'])('is a failure where it says %s', (data) => {
+  it.each(['{', 'null', '3', '[]', '"x"'])('is invalid_upstream_answer for the data %s', (data) => {
     expect(failureOf(decode([created, data]))).toMatchObject({ code: 'invalid_upstream_answer' });
   });
 
-  it('takes a whole answer', () => {
+  it('decodes an answer that is not streamed', () => {
     const events = decodeWhole({
       id: 'r',
       model: 'big',
@@ -447,7 +447,7 @@ describe('a stream of a responses upstream', () => {
       output: [message('x'), call()],
       usage,
     });
-    expect(told(events)).toEqual([
+    expect(blocksOf(events)).toEqual([
       ['text', 'x'],
       ['tool call_1 f', '{"a":1}'],
     ]);
@@ -460,11 +460,11 @@ describe('a stream of a responses upstream', () => {
     { output: 'x' },
     { error: { message: 'no' } },
     { output: [], status: 'in_progress' },
-  ])('refuses the whole answer %j', (body) => {
+  ])('is an error for the answer %j', (body) => {
     expect(failureOf(decodeWhole(body)).type).toBe('service_error');
   });
 
-  it('survives events of any shape', () => {
+  it('does not throw for arbitrary events', () => {
     const types = [
       'response.created',
       'response.output_item.added',
@@ -518,7 +518,7 @@ describe('a stream of a responses upstream', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 20 }), (events) => {
         const out = decode(events as Json[]);
-        told(out);
+        blocksOf(out);
         expect(out.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
         expect(['finish', 'error']).toContain(out.at(-1)!.type);
       }),

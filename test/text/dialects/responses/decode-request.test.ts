@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 
 const decode = (body: Record<string, unknown>) =>
@@ -19,8 +19,8 @@ function refusal(body: unknown): Failure {
 const call = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"a":1}' };
 const output = { type: 'function_call_output', call_id: 'c1', output: 'done' };
 
-describe('what a client of the responses format may send', () => {
-  it('takes a text alone', () => {
+describe('a responses request', () => {
+  it('may have a text as its input', () => {
     const request = decode({});
     expect(request).toMatchObject({ dialect: 'responses', model: 'm', stream: false, tools: [] });
     expect(request.turns).toEqual([
@@ -35,7 +35,7 @@ describe('what a client of the responses format may send', () => {
     ]);
   });
 
-  it('puts instructions first, and leaves system and developer messages where they are', () => {
+  it('has instructions first and keeps the position of system and developer messages', () => {
     const { turns } = decode({
       instructions: 'Be brief.',
       input: [
@@ -52,7 +52,7 @@ describe('what a client of the responses format may send', () => {
     ]);
   });
 
-  it('joins what the assistant did into one turn, and results with what the user says after them', () => {
+  it('joins items of the assistant into one turn, and results with the next user message', () => {
     const { turns } = decode({
       input: [
         { role: 'user', content: 'go' },
@@ -83,7 +83,7 @@ describe('what a client of the responses format may send', () => {
     });
   });
 
-  it('keeps two messages of the user apart', () => {
+  it('has a turn for each user message', () => {
     const { turns } = decode({
       input: [
         { role: 'user', content: 'a' },
@@ -93,7 +93,7 @@ describe('what a client of the responses format may send', () => {
     expect(turns).toHaveLength(2);
   });
 
-  it('takes images and files by data, by URL and by their identifiers', () => {
+  it('has images and files as data, URLs and ids', () => {
     const { turns } = decode({
       input: [
         {
@@ -127,7 +127,7 @@ describe('what a client of the responses format may send', () => {
     expect(turns[0]!.parts[4]).toMatchObject({ media: 'document', filename: 'a.pdf' });
   });
 
-  it('gives reasoning its proof as it came, and unseals what another provider wrote', () => {
+  it('has reasoning with its own or its unwrapped signature', () => {
     const own = {
       id: 'rs_1',
       summary: [
@@ -140,7 +140,7 @@ describe('what a client of the responses format may send', () => {
     const { turns } = decode({
       input: [
         { type: 'reasoning', ...own, status: 'completed' },
-        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: seal(foreign) },
+        { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: wrapSignature(foreign) },
         { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: 'oriel:broken' },
         {
           type: 'reasoning',
@@ -151,14 +151,14 @@ describe('what a client of the responses format may send', () => {
       ],
     });
     expect(turns[0]!.parts).toMatchObject([
-      { text: 'one\n\ntwo', proof: { dialect: 'responses', provider: null, value: own } },
-      { text: '', proof: foreign },
-      { proof: null },
-      { text: 'c', proof: null },
+      { text: 'one\n\ntwo', signature: { dialect: 'responses', provider: null, value: own } },
+      { text: '', signature: foreign },
+      { signature: null },
+      { text: 'c', signature: null },
     ]);
   });
 
-  it('understands every knob that the format has', () => {
+  it('has every setting of the format decoded', () => {
     const request = decode({
       max_output_tokens: 1,
       temperature: 2,
@@ -208,13 +208,13 @@ describe('what a client of the responses format may send', () => {
     ['service_tier', 'flex'],
     ['max_tool_calls', 3],
     ['something_new', { a: 1 }],
-  ])('keeps %s for providers of this format only', (name, value) => {
+  ])('has the native field %s', (name, value) => {
     expect(decode({ [name]: value }).native).toEqual([
       { type: 'native', dialect: 'responses', path: name, value },
     ]);
   });
 
-  it('tells what only advises', () => {
+  it('separates fields that only advise', () => {
     const request = decode({
       store: true,
       user: 'u',
@@ -247,13 +247,13 @@ describe('what a client of the responses format may send', () => {
     [[{ id: 'msg_1' }]],
     [[{ type: 'web_search_call', id: 'ws_1' }]],
     [[{ type: 'function_call', namespace: 'crm', call_id: 'c', name: 'f', arguments: '{}' }]],
-  ])('keeps %j for providers of this format only', (input) => {
+  ])('has the native item %j', (input) => {
     expect(decode({ input }).turns[0]!.parts).toEqual([
       { type: 'native', dialect: 'responses', path: 'input[0]', value: input[0] },
     ]);
   });
 
-  it('gives a call its own identifier back', () => {
+  it('has unwrapped call ids', () => {
     const id = 'oriel_ZnVuY3Rpb25zLng6MA';
     const { turns } = decode({ input: [{ ...call, call_id: id }] });
     expect(turns[0]!.parts[0]).toMatchObject({ id: 'functions.x:0' });
@@ -267,12 +267,12 @@ describe('what a client of the responses format may send', () => {
       { type: 'allowed_tools', mode: 'auto', tools: [] },
       { type: 'native', path: 'tool_choice' },
     ],
-  ])('takes the tool choice %j', (tool_choice, expected) => {
+  ])('has the tool choice %j decoded', (tool_choice, expected) => {
     expect(decode({ tool_choice }).toolChoice).toMatchObject(expected);
   });
 });
 
-describe('what it refuses, by path', () => {
+describe('a malformed responses request is refused by path', () => {
   const user = (...content: unknown[]) => ({ model: 'm', input: [{ role: 'user', content }] });
   it.each<[body: unknown, param: string | null, message: string]>([
     [null, null, 'the body: expected an object, received null'],

@@ -8,10 +8,10 @@ const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), '
 
 interface Document {
   readonly name: string;
-  /** What is wrong with an event; null where nothing is. */
+  /** The fault of an event; null for none. */
   check(event: Json): string | null;
   checkAnswer(answer: unknown): string | null;
-  /** What is wrong with the request for an answer, or with its items; null where nothing is. */
+  /** The fault of a response or its items; null for none. */
   checkRequest(request: Json): string | null;
 }
 
@@ -19,7 +19,7 @@ interface Schema {
   readonly properties?: { readonly type?: { readonly enum?: readonly string[] } };
 }
 
-/** OpenAI's document has no null there; its service and Open Responses' document have. */
+/** OpenAI's document does not allow null here; its service and the Open Responses document do. */
 function withoutNullUsage(event: Json): Json {
   const response = event['response'] as Json | undefined;
   if (!response || response['usage'] !== null) return event;
@@ -73,7 +73,7 @@ function documentOf(
   };
 }
 
-/** The public descriptions of the format, as far as they are there. */
+/** The OpenAPI documents of the format that exist. */
 export const documents: readonly Document[] = [
   documentOf(
     'openai',
@@ -81,7 +81,7 @@ export const documents: readonly Document[] = [
     /^Response.*Event$/,
     'Response',
     'CreateResponse',
-    // Its kinds of items overlap, so that good ones are told to be of two kinds.
+    // Its item schemas overlap, so that valid items match two of a oneOf.
     null,
   ),
   documentOf(

@@ -6,10 +6,10 @@ import OpenAI from 'openai';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextEvent, Usage } from '../../../../src/text/canonical.ts';
-import { unseal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { documents } from './documents.ts';
-import { contextOf, decode, encode, eventsIn, failureOf, finishOf, told } from './events.ts';
+import { blocksOf, contextOf, decode, encode, eventsIn, failureOf, finishOf } from './events.ts';
 
 const usage: Usage = { input: 10, output: 7, cachedInput: 4, cacheWrite: 1, reasoning: 3 };
 const start: TextEvent = { type: 'start', id: 'upstream', model: 'big-1' };
@@ -30,11 +30,11 @@ const tool = (block: number, id: string, ...pieces: string[]): TextEvent[] => [
   ...pieces.map((json) => ({ type: 'tool-delta', block, json }) as const),
   { type: 'tool-end', block },
 ];
-const proof = { dialect: 'messages', provider: 'acme', value: { signature: 'sig' } } as const;
+const signature = { dialect: 'messages', provider: 'acme', value: { signature: 'sig' } } as const;
 const reasoning = (block: number, ...pieces: string[]): TextEvent[] => [
   { type: 'reasoning-start', block },
   ...pieces.map((piece) => ({ type: 'reasoning-delta', block, text: piece }) as const),
-  { type: 'reasoning-end', block, proof },
+  { type: 'reasoning-end', block, signature },
 ];
 const refusal = (block: number, piece: string): TextEvent[] => [
   { type: 'refusal-start', block },
@@ -104,7 +104,7 @@ const body = {
   reasoning: { effort: 'low' },
 };
 
-/** Answers with frames to OpenAI's own client. */
+/** Serves frames to OpenAI's client. */
 async function accumulated(frames: string) {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames);
@@ -121,7 +121,7 @@ async function accumulated(frames: string) {
   }
 }
 
-/** Identifiers are made anew for each answer. */
+/** Removes ids, which are new for each answer. */
 function nameless(value: unknown): unknown {
   const text = JSON.stringify(value, (name, one) => (name === 'completed_at' ? null : one));
   return JSON.parse(text.replace(/"(resp|msg|fc|rs_oriel)_\w{20}"/g, '"$1"'));
@@ -132,7 +132,7 @@ describe.each(Object.entries(CASES))('%s', (_, events) => {
   const stream = eventsIn(encode(events, context));
   const final = stream.at(-1)!['response'] as Json;
 
-  it('is numbered from 0, and begins and ends as it must', () => {
+  it('has sequence numbers from 0, a start and an end', () => {
     expect(stream.map((event) => event['sequence_number'])).toEqual([...stream.keys()]);
     expect(stream.slice(0, 2).map(({ type }) => type)).toEqual([
       'response.created',
@@ -141,7 +141,7 @@ describe.each(Object.entries(CASES))('%s', (_, events) => {
     expect(stream.at(-1)!['type']).toBe(`response.${final['status']}`);
   });
 
-  it('pairs what is added with what is done, at the same places and by the same identifiers', () => {
+  it('has a done event for each added one, with the same indexes and ids', () => {
     const added = stream.filter(({ type }) => type === 'response.output_item.added');
     const done = stream.filter(({ type }) => type === 'response.output_item.done');
     expect(added.map((event) => event['output_index'])).toEqual([...added.keys()]);
@@ -155,7 +155,7 @@ describe.each(Object.entries(CASES))('%s', (_, events) => {
     }
   });
 
-  it('is understood by the official client', async () => {
+  it('is folded by the official client', async () => {
     const { output, status, usage: counted } = await accumulated(encode(events, context));
     const plain = output.map((item) => {
       const { parsed_arguments: _, ...rest } = item as unknown as Json;
@@ -168,16 +168,16 @@ describe.each(Object.entries(CASES))('%s', (_, events) => {
     expect(counted).toMatchObject({ input_tokens: 10, total_tokens: 17 });
   });
 
-  it('is the same whole', () => {
+  it('folds to the answer that is not streamed', () => {
     expect(nameless(responses.foldEvents(context, [events]))).toEqual(nameless(final));
   });
 
-  it('reads back as it was', () => {
+  it('decodes to the events that were encoded', () => {
     const again = decode(stream);
-    const expected = told(events).map(([name, json]) =>
+    const expected = blocksOf(events).map(([name, json]) =>
       name.startsWith('tool') && json === '' ? [name, '{}'] : [name, json],
     );
-    expect(told(again)).toEqual(expected);
+    expect(blocksOf(again)).toEqual(expected);
     expect(finishOf(again)).toMatchObject({ usage, reason: finishOf(events).reason });
   });
 
@@ -193,8 +193,8 @@ describe.each(Object.entries(CASES))('%s', (_, events) => {
   );
 });
 
-describe('events of the responses format', () => {
-  it('come in the official order', () => {
+describe('encoded responses events', () => {
+  it('have the official order', () => {
     const stream = eventsIn(
       encode([
         start,
@@ -234,7 +234,7 @@ describe('events of the responses format', () => {
     ]);
   });
 
-  it('say what was asked for, and count in both ways', () => {
+  it('echo the request and count usage in both forms', () => {
     const answer = responses.foldEvents(contextOf(body), [CASES['text alone']!]);
     expect(answer).toMatchObject({
       object: 'response',
@@ -262,19 +262,19 @@ describe('events of the responses format', () => {
     });
   });
 
-  it('name the model that was asked for where the provider named none', () => {
+  it('have the requested model if the upstream names none', () => {
     const nameless: TextEvent = { type: 'start', id: null, model: null };
     expect(responses.foldEvents(contextOf(), [[nameless, finish()]])).toMatchObject({ model: 'm' });
   });
 
-  it('seal the proof of reasoning, whoever gave it', () => {
+  it('wrap the signature of reasoning of any provider', () => {
     const { output } = responses.foldEvents(contextOf(), [[start, ...reasoning(0), finish()]]);
     const [item] = output as Json[];
     expect(item).toMatchObject({ type: 'reasoning', summary: [] });
-    expect(unseal(String(item!['encrypted_content']))).toEqual(proof);
+    expect(unwrapSignature(String(item!['encrypted_content']))).toEqual(signature);
   });
 
-  it('mark a call as incomplete that was cut short, and only that', () => {
+  it('mark only the call that was cut as incomplete', () => {
     const events = [start, ...text(0, 'a'), ...tool(1, 'c1', '{"a":'), finish('length')];
     const answer = responses.foldEvents(contextOf(), [events]);
     expect(answer).toMatchObject({
@@ -284,7 +284,7 @@ describe('events of the responses format', () => {
     });
   });
 
-  it('give a call an identifier that every provider takes', () => {
+  it('have call ids that every provider accepts', () => {
     const { output } = responses.foldEvents(contextOf(), [
       [start, ...tool(0, 'functions.x:0'), finish('tool-calls')],
     ]);
@@ -298,7 +298,7 @@ describe('events of the responses format', () => {
 
   const failure = new Failure('rate_limit', 'too fast', { originalCode: 'slow_down' });
 
-  it('never let a failure look like success', async () => {
+  it('end a failed stream with error and response.failed', async () => {
     const frames = encode([
       start,
       { type: 'text-start', block: 0 },
@@ -332,12 +332,12 @@ describe('events of the responses format', () => {
     );
   });
 
-  it('tell a failure before the beginning, too', () => {
+  it('have error and response.failed for a failure before the start', () => {
     const types = eventsIn(encode([{ type: 'error', failure }])).map(({ type }) => type);
     expect(types).toEqual(['response.created', 'response.in_progress', 'error', 'response.failed']);
   });
 
-  it('refuse what only another format has a word for, loudly', () => {
+  it('fail for a native block of another format', () => {
     const events: TextEvent[] = [
       start,
       ...text(0, 'a'),
@@ -353,7 +353,7 @@ describe('events of the responses format', () => {
     );
   });
 
-  it('give what this format alone has a word for as it came', () => {
+  it('have native items unchanged', () => {
     const item = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
     const events: TextEvent[] = [
       start,
@@ -367,14 +367,14 @@ describe('events of the responses format', () => {
     ]);
   });
 
-  it('have no whole without an end', () => {
+  it('do not fold to an answer without an end', () => {
     expect(() => responses.foldEvents(contextOf(), [[start, ...text(0, 'a')]])).toThrow(
       expect.objectContaining({ type: 'network_error' }),
     );
     expect(() => responses.foldEvents(contextOf(), [])).toThrow(Failure);
   });
 
-  it('say the same however the pieces are cut', () => {
+  it('are the same for any split of the deltas', () => {
     const words = fc.array(fc.string({ unit: 'binary' }), { maxLength: 6 });
     const block = fc.tuple(fc.constantFrom('text', 'reasoning', 'refusal', 'tool'), words);
     fc.assert(
@@ -398,10 +398,10 @@ describe('events of the responses format', () => {
           nameless(responses.foldEvents(context, [made((all) => [all.join('')])])),
         );
         expect(stream.map((event) => event['sequence_number'])).toEqual([...stream.keys()]);
-        expect(told(decode(stream))).toEqual(
-          told(inPieces).map(([name, said]) => [
+        expect(blocksOf(decode(stream))).toEqual(
+          blocksOf(inPieces).map(([name, text]) => [
             name,
-            name.startsWith('tool') && said === '' ? '{}' : said,
+            name.startsWith('tool') && text === '' ? '{}' : text,
           ]),
         );
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
-import { seal } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { turn } from '../../request.ts';
 import { documents } from './documents.ts';
@@ -15,7 +15,7 @@ const target: Target = {
   maxOutputTokens: null,
 };
 
-const text = (said: string): Part => ({ type: 'text', path: 'messages[0].content', text: said });
+const text = (value: string): Part => ({ type: 'text', path: 'messages[0].content', text: value });
 const call: Part = {
   type: 'tool-call',
   path: 'p',
@@ -24,7 +24,7 @@ const call: Part = {
   arguments: '{}',
 };
 
-/** A request from a client of another format. */
+/** A request of a client of another format. */
 function foreign(more: Partial<TextRequest> = {}): TextRequest {
   const request = responses.decodeRequest({ model: 'm', input: 'hi' });
   return { ...request, dialect: 'chat', body: { model: 'm' }, ...more };
@@ -36,8 +36,8 @@ const refused = (more: Partial<TextRequest>, param: string) =>
     expect.objectContaining({ type: 'invalid_request', param, code: 'not_supported_by_model' }),
   );
 
-describe('a request of another format for a responses upstream', () => {
-  it('keeps nothing upstream and asks for what brings reasoning back', () => {
+describe('a request of another format encoded for a responses upstream', () => {
+  it('has store: false and includes encrypted reasoning', () => {
     expect(encode()).toEqual({
       model: 'gpt-5',
       input: [{ type: 'message', role: 'user', content: 'hi' }],
@@ -46,12 +46,12 @@ describe('a request of another format for a responses upstream', () => {
     });
   });
 
-  it('does not ask a model for reasoning that has none, and would refuse', () => {
+  it('does not include reasoning for a model without reasoning, which would refuse it', () => {
     const { include } = responses.encodeRequest(foreign(), { ...target, reasons: false });
     expect(include).toBeUndefined();
   });
 
-  it('leaves system and developer messages where they are', () => {
+  it('keeps the position of system and developer messages', () => {
     expect(
       items(
         turn('system', [text('a')]),
@@ -72,27 +72,27 @@ describe('a request of another format for a responses upstream', () => {
     ]);
   });
 
-  it("writes the assistant's part of the conversation as its own output", () => {
+  it('has turns of the assistant as output items', () => {
     const value = { id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
     const thought = (provider: string | null): Part => ({
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'responses', provider, value },
+      signature: { dialect: 'responses', provider, value },
     });
     const named = (id: string): Part => ({
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
+      signature: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
     });
     const other: Part = {
       type: 'reasoning',
       path: 'p',
       text: 'hm',
-      proof: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
+      signature: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
     };
-    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', proof: null };
+    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', signature: null };
     expect(
       items(
         turn('user', [text('go')]),
@@ -125,7 +125,7 @@ describe('a request of another format for a responses upstream', () => {
     ]);
   });
 
-  it('gives results to the calls that they belong to, pictures in them too', () => {
+  it('has results by call id, also with images', () => {
     const image: Part = {
       type: 'media',
       media: 'image',
@@ -180,7 +180,7 @@ describe('a request of another format for a responses upstream', () => {
     ]);
   });
 
-  it('writes pictures and documents by data, by URL and by their identifiers', () => {
+  it('has images and documents as data, URLs and ids', () => {
     const media = (kind: 'image' | 'document', source: object, more: object = {}): Part =>
       ({
         type: 'media',
@@ -213,7 +213,7 @@ describe('a request of another format for a responses upstream', () => {
     ]);
   });
 
-  it('writes every knob that it has, and schemas as they were given', () => {
+  it('has every setting of the format, with schemas unchanged', () => {
     const schema = { type: 'object', properties: { a: { $ref: '#/x' } } };
     expect(
       encode({
@@ -310,9 +310,9 @@ describe('a request of another format for a responses upstream', () => {
       },
       'a',
     ],
-  ])('refuses what it has no word for: %j', (more, param) => refused(more, param));
+  ])('is refused for settings that the format lacks: %j', (more, param) => refused(more, param));
 
-  it('says what is so without it by leaving it out', () => {
+  it('leaves out settings with default values', () => {
     const written = encode({
       n: 1,
       stop: [],
@@ -368,14 +368,14 @@ test.skipIf(documents.length === 0)(
   },
 );
 
-describe('a request of the same format', () => {
+describe('a responses request for a responses upstream', () => {
   const replay = (body: Json, more: Partial<TextRequest> = {}) =>
     responses.encodeRequest(
       { ...responses.decodeRequest({ model: 'm', ...body }), ...more },
       target,
     );
 
-  it('is the body as it came, but for the name of the model', () => {
+  it('is the unchanged body but for the name of the model', () => {
     const body = {
       model: 'm',
       input: [
@@ -405,18 +405,18 @@ describe('a request of the same format', () => {
     expect(replay(body)).toEqual({ ...body, model: 'gpt-5' });
   });
 
-  it('leaves out what another provider thought, and gives its own back unsealed', () => {
+  it('drops reasoning of other providers and unwraps its own', () => {
     const value = { id: 'rs_9', summary: [], encrypted_content: 'gAAA' };
-    const sealed = (dialect: 'messages' | 'responses', provider: string) => ({
+    const wrapped = (dialect: 'messages' | 'responses', provider: string) => ({
       type: 'reasoning',
       id: 'rs_oriel_1',
       summary: [],
-      encrypted_content: seal({ dialect, provider, value }),
+      encrypted_content: wrapSignature({ dialect, provider, value }),
     });
     const input = [
-      sealed('messages', 'acme'),
-      sealed('responses', 'else'),
-      sealed('responses', 'acme'),
+      wrapped('messages', 'acme'),
+      wrapped('responses', 'else'),
+      wrapped('responses', 'acme'),
       {
         type: 'reasoning',
         id: 'rs_oriel_2',
@@ -427,7 +427,7 @@ describe('a request of the same format', () => {
     expect(replay({ input })['input']).toEqual([{ type: 'reasoning', ...value }]);
   });
 
-  it('shortens the names of tools wherever they stand', () => {
+  it('shortens tool names in all fields', () => {
     const name = 'n'.repeat(100);
     const short = expect.stringMatching(/^n{55}_[0-9a-f]{8}$/);
     expect(
@@ -443,7 +443,7 @@ describe('a request of the same format', () => {
     });
   });
 
-  it("follows the gateway's rules where they changed a knob", () => {
+  it('has the settings that the rules of the model changed', () => {
     const body = {
       input: 'x',
       temperature: 1,

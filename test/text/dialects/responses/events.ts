@@ -2,7 +2,7 @@ import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
 import type { EncodeContext } from '../../../../src/text/dialects/dialect.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 
-/** What a stream of an upstream becomes. @param events objects, or data as it came */
+/** The decoded events of an upstream stream. @param events objects, or data of events */
 export function decode(events: readonly (Json | string)[], provider = 'acme'): TextEvent[] {
   const out: TextEvent[] = [];
   const decoder = responses.decodeEvents({ provider, toolName: (wire) => wire }, (event) => {
@@ -38,7 +38,7 @@ export function encode(events: readonly TextEvent[], context = contextOf()): str
   return events.map((event) => encoder.push(event)).join('');
 }
 
-/** The events in the frames of a stream, each proven to have the name of its type. */
+/** The events in frames, whose names it checks against their types. */
 export function eventsIn(frames: string): Json[] {
   return frames
     .split('\n\n')
@@ -51,8 +51,8 @@ export function eventsIn(frames: string): Json[] {
     });
 }
 
-/** What was said, by block: its kind and its text. */
-export function told(events: readonly TextEvent[]): (readonly [string, string])[] {
+/** The kind and the text of each block. */
+export function blocksOf(events: readonly TextEvent[]): (readonly [string, string])[] {
   const blocks: [string, string][] = [];
   let open: number | null = null;
   for (const event of events) {

@@ -18,8 +18,8 @@ const six = {
 const marked = (event: unknown) =>
   responses.markers.some((marker) => JSON.stringify(event).includes(marker));
 
-describe('a stream that is passed on as it is', () => {
-  it.each(['completed', 'incomplete'])('tells its usage when it is %s', (status) => {
+describe('observation of a passed-on responses stream', () => {
+  it.each(['completed', 'incomplete'])('reports usage when it is %s', (status) => {
     const event = { type: `response.${status}`, sequence_number: 9, response: { id: 'r', usage } };
     expect(marked(event)).toBe(true);
     expect(responses.observe(event)).toEqual({
@@ -29,7 +29,7 @@ describe('a stream that is passed on as it is', () => {
     });
   });
 
-  it('tells its failure', () => {
+  it('reports response.failed', () => {
     const event = { type: 'response.failed', response: { error: { code: 'x' }, usage: null } };
     expect(marked(event)).toBe(true);
     const { failure, ...rest } = responses.observe(event);
@@ -40,25 +40,25 @@ describe('a stream that is passed on as it is', () => {
   it.each([
     { type: 'error', code: 'x', message: 'y' },
     { type: 'error', error: { code: 'x' } },
-  ])('tells an error: %j', (event) => {
+  ])('reports an error: %j', (event) => {
     expect(marked(event)).toBe(true);
     expect(responses.observe(event).failure?.type).toBeTypeOf('string');
   });
 
-  it('need not be looked into for a piece of text, whatever it says', () => {
+  it('skips text deltas of any content', () => {
     const event = { type: 'response.output_text.delta', delta: '{"type":"error"}' };
     expect(marked(event)).toBe(false);
     expect(responses.observe(event)).toEqual({});
   });
 
   it.each([{ type: 'response.completed' }, { type: 'response.completed', response: { usage: 3 } }])(
-    'ends without usage where it tells none: %j',
+    'ends without usage if it has none: %j',
     (event) => {
       expect(responses.observe(event)).toEqual({ terminal: true });
     },
   );
 
-  it('has the six integers in a whole answer, too', () => {
+  it('adds all fields of usage to an answer that is not streamed', () => {
     expect(responses.observeAnswer({ id: 'r', usage })).toEqual({
       usage: counted,
       body: { id: 'r', usage: six },

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';
 import { ROOT } from '../../../oriel.ts';
 import {
+  blocksOf,
   contextOf,
   decode,
   decodeWhole,
@@ -11,7 +12,6 @@ import {
   eventsIn,
   failureOf,
   finishOf,
-  told,
 } from './events.ts';
 
 const folder = join(
@@ -27,7 +27,7 @@ const objects = (value: unknown) => (Array.isArray(value) ? (value as Json[]) : 
 const texts = (parts: unknown, name = 'text') =>
   objects(parts).map((part) => String(part[name] ?? ''));
 
-/** What the whole answer says, block by block. */
+/** The blocks of an answer, read without code under test. */
 function expected(response: Json): [string, string][] {
   return objects(response['output']).flatMap((item): [string, string][] => {
     switch (item['type']) {
@@ -53,15 +53,15 @@ function expected(response: Json): [string, string][] {
 }
 
 function expectUsage(response: Json, usage: unknown) {
-  const said = response['usage'] as Record<string, Json> | null;
+  const reported = response['usage'] as Record<string, Json> | null;
   expect(usage).toEqual(
-    said
+    reported
       ? {
-          input: said['input_tokens'],
-          output: said['output_tokens'],
-          cachedInput: said['input_tokens_details']?.['cached_tokens'] ?? 0,
-          cacheWrite: said['input_tokens_details']?.['cache_write_tokens'] ?? 0,
-          reasoning: said['output_tokens_details']?.['reasoning_tokens'] ?? null,
+          input: reported['input_tokens'],
+          output: reported['output_tokens'],
+          cachedInput: reported['input_tokens_details']?.['cached_tokens'] ?? 0,
+          cacheWrite: reported['input_tokens_details']?.['cache_write_tokens'] ?? 0,
+          reasoning: reported['output_tokens_details']?.['reasoning_tokens'] ?? null,
         }
       : null,
   );
@@ -78,12 +78,12 @@ function expectAnswer(stream: readonly Json[]) {
   const done = stream.filter(({ type }) => type === 'response.output_item.done');
   const whole = objects(final['output']).length > 0;
   const output = whole ? final['output'] : done.map((event) => event['item']);
-  expect(told(events)).toEqual(expected({ output }));
+  expect(blocksOf(events)).toEqual(expected({ output }));
   expectUsage(final, finishOf(events).usage);
 
-  // The same, once more through our own events.
+  // Encoded and decoded once more.
   const repeated = decode(eventsIn(encode(events, contextOf())));
-  expect(told(repeated)).toEqual(told(events));
+  expect(blocksOf(repeated)).toEqual(blocksOf(events));
   expect(finishOf(repeated)).toEqual({ ...finishOf(events), raw: expect.any(String) });
 }
 
@@ -95,7 +95,7 @@ describe.skipIf(!present)('recorded answers (ORIEL_SHARED tells where they are)'
       expect(failureOf(events).type).toBeTypeOf('string');
       return;
     }
-    expect(told(events)).toEqual(expected(body));
+    expect(blocksOf(events)).toEqual(expected(body));
     expectUsage(body, finishOf(events).usage);
   });
 
@@ -103,9 +103,9 @@ describe.skipIf(!present)('recorded answers (ORIEL_SHARED tells where they are)'
     const lines = read(file)
       .split('\n')
       .filter(Boolean)
-      // One recording has lost the last brace of two of its lines.
+      // One recording lacks the last brace of two lines.
       .map((line) => (isJson(line) ? line : `${line}}`));
-    // One recording holds the answers of a whole conversation.
+    // One recording has the answers of a whole conversation.
     const answers: Json[][] = [];
     for (const event of lines.map((line) => JSON.parse(line) as Json)) {
       if (event['type'] === 'response.created') answers.push([]);

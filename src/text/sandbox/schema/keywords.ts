@@ -1,0 +1,68 @@
+import type { Json } from '../../canonical.ts';
+import { own } from './json-values.ts';
+import type { StepBudget } from './step-budget.ts';
+import { UnsupportedSchema } from './unsupported-schema.ts';
+
+const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const;
+export type Type = (typeof TYPES)[number];
+
+/** The types that a schema names; undefined if it has no `type`. */
+export function typesOf({ type }: Json, budget: StepBudget): Type[] | undefined {
+  if (type === undefined) return undefined;
+  const named = Array.isArray(type) ? (type as unknown[]) : [type];
+  budget.spend(named.length);
+  return TYPES.filter((known) => named.includes(known));
+}
+
+/** The values that `const` or `enum` list; undefined if the schema has neither. */
+export function enumeratedValues(schema: Json): readonly unknown[] | undefined {
+  if (schema['const'] !== undefined) return [schema['const']];
+  return Array.isArray(schema['enum']) ? schema['enum'] : undefined;
+}
+
+/** The schemas of the first items of an array, one each, and of all later items. */
+export function itemSchemasOf(schema: Json): { first: readonly unknown[]; rest: unknown } {
+  const { prefixItems, items } = schema;
+  if (Array.isArray(prefixItems)) return { first: prefixItems, rest: items ?? true };
+  // Before draft 2020-12 the keywords were `items` and `additionalItems`.
+  if (Array.isArray(items)) return { first: items, rest: schema['additionalItems'] ?? true };
+  return { first: [], rest: items ?? true };
+}
+
+/**
+ * The schema that a `$ref` such as `#/$defs/name` points to.
+ *
+ * @throws UnsupportedSchema if the reference has no target in the schema
+ */
+export function resolveReference(root: unknown, reference: unknown, budget: StepBudget): unknown {
+  if (typeof reference === 'string') budget.spend(reference.length);
+  if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) {
+    throw new UnsupportedSchema(`the reference ${quoted(reference)} points outside the schema`);
+  }
+  let target = root;
+  for (const token of reference.split('/').slice(1)) {
+    const key = percentDecoded(token).replaceAll('~1', '/').replaceAll('~0', '~');
+    target = typeof target === 'object' && target !== null ? own(target as Json, key) : undefined;
+    if (target === undefined) {
+      throw new UnsupportedSchema(`the reference ${quoted(reference)} has no target`);
+    }
+  }
+  return target;
+}
+
+function percentDecoded(token: string): string {
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
+  }
+}
+
+/** Characters of a reference or a pattern that an error message quotes. */
+const QUOTED = 80;
+
+/** Quotes the beginning of a value in an error message. */
+export function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value)?.slice(0, QUOTED) ?? '');
+  return JSON.stringify(text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text);
+}

@@ -1,0 +1,33 @@
+import { UnsupportedSchema } from './unsupported-schema.ts';
+
+/** Steps for one response. A step takes 0.1 to 0.2 µs, so that the slowest schema takes some 50 ms. */
+const STEPS = 300_000;
+
+/**
+ * Bounds the work on schemas that clients send. Each loop over client input spends a step for each
+ * element, so that no combination of keywords exceeds the budget.
+ */
+export class StepBudget {
+  #remaining: number;
+
+  constructor(steps: number = STEPS) {
+    this.#remaining = steps;
+  }
+
+  /** @throws UnsupportedSchema if no steps are left */
+  spend(steps: number): void {
+    this.#remaining -= steps;
+    if (this.#remaining < 0) throw new UnsupportedSchema('it is too large for the sandbox', true);
+  }
+
+  /** Runs an action with a share of the remaining steps. Steps that it does not spend are returned. */
+  share<Result>(fraction: number, action: (budget: StepBudget) => Result): Result {
+    const granted = Math.max(0, Math.floor(this.#remaining * fraction));
+    const budget = new StepBudget(granted);
+    try {
+      return action(budget);
+    } finally {
+      this.#remaining -= granted - Math.max(0, budget.#remaining);
+    }
+  }
+}

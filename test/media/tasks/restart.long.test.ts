@@ -1,0 +1,215 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../../src/store/open.ts';
+import { png } from '../media-files.ts';
+import { WebhookReceiver } from '../webhook-receiver.ts';
+import { GENERATIONS } from './client.ts';
+import { succession } from './restart.ts';
+
+const POST = 'POST /images/generations';
+const NONE = { server: { grace: '0s' } };
+const NEVER = { wait: new Promise(() => {}) };
+const DONE = { status: 'completed', error: null };
+
+describe('a daemon that is killed', () => {
+  it('has its jobs looked at again, not given again', async () => {
+    const { first, far, next } = await succession();
+    for (const provider of [first, far]) provider.jobs({ looks: 1_000_000, retryAfter: 0 });
+    const { daemon, ann } = await next();
+    const image = await ann.begin({ model: 'far-native', n: 2 });
+    const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
+    await Promise.all([far.received('GET /tasks/:id', 1), first.received('GET /videos/:id', 1)]);
+    await daemon.stop('SIGKILL');
+    for (const { shop } of [first, far]) {
+      for (const job of shop.made.values()) Object.assign(job, { looks: 0 });
+    }
+    const { ann: again } = await next();
+    expect(await again.ended(image)).toMatchObject(DONE);
+    expect(await again.ended(film)).toMatchObject(DONE);
+    expect([far.to(POST).length, first.to('POST /videos').length]).toEqual([1, 1]);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 10 });
+  });
+
+  it('again and again gives a task up at last', async () => {
+    const { first, next } = await succession();
+    first.always(POST, NEVER);
+    const { daemon, ann } = await next();
+    const id = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    await daemon.stop('SIGKILL');
+    // As if it had been taken up by many more that died of it.
+    const store = await openStore({ directory: join(daemon.data, 'store') });
+    for (let life = 0; life < 100; life += 1) {
+      await store.requeueTask(id);
+      await store.claimTask(id);
+    }
+    await store.close();
+    const { ann: again } = await next();
+    expect(await again.ended(id)).toMatchObject({
+      status: 'failed',
+      error: { type: 'service_error', code: 'task_abandoned' },
+    });
+    expect(first.to(POST)).toHaveLength(1);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+
+  it('has tasks ended whose deadline passed, or whose model is gone', async () => {
+    const { first, next } = await succession({ concurrency: 1, limits: { taskDeadline: '10m' } });
+    first.always(POST, NEVER);
+    const { daemon, ann } = await next();
+    const ids = [await ann.begin({ model: 'any' }), await ann.begin({ model: 'native' })];
+    await first.received(POST);
+    await daemon.stop('SIGKILL');
+    const models = {
+      either: { type: 'image', routes: [{ provider: 'second', model: 'x' }], price: {} },
+    };
+    const { daemon: second, ann: later } = await next({ models });
+    for (const id of ids) {
+      const { status, error } = await later.ended(id);
+      expect([status, error?.code]).toEqual(['failed', 'model_not_found']);
+    }
+    await second.stop('SIGKILL');
+    const { daemon: third, ann: again } = await next();
+    const late = await again.begin({ model: 'any' });
+    await third.stop('SIGKILL');
+    const { ann: last } = await next({}, 11 * 60_000);
+    expect(await last.ended(late)).toMatchObject({ status: 'expired', error: { type: 'timeout' } });
+    expect(await last.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+});
+
+it('a clock that is set back changes no end, and gives no task for ever', async () => {
+  const YEAR = 365 * 86_400_000;
+  const { first, next } = await succession({ ...NONE, limits: { taskDeadline: '8s' } });
+  const { daemon, ann } = await next();
+  const done = await ann.make({ model: 'any' });
+  first.always(POST, NEVER);
+  const open = await ann.begin({ model: 'any' });
+  await first.received(POST, 1);
+  await daemon.stop('SIGKILL');
+  const { ann: past } = await next({}, -YEAR);
+  expect(await past.look(done.task_id)).toMatchObject({
+    ...DONE,
+    result: { created: done.result.created },
+  });
+  // Its deadline is a year away by the clock, and is over in seconds.
+  expect(await past.ended(open)).toMatchObject({ status: 'expired' });
+  first.reset();
+  const made = await past.make({ model: 'any' });
+  expect(made).toMatchObject(DONE);
+  const { body } = await past.ask('/v1/tasks');
+  const listed = body.data.map(({ task_id }: { task_id: string }) => task_id);
+  expect(listed).toEqual([made.task_id, open, done.task_id]);
+  expect(await past.credits()).toMatchObject({ reserved: 0, spent: 8 });
+});
+
+it('tasks, their files and uploads are gone after their retention, and nothing else is', async () => {
+  const { first, next } = await succession({ ...NONE, limits: { retention: '1h' } });
+  const { daemon, ann } = await next();
+  const input = `data:image/png;base64,${png(4, 4).toString('base64')}`;
+  const old = await ann.make({ model: 'any', input_images: [input] });
+  const upload = (await ann.form('/v1/images/upload', [['file', png(4, 4)]])).body.url as string;
+  first.always('POST /images/edits', NEVER);
+  const open = await ann.begin({ model: 'any', input_images: [input] });
+  await first.received('POST /images/edits', 1);
+  await daemon.stop();
+  const folder = join(daemon.data, 'assets');
+  const files = () =>
+    readdirSync(folder, { recursive: true }).filter((name) => /\.png$/.test(String(name)));
+  // A result, an upload, and the input of what is open: that of what ended is gone.
+  await expect.poll(() => files().length).toBe(3);
+
+  // The deadline of what is open is over, too: it ends now, and stays for its own hour.
+  const { daemon: late, ann: later } = await next({}, 2 * 3_600_000);
+  const at = (url: string) => new URL(new URL(url).pathname, late.url);
+  await expect.poll(files, { timeout: 20_000 }).toEqual([]);
+  const { status, body } = await later.ask(`/v1/tasks/${old.task_id}`);
+  expect([status, body.error.code]).toEqual([404, 'task_not_found']);
+  expect((await later.ask(`/v1/tasks/${old.task_id}/callbacks`)).status).toBe(404);
+  for (const url of [old.result.data[0].url, upload]) {
+    expect((await fetch(at(url))).status).toBe(404);
+    const refused = await later.post(GENERATIONS, {
+      model: 'any',
+      prompt: 'a',
+      input_images: [at(url).href],
+    });
+    expect([refused.status, refused.body.error.code]).toEqual([400, 'asset_not_found']);
+  }
+  expect(await later.ended(open)).toMatchObject({ status: 'expired' });
+  // What it cost stays in the books.
+  expect(await later.credits()).toMatchObject({ reserved: 0, spent: 4 });
+});
+
+it('files that no record names are moved to the quarantine, unless another store may name them', async () => {
+  const { next } = await succession(NONE);
+  const { daemon, ann } = await next();
+  const { result } = await ann.make({ model: 'any' });
+  await daemon.stop();
+  const folder = join(daemon.data, 'assets');
+  const known = new URL(result.data[0].url).pathname.slice('/assets/'.length);
+  const { mtimeMs } = statSync(join(folder, known.slice(0, 2), known));
+  const HOUR = 3_600_000;
+  const [older, within, newer] = [mtimeMs - HOUR, mtimeMs, mtimeMs + HOUR].map((time, index) => {
+    const name = `x${index}${'A'.repeat(41)}.png`;
+    mkdirSync(join(folder, name.slice(0, 2)), { recursive: true });
+    writeFileSync(join(folder, name.slice(0, 2), name), 'x');
+    utimesSync(join(folder, name.slice(0, 2), name), time / 1000, time / 1000);
+    return name;
+  }) as [string, string, string];
+  const { daemon: second, ann: again } = await next();
+  const told = await second.logged('there are files that no record names');
+  expect(told).toMatchObject({ quarantined: 1, foreign: 2, level: 'warn' });
+  const [day] = readdirSync(join(folder, 'quarantine'));
+  expect(readdirSync(join(folder, 'quarantine', day!))).toEqual([within]);
+  for (const name of [older, newer]) {
+    expect(readdirSync(join(folder, name.slice(0, 2)))).toEqual([name]);
+  }
+  expect((await fetch(new URL(`/assets/${known}`, second.url))).status).toBe(200);
+  expect(await again.make({ model: 'any' })).toMatchObject(DONE);
+});
+
+it('a file that was damaged on the disk is not served, and is told of in the log', async () => {
+  const { next } = await succession(NONE);
+  const { daemon, ann } = await next();
+  const { result } = await ann.make({ model: 'any' });
+  const [{ url }] = result.data;
+  expect((await fetch(url)).status).toBe(200);
+  const name = new URL(url).pathname.slice('/assets/'.length);
+  const path = join(daemon.data, 'assets', name.slice(0, 2), name);
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 4;
+  writeFileSync(path, bytes);
+  const answer = await fetch(url);
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toMatchObject({ error: { code: 'asset_damaged' } });
+  const told = await daemon.logged('a file differs from what was written');
+  expect(told).toMatchObject({ asset: name, level: 'error' });
+  // Nor is it an input of something that is paid for.
+  const failed = await ann.make({ model: 'any', input_images: [url] });
+  expect(failed).toMatchObject({
+    status: 'failed',
+    error: { type: 'service_error', code: 'asset_damaged' },
+  });
+  expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
+});
+
+it('callbacks that nobody took are brought by the next daemon', async () => {
+  const { next } = await succession();
+  const receiver = await WebhookReceiver.open(() => 'hangs up');
+  onTestFinished(() => receiver.close());
+  const { daemon, ann } = await next();
+  const task = await ann.make({ model: 'any', callback_url: receiver.url });
+  const { headers } = await receiver.nth(1);
+  await daemon.stop('SIGKILL');
+  receiver.reply = () => ({ status: 204 });
+  const { ann: again } = await next();
+  const brought = await receiver.nth(2);
+  expect(brought.headers['webhook-id']).toBe(headers['webhook-id']);
+  const { secret } = (await again.ask('/v1/account/callback-secret')).body;
+  const payload = WebhookReceiver.verified(secret, brought);
+  expect(payload).toMatchObject({ type: 'task.completed', data: { task_id: task.task_id } });
+  await expect
+    .poll(async () => (await again.ask(`/v1/tasks/${task.task_id}/callbacks`)).body.data[0].status)
+    .toBe('delivered');
+});

@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { photograph } from './cli/photographs.ts';
+import { ROOT, temporaryFolder } from './oriel.ts';
+
+/**
+ * Documents whose commands run, in this order: blocks fenced as `sh` run in one bash, in a fresh copy of
+ * the repository with the PHOTOGRAPHS. Folder, variables and processes of a block remain for the next
+ * one; the first command that fails fails the run. Blocks fenced as `console` show a terminal and do not
+ * run.
+ */
+export const DOCUMENTS = [
+  'README.md',
+  'src/operations/README.md',
+  'src/http/README.md',
+  'src/text/README.md',
+  'src/media/README.md',
+  'config/README.md',
+  'test/bench/README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'DECISIONS.md',
+];
+
+const PHOTOGRAPHS = ['photo-1.jpg', 'photo-2.jpg', 'drawing.png', 'photos/trip/photo-3.jpg'];
+
+/** Languages of a fence that do not show whether its commands run. */
+const AMBIGUOUS = ['', 'bash', 'shell', 'shellscript', 'zsh', 'fish', 'powershell'];
+
+/**
+ * Steps that are replaced by `:`, because they run before or around this test. The copy is a clone with
+ * its dependencies, and `oriel` is on its path.
+ */
+const PREPARED =
+  /^(git clone \S+|cd oriel|npm ci|npm (test|run check)|npm (link|install --global \.)|\.ci\/run)$/;
+
+/** Files that a fresh clone does not have. */
+const LEFT_OUT = ['.git', 'node_modules', 'dist', 'coverage', 'data', '.out'];
+
+/** The commands of a Markdown document as a bash script, each on the line that it has in the document. */
+export function scriptOf(markdown: string): string {
+  let fence: string | undefined;
+  let language = '';
+  const lines = markdown.split('\n').map((line, index) => {
+    const [, marks, name = ''] = /^\s*(`{3,})\s*(\S*)/.exec(line) ?? [];
+    if (fence === undefined && marks !== undefined) {
+      if (AMBIGUOUS.includes(name)) throw new Error(`line ${index + 1}: fence as sh or console`);
+      fence = marks;
+      language = name;
+      return '';
+    }
+    if (marks === fence) {
+      fence = undefined;
+      return '';
+    }
+    if (fence === undefined || language !== 'sh') return '';
+    const steps = line
+      .replace(/\s+#.*/, '')
+      .split('&&')
+      .map((step) => step.trim());
+    return steps.some((step) => PREPARED.test(step))
+      ? steps.map((step) => (PREPARED.test(step) ? ':' : step)).join(' && ')
+      : line;
+  });
+  return lines.join('\n');
+}
+
+/** A clone, installed and built, in a folder of its own below `parent`. */
+export async function copyOfRepository(parent = temporaryFolder()): Promise<string> {
+  const folder = join(parent, 'oriel');
+  cpSync(ROOT, folder, {
+    recursive: true,
+    filter: (path) => !LEFT_OUT.includes(basename(path)),
+  });
+  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+  // Packages are linked one by one: a command that empties node_modules then finds links only.
+  for (const modules of ['node_modules', 'node_modules/.bin']) {
+    mkdirSync(join(folder, modules));
+    for (const name of readdirSync(join(ROOT, modules))) {
+      if (name !== '.bin') symlinkSync(join(ROOT, modules, name), join(folder, modules, name));
+    }
+  }
+  symlinkSync(join(folder, 'dist/bin/oriel.cjs'), join(folder, 'node_modules/.bin/oriel'));
+  for (const [seed, name] of PHOTOGRAPHS.entries()) {
+    const format = name.endsWith('.png') ? 'png' : 'jpeg';
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), await photograph(format, { width: 600, height: 400, seed }));
+  }
+  return folder;
+}
+
+export interface Outcome {
+  readonly code: number | null;
+  /** Standard output and standard error. */
+  readonly log: string;
+}
+
+/** Runs documents, given by name, in a copy of the repository. */
+export async function runDocuments(
+  folder: string,
+  documents: Readonly<Record<string, string>>,
+): Promise<Outcome> {
+  const parent = dirname(folder);
+  const scripts = join(parent, 'scripts');
+  const sources = Object.entries(documents).map(([name, markdown]) => {
+    const script = join(scripts, name);
+    mkdirSync(dirname(script), { recursive: true });
+    writeFileSync(script, scriptOf(markdown));
+    return `source '${script}'`;
+  });
+  // A failing command is reported by document and line, as `README.md:7`.
+  const trap = `trap 'echo "\${BASH_SOURCE[0]#${scripts}/}:$LINENO: exit code $?" >&2' ERR`;
+  const main = join(parent, 'main.sh');
+  writeFileSync(main, [trap, ...sources, ''].join('\n'));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(ORIEL_|FORCE_COLOR$)/.test(name)),
+  );
+  const programs = [join(folder, 'node_modules', '.bin'), dirname(process.execPath), env['PATH']];
+  const log = join(parent, 'log');
+  const descriptor = openSync(log, 'w');
+  // A process group of its own, so that daemons that the commands started end with it.
+  const child = spawn('bash', ['-euo', 'pipefail', main], {
+    cwd: folder,
+    env: { ...env, PATH: programs.join(delimiter), HOME: parent, TMPDIR: parent, NO_COLOR: '1' },
+    stdio: ['ignore', descriptor, descriptor],
+    detached: true,
+  });
+  closeSync(descriptor);
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return { code, log: readFileSync(log, 'utf8') };
+  } finally {
+    try {
+      process.kill(-child.pid!, 'SIGKILL');
+    } catch {
+      // No process of the group is left.
+    }
+  }
+}

@@ -1,0 +1,563 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { AssetFiles } from '../../src/store/asset-files.ts';
+import { filesBelow } from '../cli/folder.ts';
+import { gate } from '../gate.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { failureWith } from './fresh.ts';
+import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
+
+const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url));
+const KILLS = 6;
+const DAY = 86_400_000;
+
+const unavailable = failureWith('storage_unavailable', 503);
+const unknown = failureWith('asset_not_found', 404);
+
+/** Files on a disk that does as `disk.hook` says. */
+async function onDisk() {
+  const folder = join(temporaryFolder(), 'assets');
+  const disk: { hook: Hook } = { hook: () => {} };
+  const files = await AssetFiles.open(folder, {
+    files: hookedFiles((...args) => disk.hook(...args)),
+  });
+  return { folder, disk, files };
+}
+
+/** An iterable that tells whether it was closed. */
+function source(chunks: readonly Uint8Array[], last?: Error) {
+  const state = { isClosed: false };
+  async function* walk() {
+    try {
+      yield* chunks;
+      if (last) throw last;
+    } finally {
+      state.isClosed = true;
+    }
+  }
+  return { walk: walk(), state };
+}
+
+const known = async () => true;
+const nobody = async () => false;
+const ALWAYS = { from: 0, to: Infinity };
+const NOTHING = { removed: 0, quarantined: 0, foreign: 0 };
+
+/** What a record tells of a file that was written. */
+const recordOf = (id: string, content: Uint8Array | string) => ({
+  id,
+  bytes: Buffer.from(content).length,
+  sha256: createHash('sha256').update(content).digest('hex'),
+});
+
+describe('files of assets', () => {
+  it('are read as they were written, by those who know their names', async () => {
+    const { folder, files } = await onDisk();
+    const bytes = Buffer.from('harbour'.repeat(1000));
+    const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 3), bytes.subarray(3)];
+    const [whole, walked, empty, copied] = [1, 2, 3, 4].map(() => files.newId('webp')) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    expect({ id: whole, ...(await files.write(whole, bytes, bytes.length)) }).toEqual(
+      recordOf(whole, bytes),
+    );
+    expect(await files.write(walked, source(chunks).walk, bytes.length)).toMatchObject({
+      sha256: recordOf(whole, bytes).sha256,
+    });
+    expect(await files.write(empty, source([]).walk, 0)).toMatchObject({ bytes: 0 });
+    const other = join(folder, '..', 'other.webp');
+    const large = Buffer.alloc(2_500_000, 'oriel');
+    writeFileSync(other, large);
+    expect(await files.copy(copied, other, large.length)).toMatchObject({ bytes: large.length });
+    expect(readFileSync(other).equals(large)).toBe(true);
+    const again = await AssetFiles.open(folder);
+    for (const one of [files, again]) {
+      expect(await one.read(recordOf(whole, bytes))).toEqual(bytes);
+      expect(await one.read(recordOf(walked, bytes))).toEqual(bytes);
+      expect(await one.read(recordOf(empty, ''))).toHaveLength(0);
+      expect((await one.read(recordOf(copied, large))).equals(large)).toBe(true);
+      expect(readFileSync(one.pathOf(whole))).toEqual(bytes);
+    }
+    expect(dirname(files.pathOf(whole))).toBe(join(folder, whole.slice(0, 2)));
+    await files.remove([whole, copied, files.newId('png')]);
+    await expect(again.read(recordOf(whole, bytes))).rejects.toEqual(unknown);
+    expect(filesBelow(folder).sort()).toEqual(
+      [walked, empty].map((id) => join(id.slice(0, 2), id)).sort(),
+    );
+  });
+
+  it('have names that nobody guesses', async () => {
+    const { files } = await onDisk();
+    const ids = Array.from({ length: 1000 }, () => files.newId('png'));
+    expect(new Set(ids).size).toBe(1000);
+    for (const id of ids) {
+      expect(files.isId(id)).toBe(true);
+      expect(Buffer.from(id.slice(0, -4), 'base64url')).toHaveLength(32);
+    }
+    for (const extension of ['', '.png', 'a/b', '..', 'PNG', 'x'.repeat(9)]) {
+      expect(() => files.newId(extension)).toThrow(/expected an extension/);
+    }
+  });
+
+  it.each([
+    '',
+    '.',
+    '..',
+    '../x',
+    `../${'A'.repeat(40)}.png`,
+    `${'A'.repeat(43)}`,
+    `${'A'.repeat(43)}.`,
+    `${'A'.repeat(42)}.png`,
+    `${'A'.repeat(44)}.png`,
+    `${'A'.repeat(43)}.png\n`,
+    `${'A'.repeat(43)}.png/`,
+    `${'A'.repeat(43)}.p/g`,
+    `${'A'.repeat(43)}.png.new`,
+    `${'A'.repeat(20)}/${'A'.repeat(22)}.png`,
+    `${'A'.repeat(42)}\0.png`,
+    `${'A'.repeat(42)}ä.png`,
+    '/etc/passwd',
+    '__proto__',
+  ])('are never called %j', async (name) => {
+    const { folder, files } = await onDisk();
+    const kept = files.newId('png');
+    await files.write(kept, Buffer.from('x'), 1);
+    expect(files.isId(name)).toBe(false);
+    expect(() => files.pathOf(name)).toThrow(expect.objectContaining({ status: 404 }));
+    await expect(files.read(recordOf(name, ''))).rejects.toEqual(unknown);
+    await expect(files.write(name, Buffer.from('x'), 1)).rejects.toEqual(unknown);
+    await expect(files.copy(name, files.pathOf(kept), 1)).rejects.toEqual(unknown);
+    await expect(files.remove([kept, name])).rejects.toEqual(unknown);
+    expect(filesBelow(folder)).toEqual([join(kept.slice(0, 2), kept)]);
+    expect(filesBelow(join(folder, '..'))).toHaveLength(1);
+  });
+
+  it('are read by their owner alone', async () => {
+    const mask = process.umask(0);
+    try {
+      const { folder, files } = await onDisk();
+      const id = files.newId('png');
+      await files.write(id, Buffer.from('x'), 1);
+      const modes = [folder, dirname(files.pathOf(id)), files.pathOf(id)].map((path) =>
+        (statSync(path).mode & 0o777).toString(8),
+      );
+      expect(modes).toEqual(['700', '700', '600']);
+    } finally {
+      process.umask(mask);
+    }
+  });
+
+  it('are on disk with their names before they are told of', async () => {
+    const { folder, disk, files } = await onDisk();
+    const id = files.newId('png');
+    const steps: string[] = [];
+    disk.hook = (operation, path) => {
+      steps.push(
+        `${operation} ${path
+          .slice(folder.length)
+          .replace(id, 'ID')
+          .replace(/^\/..(?=\/|$)/, '/XX')}`,
+      );
+    };
+    await files.write(id, Buffer.from('x'), 1);
+    expect(steps).toEqual([
+      // The subfolder, durable in its folder; then the file; then its name in the subfolder.
+      'open ',
+      'sync ',
+      'open /XX/ID.new',
+      'writeFile /XX/ID.new',
+      'sync /XX/ID.new',
+      'rename /XX/ID',
+      'open /XX',
+      'sync /XX',
+    ]);
+  });
+
+  it('share a new subfolder only once that is on disk', async () => {
+    const { folder, disk, files } = await onDisk();
+    const [one, other] = ['A', 'B'].map((letter) => `AA${letter.repeat(41)}.png`) as [
+      string,
+      string,
+    ];
+    const elsewhere = ['C', 'D', 'E', 'F'].map((letter) => `CC${letter.repeat(41)}.png`);
+    await files.write(elsewhere[0]!, Buffer.from('z'), 1);
+    const go = gate();
+    const reached = gate();
+    disk.hook = async (operation, path) => {
+      if (operation !== 'sync' || path !== folder) return;
+      reached.open();
+      await go.passed;
+    };
+    const first = files.write(one, Buffer.from('x'), 1);
+    await reached.passed;
+    let isDone = false;
+    const second = files.write(other, Buffer.from('y'), 1).then(() => {
+      isDone = true;
+    });
+    // Whatever has nothing to wait for is done by the time that others are, one after the other.
+    for (const id of elsewhere.slice(1)) await files.write(id, Buffer.from('z'), 1);
+    expect(isDone).toBe(false);
+    go.open();
+    await Promise.all([first, second]);
+    expect((await files.read(recordOf(other, 'y'))).toString()).toBe('y');
+  });
+
+  it('that are too large are not kept', async () => {
+    const { folder, files } = await onDisk();
+    const large = failureWith('file_too_large', 413);
+    const id = files.newId('png');
+    await expect(files.write(id, Buffer.alloc(11), 10)).rejects.toEqual(large);
+    const { walk, state } = source([Buffer.alloc(6), Buffer.alloc(5), Buffer.alloc(1)]);
+    await expect(files.write(id, walk, 10)).rejects.toEqual(large);
+    expect(state.isClosed).toBe(true);
+    const other = join(folder, '..', 'other');
+    writeFileSync(other, Buffer.alloc(11));
+    await expect(files.copy(id, other, 10)).rejects.toEqual(large);
+    await expect(files.copy(id, `${other}.none`, 10)).rejects.toEqual(unavailable);
+    expect(filesBelow(folder)).toEqual([]);
+  });
+
+  it('whose source breaks off are not kept', async () => {
+    const { folder, files } = await onDisk();
+    const broken = new Error('the sender left');
+    for (const chunks of [[], [Buffer.alloc(10)]]) {
+      const write = files.write(files.newId('png'), source(chunks, broken).walk, 100);
+      await expect(write).rejects.toBe(broken);
+    }
+    expect(filesBelow(folder)).toEqual([]);
+  });
+});
+
+describe('a disk that fails', () => {
+  it.each([
+    ['has no room for a name', 'open', /\.new$/],
+    ['has no room for bytes', 'writeFile', /\.new$/],
+    ['does not sync them', 'sync', /\.new$/],
+    ['does not take the name', 'rename', /png$/],
+    ['does not sync the name', 'sync', /assets\/..$/],
+    ['does not sync the subfolder', 'sync', /assets$/],
+  ])('and %s keeps nothing, and takes the next', async (_, operation, path) => {
+    const { folder, disk, files } = await onDisk();
+    const id = files.newId('png');
+    disk.hook = (name, at) => {
+      if (name === operation && path.test(at)) throw systemError('ENOSPC');
+    };
+    const { walk, state } = source([Buffer.alloc(6), Buffer.alloc(6)]);
+    const write = files.write(id, walk, 100);
+    await expect(write).rejects.toEqual(unavailable);
+    await expect(write).rejects.toMatchObject({ message: expect.not.stringContaining('/') });
+    expect(state.isClosed).toBe(true);
+    expect(filesBelow(folder)).toEqual([]);
+    disk.hook = () => {};
+    const written = await files.write(id, Buffer.alloc(6), 100);
+    expect(await files.read({ id, ...written })).toHaveLength(6);
+  });
+
+  it('and is full in the middle keeps nothing', async () => {
+    const { folder, disk, files } = await onDisk();
+    let writes = 0;
+    disk.hook = (operation) => {
+      if (operation !== 'writeFile') return;
+      writes += 1;
+      if (writes === 3) throw systemError('ENOSPC');
+    };
+    const chunks = Array.from({ length: 5 }, () => Buffer.alloc(100_000));
+    const { walk, state } = source(chunks);
+    await expect(files.write(files.newId('png'), walk, Infinity)).rejects.toEqual(unavailable);
+    expect(state.isClosed).toBe(true);
+    expect(writes).toBe(3);
+    expect(filesBelow(folder)).toEqual([]);
+  });
+
+  it('and does not let go of half a file is swept later', async () => {
+    const { folder, disk, files } = await onDisk();
+    disk.hook = (operation) => {
+      if (operation === 'sync' || operation === 'unlink') throw systemError('EIO');
+    };
+    const id = `AA${'A'.repeat(41)}.png`;
+    mkdirSync(join(folder, 'AA'));
+    await expect(files.remove([id])).rejects.toEqual(unavailable);
+    disk.hook = (operation, path) => {
+      if ((operation === 'sync' && path.endsWith('.new')) || operation === 'unlink') {
+        throw systemError('EIO');
+      }
+    };
+    await expect(files.write(id, Buffer.alloc(6), 100)).rejects.toEqual(unavailable);
+    expect(filesBelow(folder)).toEqual([`AA/${id}.new`]);
+    disk.hook = () => {};
+    const again = await AssetFiles.open(folder);
+    expect(await again.sweep(known, null)).toEqual({ removed: 1, quarantined: 0, foreign: 0 });
+    expect(filesBelow(folder)).toEqual([]);
+  });
+
+  it('is told of at the start, and when files are swept or read', async () => {
+    const fails = (wanted: string) =>
+      hookedFiles((operation) => {
+        if (operation === wanted) throw systemError('EIO');
+      });
+    const folder = temporaryFolder();
+    await expect(AssetFiles.open(folder, { files: fails('open') })).rejects.toEqual(unavailable);
+    const id = `AA${'A'.repeat(41)}.png`;
+    mkdirSync(join(folder, 'AA', id), { recursive: true });
+    const files = await AssetFiles.open(folder, { files: fails('rename') });
+    await expect(files.read(recordOf(id, ''))).rejects.toEqual(unavailable);
+    await expect(files.sweep(nobody, ALWAYS)).rejects.toEqual(unavailable);
+  });
+});
+
+describe('sweeping', () => {
+  it('takes away what earlier processes left and nobody knows', async () => {
+    const { folder, files } = await onDisk();
+    const ids = ['png', 'webp', 'mp4', 'wav'].map((extension) => files.newId(extension));
+    for (const id of ids) await files.write(id, Buffer.from('x'), 1);
+    const half = `${files.pathOf(files.newId('png'))}.new`;
+    mkdirSync(dirname(half), { recursive: true });
+    writeFileSync(half, 'half');
+    // Of a file that is known as well: its name came with another's bytes.
+    writeFileSync(`${files.pathOf(ids[0]!)}.new`, 'half');
+    const strangers = ['notes.txt', 'AA/notes.png', 'lost+found/x', `BB/${ids[0]}`];
+    for (const name of strangers) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), 'mine');
+    }
+    const asked: string[] = [];
+    const again = await AssetFiles.open(folder);
+    const removed = await again.sweep(async (id) => {
+      asked.push(id);
+      return ids.indexOf(id) < 2;
+    }, ALWAYS);
+    expect(removed).toEqual({ removed: 2, quarantined: 2, foreign: 0 });
+    expect(asked.sort()).toEqual([...ids].sort());
+    const left = ids.slice(0, 2).map((id) => join(id.slice(0, 2), id));
+    const day = new Date().toISOString().slice(0, 10);
+    const moved = ids.slice(2).map((id) => join('quarantine', day, id));
+    expect(filesBelow(folder).sort()).toEqual([...strangers, ...left, ...moved].sort());
+    expect(await again.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect(filesBelow(folder)).toHaveLength(8);
+  });
+
+  it('leaves alone what was written since, and what is being written', async () => {
+    const { folder, disk, files } = await onDisk();
+    const done = files.newId('png');
+    await files.write(done, Buffer.from('x'), 1);
+    const go = gate();
+    const reached = gate();
+    disk.hook = async (operation, path) => {
+      if (operation !== 'sync' || !path.endsWith('.new')) return;
+      reached.open();
+      await go.passed;
+    };
+    const half = files.newId('png');
+    const writing = files.write(half, Buffer.from('y'), 1);
+    await reached.passed;
+    expect(await files.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    go.open();
+    await writing;
+    expect(await files.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect((await files.read(recordOf(done, 'x'))).toString()).toBe('x');
+    expect((await files.read(recordOf(half, 'y'))).toString()).toBe('y');
+    expect(filesBelow(folder)).toHaveLength(2);
+  });
+
+  it('that fails can be done again', async () => {
+    const { folder, files } = await onDisk();
+    for (let n = 0; n < 3; n += 1) await files.write(files.newId('png'), Buffer.from('x'), 1);
+    const again = await AssetFiles.open(folder);
+    const failure = new Error('the store is closed');
+    await expect(again.sweep(() => Promise.reject(failure), ALWAYS)).rejects.toBe(failure);
+    expect(filesBelow(folder)).toHaveLength(3);
+    expect(await again.sweep(nobody, ALWAYS)).toMatchObject({ quarantined: 3 });
+  });
+
+  it('leaves alone what is older or newer than the records', async () => {
+    const { folder, files } = await onDisk();
+    const [older, within, newer] = [1000, 2000, 3000].map((seconds) => {
+      const id = files.newId('png');
+      mkdirSync(join(folder, id.slice(0, 2)), { recursive: true });
+      writeFileSync(files.pathOf(id), 'x');
+      utimesSync(files.pathOf(id), seconds, seconds);
+      return id;
+    }) as [string, string, string];
+    const noRecords = await AssetFiles.open(folder);
+    expect(await noRecords.sweep(nobody, null)).toEqual({ ...NOTHING, foreign: 3 });
+    const again = await AssetFiles.open(folder);
+    const span = { from: 1_500_000, to: 2_500_000 };
+    expect(await again.sweep(nobody, span)).toEqual({ removed: 0, quarantined: 1, foreign: 2 });
+    for (const id of [older, newer]) expect(existsSync(files.pathOf(id))).toBe(true);
+    expect(existsSync(files.pathOf(within))).toBe(false);
+  });
+
+  it('keeps what is in the quarantine for thirty days', async () => {
+    const { folder, files } = await onDisk();
+    const id = files.newId('png');
+    await files.write(id, Buffer.from('x'), 1);
+    const again = await AssetFiles.open(folder);
+    await again.sweep(nobody, ALWAYS);
+    const [moved] = filesBelow(folder);
+    mkdirSync(join(folder, 'quarantine', 'mine'));
+    const now = Date.now();
+    await again.emptyQuarantine(now + 30 * DAY);
+    expect(filesBelow(folder)).toEqual([moved]);
+    await again.emptyQuarantine(now + 31 * DAY);
+    expect(filesBelow(folder)).toEqual([]);
+    expect(readdirSync(join(folder, 'quarantine'))).toEqual(['mine']);
+  });
+});
+
+describe('a damaged file', () => {
+  const LONG = Buffer.alloc(600_000, 'harbour');
+
+  async function damaged(damage: (path: string) => void) {
+    const folder = temporaryFolder();
+    const told: string[] = [];
+    const files = await AssetFiles.open(folder, { onDamage: (id) => told.push(id) });
+    const id = files.newId('png');
+    const asset = { id, ...(await files.write(id, LONG, LONG.length)) };
+    await files.verify(asset);
+    damage(files.pathOf(id));
+    return {
+      asset,
+      told,
+      files: await AssetFiles.open(folder, { onDamage: (at) => told.push(at) }),
+    };
+  }
+
+  const flip = (path: string) => {
+    const bytes = readFileSync(path);
+    bytes[10]! ^= 1;
+    writeFileSync(path, bytes);
+  };
+  const broken = failureWith('asset_damaged', 500);
+
+  it.each([
+    ['one bit is another', flip],
+    ['it is cut short', (path: string) => truncateSync(path, 300_000)],
+    ['it is empty', (path: string) => truncateSync(path, 0)],
+    ['it is longer', (path: string) => appendFileSync(path, 'x')],
+  ])('is not read, nor sent to its end, where %s', async (_, damage) => {
+    const { asset, told, files } = await damaged(damage);
+    await expect(files.read(asset)).rejects.toEqual(broken);
+    await expect(files.verify(asset)).rejects.toEqual(broken);
+    let sent = 0;
+    const send = async () => {
+      for await (const chunk of files.chunks(asset)) sent += chunk.length;
+    };
+    await expect(send()).rejects.toEqual(broken);
+    expect(sent).toBeLessThan(LONG.length);
+    expect(told).toEqual([asset.id, asset.id, asset.id]);
+  });
+
+  it('is told by its size alone where its checksum was not kept', async () => {
+    const { asset, files } = await damaged(flip);
+    const former = { ...asset, sha256: null };
+    expect(await files.read(former)).toHaveLength(LONG.length);
+    await files.check(former);
+    truncateSync(files.pathOf(asset.id), 5);
+    await expect(files.check(former)).rejects.toEqual(broken);
+    await expect(files.read(former)).rejects.toEqual(broken);
+  });
+});
+
+describe('room', () => {
+  const MB = 2 ** 20;
+  const disk = (free: number, ffree = 100, blocks = 16) =>
+    ({ bsize: MB, blocks, bavail: free, ffree, files: ffree === 0 ? 1 : ffree }) as never;
+
+  async function onDiskOf(statfs: () => never) {
+    const files = { ...hookedFiles(() => {}), statfs: async () => statfs() };
+    return AssetFiles.open(temporaryFolder(), { files });
+  }
+
+  it('is reserved until the reservation ends', async () => {
+    const files = await onDiskOf(() => disk(9));
+    // One of sixteen blocks stays free for records.
+    const end = await files.reserve({ bytes: 5 * MB, files: 1 });
+    await files.checkFreeSpace({ bytes: 3 * MB, files: 1 });
+    await expect(files.checkFreeSpace({ bytes: 3 * MB + 1, files: 1 })).rejects.toEqual(
+      unavailable,
+    );
+    end();
+    end();
+    await files.checkFreeSpace({ bytes: 8 * MB, files: 1 });
+    await expect(files.checkFreeSpace({ bytes: 8 * MB + 1, files: 1 })).rejects.toEqual(
+      unavailable,
+    );
+  });
+
+  it('is not reserved twice by those who ask at once', async () => {
+    const files = await onDiskOf(() => disk(9));
+    const ask = () => files.reserve({ bytes: 2 * MB, files: 1 });
+    const asked = await Promise.allSettled(Array.from({ length: 20 }, ask));
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+  });
+
+  it('ends with the names of files, too, where the disk counts them', async () => {
+    const few = await onDiskOf(() => disk(9, 2));
+    await few.reserve({ bytes: 1, files: 2 });
+    await expect(few.checkFreeSpace({ bytes: 1, files: 1 })).rejects.toEqual(unavailable);
+    const uncounted = await onDiskOf(
+      () => ({ ...(disk(9) as object), files: 0, ffree: 0 }) as never,
+    );
+    await uncounted.checkFreeSpace({ bytes: 1, files: 1000 });
+    const untold = await onDiskOf(() => disk(0, 100, 0));
+    await untold.checkFreeSpace({ bytes: MB, files: 1 });
+  });
+});
+
+describe('kill -9', () => {
+  it('leaves whole files, and halves that are swept', { timeout: KILLS * 10_000 }, async () => {
+    const folder = join(temporaryFolder(), 'assets');
+    const acknowledged = new Map<string, number>();
+    let halves = 0;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const child = spawn(process.execPath, [WRITER, folder], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(child, 'exit');
+      const after = 1 + Math.floor(Math.random() * 150);
+      let lines = 0;
+      for await (const line of createInterface({ input: child.stdout })) {
+        const [id, bytes] = line.split(' ') as [string, string];
+        acknowledged.set(id, Number(bytes));
+        lines += 1;
+        if (lines === after) child.kill('SIGKILL');
+      }
+      expect(await exited).toEqual([null, 'SIGKILL']);
+      halves += filesBelow(folder).filter((name) => name.endsWith('.new')).length;
+      const files = await AssetFiles.open(folder);
+      // One that is whole but was not acknowledged may be there, or not.
+      await files.sweep(async (id) => acknowledged.has(id), ALWAYS);
+      const left = filesBelow(folder)
+        .filter((name) => !name.startsWith('quarantine'))
+        .map((name) => name.slice(3));
+      expect(left.sort()).toEqual([...acknowledged.keys()].sort());
+      for (const [id, bytes] of acknowledged) {
+        const content = await files.read({ id, bytes, sha256: null });
+        expect(content.length).toBe(bytes);
+        expect(content.every((byte) => byte === (bytes / 8) % 251)).toBe(true);
+        expect(existsSync(`${files.pathOf(id)}.new`)).toBe(false);
+      }
+    }
+    // With eight writers at work, some are always in the middle.
+    expect(halves).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,23 @@
+// Writes files until it is killed, and prints each name once the file is acknowledged.
+import { writeSync } from 'node:fs';
+import { AssetFiles } from '../../dist/src/store/asset-files.js';
+
+const [folder] = process.argv.slice(2);
+const files = await AssetFiles.open(folder);
+
+/** Bytes that tell whether all of them are there: the first is the last, and how many there are. */
+async function* content(size) {
+  const chunk = Buffer.alloc(size, size % 251);
+  for (let at = 0; at < 8; at += 1) yield chunk;
+}
+
+async function work(worker) {
+  for (let turn = worker; ; turn += 1) {
+    const id = files.newId('bin');
+    const size = 1 + ((turn * 7919) % 20_000);
+    await files.write(id, content(size), Infinity);
+    writeSync(1, `${id} ${8 * size}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 8 }, (_, worker) => work(worker * 100)));

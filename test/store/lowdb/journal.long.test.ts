@@ -1,0 +1,245 @@
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Recovery } from '../../../src/store/options.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { contentBelow } from '../../cli/folder.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { unsyncedFiles } from '../hooked-files.ts';
+import { completionOf, owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash-copy.ts';
+
+const FIRST = join('journal', '00000001.journal');
+
+/** All that a store tells. */
+async function told(store: Store): Promise<unknown> {
+  const accounts = await store.listAccounts();
+  const ledger = [];
+  for (const { id } of accounts) ledger.push(await store.listLedger(id, { limit: 99 }));
+  const tasks = await everyTask(store);
+  return JSON.parse(JSON.stringify({ accounts, keys: await store.listKeys(), tasks, ledger }));
+}
+
+/** A journal of several batches: where each ends, and what the store told by then. */
+async function journalled() {
+  const directory = temporaryFolder();
+  const store = await openLowdbStore({ directory });
+  const path = join(directory, FIRST);
+  const ends: { length: number; state: unknown }[] = [];
+  const note = async () =>
+    ends.push({ length: readFileSync(path).length, state: await told(store) });
+  await note();
+  const { key } = await owner(store, 10);
+  await note();
+  const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
+  await note();
+  await store.claimTask(task.id);
+  await note();
+  await store.completeTask(task.id, completionOf({ charge: 3 }));
+  await note();
+  const crashed = copyOfCrashed(directory);
+  await store.close();
+  return { directory, crashed, bytes: readFileSync(path), ends };
+}
+
+async function open(directory: string) {
+  const recoveries: Recovery[] = [];
+  const store = await openLowdbStore({
+    directory,
+    files: unsyncedFiles,
+    onRecovery: (recovery) => recoveries.push(recovery),
+  });
+  return { store, recoveries };
+}
+
+describe('a journal', () => {
+  it('cut anywhere gives all before the cut, and nothing in part', {
+    timeout: 300_000,
+  }, async () => {
+    const { crashed, bytes, ends } = await journalled();
+    // Bytes of a line without its line break are a whole line.
+    const lines: number[] = [];
+    for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) lines.push(at + 1);
+    const path = join(crashed, FIRST);
+    const manifest = join(crashed, 'store.json');
+    const asCrashed = readFileSync(manifest);
+    const isNearEnd = (length: number) => lines.some((end) => Math.abs(end - length) <= 2);
+    for (let length = ends[0]!.length; length <= bytes.length; length += 1) {
+      if (length % 4 > 0 && !isNearEnd(length)) continue;
+      writeFileSync(manifest, asCrashed);
+      writeFileSync(path, bytes.subarray(0, length));
+      const { store, recoveries } = await open(crashed);
+      const before = lines.findLast((end) => end - 1 <= length)!;
+      const whole = ends.findLast((end) => end.length === before);
+      // Making an owner is two transactions, and what is between them was not noted.
+      if (whole) expect(await told(store)).toEqual(whole.state);
+      expect(await findInconsistencies(store)).toEqual([]);
+      const cut = { file: path, offset: before, dropped: length - before };
+      expect(recoveries).toMatchObject(before >= length ? [] : [cut]);
+      for (const { keptIn } of recoveries) {
+        expect(readFileSync(keptIn).equals(bytes.subarray(before, length))).toBe(true);
+        rmSync(keptIn);
+      }
+      await store.close();
+      expect(readFileSync(path).equals(bytes.subarray(0, before))).toBe(true);
+    }
+  });
+
+  it.each([
+    ['zeros', Buffer.alloc(5000)],
+    ['garbage', Buffer.from('\u0000\n\nx 12 {"a":\n'.repeat(99))],
+    ['a batch with a hole', Buffer.from(`12345678 00000064 [${' '.repeat(40)}\0\0\0\0\0\0]\n`)],
+    ['a promise of more than there is', Buffer.from('12345678 ffffffff [')],
+  ])('with a tail of %s is cut back, and goes on', async (_, tail) => {
+    const { directory, bytes, ends } = await journalled();
+    appendFileSync(join(directory, FIRST), tail);
+    const { store, recoveries } = await open(directory);
+    expect(recoveries).toMatchObject([{ offset: bytes.length, dropped: tail.length }]);
+    expect(await told(store)).toEqual(ends.at(-1)!.state);
+    const [account] = await store.listAccounts();
+    await store.grant(account!.id, 5);
+    await store.close();
+    const again = await open(directory);
+    expect(again.recoveries).toEqual([]);
+    expect(await again.store.findAccount('owner')).toMatchObject({ granted: 15 });
+    await again.store.close();
+  });
+
+  it.each([
+    ['of a crashed store, damaged anywhere before its last batch', 'crashed', 7],
+    ['that was closed, damaged anywhere', 'directory', 3],
+  ] as const)('%s, is refused and kept', { timeout: 300_000 }, async (_, which, step) => {
+    const { [which]: directory, bytes, ends } = await journalled();
+    const last = which === 'crashed' ? ends.at(-2)!.length : bytes.length;
+    const path = join(directory, FIRST);
+    const others = contentBelow(directory);
+    for (const name of [FIRST, 'lock']) others.delete(name);
+    const starts = [0];
+    for (let at = 0; at < last; at += 1) if (bytes[at] === 10) starts.push(at + 1);
+    for (let at = 0; at < last; at += step) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 0x04;
+      writeFileSync(path, damaged);
+      const offset = starts.findLast((start) => start <= at);
+      await expect(openLowdbStore({ directory, files: unsyncedFiles })).rejects.toMatchObject({
+        name: 'Failure',
+        code: 'store_corrupt',
+        message: expect.stringContaining(`${path}, byte ${offset}: `),
+      });
+      expect(readFileSync(path).equals(damaged)).toBe(true);
+    }
+    const after = contentBelow(directory);
+    for (const name of [FIRST, 'lock']) after.delete(name);
+    expect(after).toEqual(others);
+  });
+
+  it('that was closed may lack its last line break, and nothing else', async () => {
+    const { directory, bytes, ends } = await journalled();
+    const path = join(directory, FIRST);
+    truncateSync(path, bytes.length - 1);
+    const { store, recoveries } = await open(directory);
+    expect(recoveries).toEqual([]);
+    expect(await told(store)).toEqual(ends.at(-1)!.state);
+    await store.close();
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    for (let length = 0; length < bytes.length - 1; length += 7) {
+      truncateSync(path, length);
+      await expect(openLowdbStore({ directory })).rejects.toMatchObject({
+        code: 'store_corrupt',
+        message: expect.stringContaining(path),
+      });
+      writeFileSync(path, bytes);
+    }
+  });
+
+  it('that lost any of the lines since the last sync is cut back there', async () => {
+    const directory = temporaryFolder();
+    const store = await openLowdbStore({ directory });
+    const path = join(directory, FIRST);
+    const { account, key } = await owner(store, 100);
+    const holder = { accountId: account.id, keyId: key.id };
+    const starts: number[] = [];
+    const note = async () => {
+      starts.push(readFileSync(path).length);
+      await store.settle(holder, { model: 'm', counts: {}, charge: 5 });
+    };
+    for (let n = 0; n < 3; n += 1) await note();
+    const unsynced = copyOfCrashed(directory);
+    const length = readFileSync(path).length;
+    await store.grant(account.id, 1);
+    await note();
+    const synced = copyOfCrashed(directory);
+    await store.close();
+    for (const [at, start] of starts.slice(0, 3).entries()) {
+      const end = starts[at + 1] ?? length;
+      // A page that was not written when the power went: zeros.
+      for (const copy of [unsynced, synced]) {
+        const place = copyOfCrashed(copy);
+        const bytes = readFileSync(join(place, FIRST));
+        bytes.fill(0, start, at === 2 ? length : end);
+        writeFileSync(join(place, FIRST), bytes);
+        if (copy === synced) {
+          await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
+            code: 'store_corrupt',
+          });
+          continue;
+        }
+        const { store: again, recoveries } = await open(place);
+        expect(recoveries).toMatchObject([
+          { file: join(place, FIRST), offset: start, dropped: length - start },
+        ]);
+        expect(await again.findAccount(account.id)).toMatchObject({ spent: 5 * at });
+        expect(await findInconsistencies(again)).toEqual([]);
+        await again.close();
+      }
+    }
+  });
+
+  it.each([
+    ['another version', { format: 'oriel-journal', version: 3, sequence: 1 }],
+    ['another format', { format: 'diary', version: 1, sequence: 1 }],
+    ['another place', { format: 'oriel-journal', version: 1, sequence: 2 }],
+    ['another store', { format: 'oriel-journal', version: 2, sequence: 1, store: 'x' }],
+    ['the version before', { format: 'oriel-journal', version: 1, sequence: 1 }],
+  ])('of %s is refused', async (_, header) => {
+    const { directory } = await journalled();
+    const { encodeLine } = await import('../../../src/store/lowdb/journal/line.ts');
+    writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+
+  it('emptied is refused, and not begun anew', async () => {
+    const { directory } = await journalled();
+    truncateSync(join(directory, FIRST), 0);
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+    expect(readFileSync(join(directory, FIRST))).toHaveLength(0);
+  });
+
+  it('takes many transactions in few writes', async () => {
+    const directory = temporaryFolder();
+    const commits: number[] = [];
+    const store = await openLowdbStore({
+      directory,
+      onCommit: ({ transactions, bytes, milliseconds }) => {
+        expect(bytes).toBeGreaterThan(0);
+        expect(milliseconds).toBeGreaterThanOrEqual(0);
+        commits.push(transactions);
+      },
+    });
+    const { key } = await owner(store);
+    await Promise.all(Array.from({ length: 64 }, () => store.createTask(taskFor(key))));
+    // A first few, and all that came while they were being written.
+    expect(commits).toEqual([1, 1, 8, 56]);
+    expect(readdirSync(join(directory, 'journal'))).toEqual(['00000001.journal']);
+    await store.close();
+  });
+});

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+
+const WRITER = fileURLToPath(new URL('writer-process.mjs', import.meta.url));
+const KILLS = Number(process.env['ORIEL_KILLS'] ?? 16);
+/** A store grows from kill to kill, and with it what is to be looked through after each. */
+const KILLS_OF_ONE_STORE = 8;
+
+/** Lets a process write to a store, and kills it after some acknowledgements. Resolves with these. */
+async function killed(directory: string, after: number): Promise<string[]> {
+  const child = spawn(process.execPath, [WRITER, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (lines.length === after) child.kill('SIGKILL');
+  }
+  expect(await exited).toEqual([null, 'SIGKILL']);
+  return lines;
+}
+
+describe('kill -9', () => {
+  it('takes nothing that was acknowledged', { timeout: KILLS * 5000 }, async () => {
+    let directory = '';
+    const known = new Map<string, string[]>();
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      if (kill % KILLS_OF_ONE_STORE === 0) {
+        directory = temporaryFolder();
+        known.clear();
+      }
+      for (const line of await killed(directory, 1 + Math.floor(Math.random() * 700))) {
+        const [verb, what] = line.split(' ') as [string, string];
+        known.set(verb, [...(known.get(verb) ?? []), what]);
+      }
+      const store = await openLowdbStore({ directory });
+      const tasks = await everyTask(store);
+      const states = new Map(tasks.map(({ id, status }) => [id, status]));
+      const lost = (known.get('made') ?? []).filter((id) => !states.has(id));
+      expect(lost).toEqual([]);
+      for (const state of ['completed', 'failed']) {
+        expect((known.get(state) ?? []).filter((id) => states.get(id) !== state)).toEqual([]);
+      }
+      for (const hash of known.get('key') ?? []) expect(await store.findKey(hash)).toBeDefined();
+      for (const id of known.get('asset') ?? []) expect(await store.findAsset(id)).toBeDefined();
+      const delivered = new Set(known.get('delivered'));
+      for (const { id, accountId } of tasks.filter((task) => delivered.has(task.id))) {
+        const told = await store.listDeliveries(accountId, id);
+        expect(told).toMatchObject([{ status: 'delivered', attempts: [{ status: 204 }] }]);
+      }
+      const { granted, spent } = store.statistics().credits;
+      expect(spent).toBeGreaterThanOrEqual((known.get('settled') ?? []).length);
+      expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
+      expect(await findInconsistencies(store)).toEqual([]);
+      // What nobody works at any more is put back, as a daemon does when it starts.
+      for (const { id, status } of await store.listOpenTasks()) {
+        if (status === 'processing') await store.requeueTask(id);
+      }
+      await store.close();
+    }
+  });
+});
