@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import type { Estimate } from '../images/input.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import type { Job, JobResult } from './job.ts';
 
 /** The message that starts a job in a process. */
@@ -90,7 +90,7 @@ export class WorkerProcesses {
   async run(
     request: ProcessRequest,
     deadline: number,
-    signal?: Cancelled,
+    signal?: AbortSignalLike,
   ): Promise<ProcessOutcome> {
     const worker = this.#idle.pop() ?? this.#start();
     try {
@@ -186,7 +186,7 @@ class WorkerProcess {
   async run(
     request: ProcessRequest,
     deadline: number,
-    signal?: Cancelled,
+    signal?: AbortSignalLike,
   ): Promise<ProcessResponse> {
     clearTimeout(this.#idleTimer);
     await this.#ready;
@@ -206,7 +206,7 @@ class WorkerProcess {
   }
 
   /** Resolves with the next message. */
-  #response<Message>(milliseconds: number, signal?: Cancelled): Promise<Message> {
+  #response<Message>(milliseconds: number, signal?: AbortSignalLike): Promise<Message> {
     return new Promise((resolve, reject) => {
       const abort = () => finish(() => reject(signal?.reason));
       const timer = setTimeout(

@@ -1,11 +1,11 @@
 import { findModel, type TextModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { Routing, type Tried, waysOf } from '../routing/routing.ts';
+import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import type { Cancellation, Cancelled } from '../upstream/cancellation.ts';
+import type { AbortSignalLike, LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
-import type { Upstream } from '../upstream.ts';
 import { Meter } from './billing/meter.ts';
 import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
@@ -25,7 +25,7 @@ const CLOSING = 1000;
 
 /** What a gateway tells of its work as it goes on. */
 export interface TextObserver {
-  readonly tried: Tried;
+  readonly onAttempt: OnAttempt;
   /** A request was charged. */
   used(model: string, usage: Usage): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
@@ -43,7 +43,7 @@ export interface TextGatewayOptions {
   /** As it is now. */
   readonly config: () => Config;
   readonly store: Store;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly observer: TextObserver;
   /**
    * Judges the words of a request whose answer may hold images.
@@ -58,14 +58,14 @@ export interface TextGatewayOptions {
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
-  readonly #open = new Set<Cancellation>();
+  readonly #open = new Set<LightAbortSignal>();
   readonly #given = new StoredIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    this.#routing = new Routing(config, observer.tried);
+    this.#routing = new Routing(config, observer.onAttempt);
   }
 
   /**
@@ -122,7 +122,7 @@ export class TextGateway {
     });
     const tracker = new UsageTracker();
     this.#open.add(call.clientDisconnect);
-    const signal: Cancelled = call.clientDisconnect;
+    const signal: AbortSignalLike = call.clientDisconnect;
     const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
     const attempt = new Attempt(
       { call, inspection, allowance, dropped, given, ruled, model, config, tracker, signal },
@@ -132,13 +132,13 @@ export class TextGateway {
     try {
       const outcome = await this.#routing.run({
         model: id,
-        subject: { requestId: call.requestId },
-        ways: waysOf(model),
+        logContext: { requestId: call.requestId },
+        candidates: routeCandidates(model),
         signal,
         deadline,
         attempt: ({ route }) => attempt.run(route, deadline - performance.now()),
         failureOf: ({ failure }: Outcome) => failure,
-        forget: () => tracker.forget(),
+        onAttemptFailed: () => tracker.forget(),
       });
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);

@@ -10,7 +10,7 @@ import { type ImagePool, inlinePool, type JobContext } from '../../src/operation
 import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
-import { Upstream } from '../../src/upstream.ts';
+import { UpstreamClient } from '../../src/upstream/client.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';
 
@@ -45,10 +45,10 @@ async function media() {
     config: () => config,
     store,
     files: await AssetFiles.open(join(folder, 'assets')),
-    upstream: new Upstream(),
+    upstream: new UpstreamClient(),
     pool,
     observer: {
-      tried: () => {},
+      onAttempt: () => {},
       ended: () => {},
       fault: () => {},
       stalled: () => {},

@@ -5,9 +5,9 @@ import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
-import { Cancellation } from '../../upstream/cancellation.ts';
+import { LightAbortSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import type { Upstream } from '../../upstream.ts';
 import { attempt, type Trial } from './attempt.ts';
 import { waitAfter, waitUntil } from './backoff.ts';
 import { bodyOf, headersOf } from './message.ts';
@@ -26,7 +26,7 @@ interface CallbacksOptions {
     Store,
     'listPendingDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
   >;
-  readonly upstream: Pick<Upstream, 'open'>;
+  readonly upstream: Pick<UpstreamClient, 'open'>;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
   /** A task as lookup shows it. Always the same for a task that ended. */
   readonly record: (task: Task) => object;
@@ -51,7 +51,7 @@ export class Callbacks {
   readonly #options: CallbacksOptions;
   readonly #now: () => number;
   readonly #backoff: (tries: number) => number | null;
-  readonly #closing = new Cancellation();
+  readonly #closing = new LightAbortSignal();
   readonly #places = new FairSemaphore(AT_ONCE);
   readonly #receivers = new Map<string, FairSemaphore>();
   /** Deliveries that are waited for or tried, by identifier: each of them once. */

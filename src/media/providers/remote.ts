@@ -1,9 +1,11 @@
 import type { Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { upstreamFailure, withoutKey } from '../../routing/upstream-failure.ts';
+import { redactFailure } from '../../routing/redaction.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
+import type { Timeouts } from '../../upstream/request.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Sent } from './multipart.ts';
 import type { Workshop } from './provider.ts';
 import { charged, without } from './unusable.ts';
@@ -98,11 +100,11 @@ export class Remote {
     return upstreamFailure(status, body, {
       retryAfter: headers['retry-after'],
       retryAfterMs: headers['retry-after-ms'],
-      secret: this.settings.apiKey,
+      apiKey: this.settings.apiKey,
     });
   }
 
-  async #open({ path, sent, headers, timeouts, charges }: Asked): Promise<Exchange> {
+  async #open({ path, sent, headers, timeouts, charges }: Asked): Promise<UpstreamResponse> {
     const { upstream, signal, timeouts: usual } = this.#workshop;
     try {
       return await upstream.open(this.settings.baseUrl + path, {
@@ -122,7 +124,7 @@ export class Remote {
     }
   }
 
-  async #refusal(exchange: Exchange): Promise<Failure> {
+  async #refusal(exchange: UpstreamResponse): Promise<Failure> {
     const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
     return this.told(exchange.status, tryParseJson(text) ?? text, exchange.headers);
   }
@@ -152,6 +154,6 @@ export async function withRemote<Made>(
     return await work(remote);
   } catch (error) {
     if (workshop.signal.aborted) throw workshop.signal.reason;
-    throw error instanceof Failure ? withoutKey(error, remote.settings.apiKey) : error;
+    throw error instanceof Failure ? redactFailure(error, remote.settings.apiKey) : error;
   }
 }

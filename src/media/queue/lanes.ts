@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 
 /** The places that each provider has for media tasks; accounts wait for them in lines of their own. */
 export class Lanes {
@@ -12,7 +12,7 @@ export class Lanes {
   }
 
   /** Somebody who has at most one place at a time. */
-  seat(client: string, signal: Cancelled): Seat {
+  seat(client: string, signal: AbortSignalLike): Seat {
     return new Seat((provider) => this.#lane(provider).acquire(client, signal));
   }
 

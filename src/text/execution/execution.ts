@@ -6,13 +6,14 @@ import {
 } from '../../config/catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { type Origin, told } from '../../routing/redaction.ts';
-import { forClient, upstreamFailure } from '../../routing/upstream-failure.ts';
+import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, objectsOf } from '../../schema/untrusted.ts';
-import { type Cancelled, follow } from '../../upstream/cancellation.ts';
-import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
-import type { Upstream } from '../../upstream.ts';
+import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import type { Timeouts } from '../../upstream/request.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
 import type { Json, TextEvent, TextRequest } from '../canonical.ts';
@@ -62,7 +63,7 @@ interface AttemptOptions {
   readonly model: TextModel;
   readonly config: Config;
   readonly tracker: UsageTracker;
-  readonly signal: Cancelled;
+  readonly signal: AbortSignalLike;
 }
 
 /** One answer that is being read. */
@@ -71,7 +72,7 @@ interface Reading {
   readonly sink: StreamSink | BufferSink;
   readonly choice: number;
   /** What no failure may tell. */
-  readonly origin: Origin;
+  readonly origin: ProviderOrigin;
 }
 
 /** The largest answer that says why a request failed. */
@@ -83,14 +84,14 @@ const IGNORED = 'x-oriel-ignored';
 /** One request on its way to one route, and what comes of it. */
 export class Attempt {
   readonly #options: AttemptOptions;
-  readonly #upstream: Upstream;
+  readonly #upstream: UpstreamClient;
   /** The model that answers name; null for the upstream's own name. */
   readonly #model: string | null;
   readonly #betas: Betas;
   /** What is answered, and when. */
   readonly context: EncodeContext;
 
-  constructor(options: AttemptOptions, upstream: Upstream) {
+  constructor(options: AttemptOptions, upstream: UpstreamClient) {
     this.#options = options;
     this.#upstream = upstream;
     const { request } = options.ruled;
@@ -131,8 +132,8 @@ export class Attempt {
     provider: RemoteProvider,
     { dialect }: Target,
     body: Json,
-    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: Cancelled },
-  ): Promise<Exchange> {
+    { timeouts, signal }: { readonly timeouts: Timeouts; readonly signal: AbortSignalLike },
+  ): Promise<UpstreamResponse> {
     const { call } = this.#options;
     const exchange = await this.#upstream.open(urlOf(provider, dialect), {
       name: 'The provider',
@@ -146,7 +147,7 @@ export class Attempt {
     throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
       retryAfter: exchange.headers['retry-after'],
       retryAfterMs: exchange.headers['retry-after-ms'],
-      secret: provider.apiKey,
+      apiKey: provider.apiKey,
     });
   }
 
@@ -175,9 +176,13 @@ export class Attempt {
       this.#remember(answer, target);
       const { error } = answer;
       const clear = error ? { ...answer, error: errorForClient(error, origin) } : answer;
-      return { body: told(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
+      return {
+        body: redactKeyInBody(JSON.stringify(clear), provider.apiKey),
+        end: '',
+        failure: null,
+      };
     }
-    const clean = (failure: Failure) => forClient(failure, origin);
+    const clean = (failure: Failure) => redactForClient(failure, origin);
     const response = new GuardedStream(this.#options.call.response, provider.apiKey);
     const { context } = this;
     const answered = (answer: Json) => this.#remember(answer, target);
@@ -220,7 +225,7 @@ export class Attempt {
 
   async #sandbox(target: Target, remaining: number): Promise<Outcome> {
     const { ruled, call } = this.#options;
-    const { cancellation, release } = follow(this.#options.signal);
+    const { signal: cancellation, release } = linkedSignal(this.#options.signal);
     const controller = new AbortController();
     cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
     if (cancellation.aborted) controller.abort(cancellation.reason);
@@ -246,7 +251,10 @@ export class Attempt {
   }
 
   /** Reads one answer into a sink. */
-  async #read(exchange: Exchange, { target, sink, choice, origin }: Reading): Promise<void> {
+  async #read(
+    exchange: UpstreamResponse,
+    { target, sink, choice, origin }: Reading,
+  ): Promise<void> {
     const { ruled, call } = this.#options;
     const context = { provider: target.provider, toolName: namesOf(ruled.request) };
     let over = false;
@@ -267,8 +275,8 @@ export class Attempt {
   /** Runs the tries of all `n` answers, and makes one answer of them. */
   async #receive(
     choices: number,
-    origin: Origin,
-    run: (sink: StreamSink | BufferSink, choice: number, signal: Cancelled) => Promise<void>,
+    origin: ProviderOrigin,
+    run: (sink: StreamSink | BufferSink, choice: number, signal: AbortSignalLike) => Promise<void>,
   ): Promise<Outcome> {
     const { ruled, tracker } = this.#options;
     const { request } = ruled;
@@ -282,13 +290,13 @@ export class Attempt {
       ? new StreamSink(delivery, response, tracker)
       : new BufferSink(delivery, tracker);
     tracker.begin(choices);
-    const { cancellation: siblings, release } = follow(this.#options.signal);
+    const { signal: siblings, release } = linkedSignal(this.#options.signal);
     const tryOne = async (choice: number) => {
       try {
         await run(sink, choice, siblings);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        sink.push({ type: 'error', failure: forClient(error, origin) }, choice);
+        sink.push({ type: 'error', failure: redactForClient(error, origin) }, choice);
         sink.flush();
       }
       // One answer that fails is the failure of all: the others need not be paid for.
@@ -306,7 +314,11 @@ export class Attempt {
     if (sink instanceof StreamSink) {
       return { body: null, end: response.last(sink.end), failure };
     }
-    return { body: told(JSON.stringify(sink.answer()), origin.apiKey), end: '', failure };
+    return {
+      body: redactKeyInBody(JSON.stringify(sink.answer()), origin.apiKey),
+      end: '',
+      failure,
+    };
   }
 
   /** Remembers what a provider of responses stored for the client, which may name it later. */
@@ -338,12 +350,12 @@ function ignoredAdvice(
 }
 
 /** Why a response failed that is answered whole, with its status. */
-function errorForClient(error: unknown, origin: Origin): unknown {
-  const { code, message } = forClient(upstreamFailure(null, { error }), origin);
+function errorForClient(error: unknown, origin: ProviderOrigin): unknown {
+  const { code, message } = redactForClient(upstreamFailure(null, { error }), origin);
   return isObject(error) ? { code: code ?? 'server_error', message } : message;
 }
 
-function originOf({ apiKey, baseUrl }: RemoteProvider, { provider: name }: Target): Origin {
+function originOf({ apiKey, baseUrl }: RemoteProvider, { provider: name }: Target): ProviderOrigin {
   return { name, apiKey, baseUrl };
 }
 
