@@ -4,7 +4,7 @@ import type {
   BatchTotals,
   CodedMessage,
   FileRecord,
-} from '../operations/batch.ts';
+} from '../operations/batch-record.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { jsonText } from './json.ts';
@@ -20,11 +20,11 @@ import {
 } from './terminal.ts';
 import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
-/** What a command says of each file and at the end. */
+/** Prints the records of a batch. */
 export interface Report {
-  /** Each record as soon as it is finished. */
-  finished?(record: FileRecord): unknown;
-  /** Each record, in the order of the inputs. */
+  /** Called with each record as soon as its file has finished, in any order. */
+  finished?(record: FileRecord): void;
+  /** Called with each record in the order of the inputs. */
   add(record: FileRecord): Promise<void>;
   finish(status: BatchResult['status'], totals: BatchTotals): Promise<void>;
 }
@@ -49,43 +49,53 @@ export function jsonReport(head: Head): Report {
 }
 
 /**
- * A line of JSON for each file.
+ * A line of JSON for each file, as soon as it has finished.
  *
- * @param ordered in the order of the inputs, where a record is complete only then, rather than in
- *   that of completion
+ * @param ordered prints lines in the order of the inputs, where a record is complete only then
  */
 export function linesReport(ordered: boolean): Report {
   let printed = Promise.resolve();
-  const line = (record: FileRecord) => {
-    printed = printed.then(() => print(`${jsonText(record)}\n`));
-    // Nobody waits for a line that is printed as its file finishes; whoever adds the next will see.
+  /** Indexes of records that were printed when their file finished, and were not added yet. */
+  const early = new Set<number>();
+  const print = (record: FileRecord) => {
+    printed = printed.then(() => printLine(record));
+    // An error is handled by the next `add`, or by `finish`.
     printed.catch(() => {});
     return printed;
   };
   return {
-    ...(!ordered && { finished: line }),
-    // A reader that cannot keep up slows the batch down.
-    add: (record) => (ordered ? line(record) : printed),
+    ...(!ordered && {
+      finished(record) {
+        early.add(record.index);
+        void print(record);
+      },
+    }),
+    // The promise slows the batch down to the speed of the reader.
+    add: (record) => (early.delete(record.index) ? printed : print(record)),
     finish: () => printed,
   };
 }
 
-/** The same report for work that goes on when nobody reads of it any more. */
-export function dispensable(report: Report): Report {
-  let unread = false;
-  const unlessUnread = async (print: () => Promise<void>) => {
-    if (unread) return;
+function printLine(record: FileRecord): Promise<void> {
+  return print(`${jsonText(record)}\n`);
+}
+
+/** The same report, which stops printing once the reader of standard output has closed it. */
+export function untilReaderCloses(report: Report): Report {
+  let closed = false;
+  const printUnlessClosed = async (print: () => Promise<void>) => {
+    if (closed) return;
     try {
       await print();
     } catch (error) {
       if (!isReaderGone(error)) throw error;
-      unread = true;
+      closed = true;
     }
   };
   return {
     ...report,
-    add: (record) => unlessUnread(() => report.add(record)),
-    finish: (status, totals) => unlessUnread(() => report.finish(status, totals)),
+    add: (record) => printUnlessClosed(() => report.add(record)),
+    finish: (status, totals) => printUnlessClosed(() => report.finish(status, totals)),
   };
 }
 

@@ -234,7 +234,7 @@ describe('an encoded messages stream', () => {
 });
 
 describe('a messages stream that fails', () => {
-  const failure = new Failure('rate_limit', 'Slow down', { code: 'slow', param: 'model' });
+  const failure = new Failure('rate_limit', 'Slow down', { originalCode: 'slow', param: 'model' });
 
   it('ends with an error and without message_stop', () => {
     const [, , ...rest] = eventsOf(
