@@ -12,7 +12,7 @@ export interface TaskRecord {
   readonly error: TaskError | null;
 }
 
-/** The image result of interface part 2.5, its images as addresses. */
+/** The image result of interface part 2.5, its images as URLs. */
 export interface ImageResult {
   readonly created: number;
   readonly data: readonly { readonly url: string; readonly revised_prompt?: string }[];
@@ -30,12 +30,12 @@ interface AudioResult {
   readonly urls: readonly string[];
 }
 
-/** Where an asset is to be had. @param publicUrl how clients reach this server */
+/** The URL of an asset. @param publicUrl base URL by which clients reach this server */
 export function assetUrl(publicUrl: string, asset: string): string {
   return `${publicUrl}/assets/${asset}`;
 }
 
-/** What a task's record shows: every field, always. */
+/** A task as clients see it; every field is always present. */
 export function taskRecord(task: Task, publicUrl: string): TaskRecord {
   const { id, status, model, type, result, error } = task;
   return {
@@ -75,7 +75,7 @@ export function imageResult(result: StoredResult, publicUrl: string): ImageResul
   };
 }
 
-/** What ended a task, for a client that waits for it. */
+/** The stored error of a task as a Failure, for a client that waits for the task. */
 export function failureOf({ type, message, code }: TaskError): Failure {
   return new Failure(type, message, { originalCode: code });
 }

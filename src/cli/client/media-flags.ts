@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { QUALITIES } from '../../media/work.ts';
+import { QUALITIES } from '../../media/task-request.ts';
 import { describeField, field, integer } from '../../schema/fields.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
 
