@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 
-/** What a verb names is not there. */
+/** Status 404: a record that a method names does not exist. */
 export function notFound(
   kind: 'account' | 'key' | 'task' | 'asset' | 'delivery',
   id: string,
@@ -11,12 +11,12 @@ export function notFound(
   });
 }
 
-/** Names of assets are given once. */
+/** Status 409: an asset with this identifier exists. */
 export function assetExists(id: string): Failure {
-  return conflict(`there is an asset ${id} already`, 'asset_exists');
+  return conflict(`there is already an asset ${id}`, 'asset_exists');
 }
 
-/** What is there does not allow it. */
+/** Status 409: the state of a record does not allow the change. */
 export function conflict(
   message: string,
   code:
