@@ -16,6 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
   ['failure', 'libc', 'folders'],
+  ['error-codes'],
 ];
 
 /** Files and folders that may import a library. Names of folders and scopes end with a slash. */

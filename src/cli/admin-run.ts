@@ -59,7 +59,7 @@ function ownFlags(
 function withoutParam(error: unknown): never {
   if (!(error instanceof Failure)) throw error;
   const { type, message, code, status } = error;
-  throw new Failure(type, message, { status, ...(code !== null && { code }), cause: error });
+  throw new Failure(type, message, { status, originalCode: code, cause: error });
 }
 
 async function show(command: AdminCommand, result: object): Promise<void> {

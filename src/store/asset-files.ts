@@ -270,7 +270,6 @@ export class AssetFiles {
   #damaged(id: string): Failure {
     this.#onDamage(id);
     return new Failure('service_error', 'the file is damaged on the disk of this server', {
-      status: 500,
       code: 'asset_damaged',
     });
   }
@@ -419,7 +418,6 @@ function matches(hash: Hash, sha256: string | null | undefined): boolean {
 
 function tooLarge(most: number): Failure {
   return new Failure('invalid_request', `expected a file of at most ${most} bytes`, {
-    status: 413,
     code: 'file_too_large',
   });
 }
@@ -438,7 +436,6 @@ async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
 /** A full disk, one that fails, or too many open files: our own fault, which may pass. */
 function unavailable(reason: string, cause?: unknown): Failure {
   return new Failure('service_error', `files cannot be kept: ${reason}`, {
-    status: 503,
     code: 'storage_unavailable',
     retryAfter: RETRY_AFTER,
     cause,

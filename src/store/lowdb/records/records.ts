@@ -1,14 +1,14 @@
-import { Failure } from '../../failure.ts';
-import type { Account } from '../account.ts';
-import { notFound } from '../errors.ts';
-import type { ActiveReservations } from '../funds.ts';
-import type { KeyHolder } from '../store.ts';
-import type { Archive } from './archive/archive.ts';
-import { Charges } from './charges.ts';
-import type { Commits } from './commits.ts';
-import type { Ended } from './ended.ts';
+import { Failure } from '../../../failure.ts';
+import type { Account } from '../../account.ts';
+import { notFound } from '../../errors.ts';
+import type { ActiveReservations } from '../../funds.ts';
+import type { KeyHolder } from '../../store.ts';
+import type { Archive } from '../archive/archive.ts';
+import type { TaskArchiver } from '../archiver.ts';
+import type { CommitQueue } from '../journal/commit-queue.ts';
+import { findKeyHolder, type State } from '../state/state.ts';
+import { PendingCharges } from './charges.ts';
 import { Reservations } from './reservations.ts';
-import { holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
 
 interface Payer {
@@ -16,37 +16,37 @@ interface Payer {
   readonly keyId: string;
 }
 
-interface RecordsOptions extends Pick<Records, 'commits' | 'archive' | 'ended' | 'now'> {
+interface RecordsOptions extends Pick<Records, 'commits' | 'archive' | 'archiver' | 'now'> {
   readonly state: State;
 }
 
 /** The records in memory, with what is on its way into them, and the one way in which verbs change them. */
 export class Records {
   /** Without the charges that are still on their way. */
-  readonly bare: State;
-  readonly commits: Commits;
+  readonly bookedState: State;
+  readonly commits: CommitQueue;
   /** What has ended, on disk. */
   readonly archive: Archive;
   /** What takes it there. */
-  readonly ended: Ended;
+  readonly archiver: TaskArchiver;
   readonly reservations = new Reservations();
-  readonly charges: Charges;
+  readonly charges: PendingCharges;
   readonly now: () => number;
   #isClosed = false;
 
-  constructor({ state, commits, archive, ended, now }: RecordsOptions) {
-    this.bare = state;
+  constructor({ state, commits, archive, archiver, now }: RecordsOptions) {
+    this.bookedState = state;
     this.commits = commits;
     this.archive = archive;
-    this.ended = ended;
-    this.charges = new Charges(state, commits, this.reservations);
+    this.archiver = archiver;
+    this.charges = new PendingCharges(state, commits, this.reservations);
     this.now = now;
   }
 
   /** With all that was done so far. */
   get state(): State {
-    this.charges.fold();
-    return this.bare;
+    this.charges.bookAll();
+    return this.bookedState;
   }
 
   begin(): Transaction {
@@ -68,7 +68,6 @@ export class Records {
   checkOpen(): void {
     if (!this.#isClosed) return;
     throw new Failure('service_error', 'the store is closed', {
-      status: 503,
       code: 'store_unavailable',
     });
   }
@@ -84,13 +83,13 @@ export class Records {
    * @throws Failure 404 where there is no such account, or no such key of its own
    */
   holder({ accountId, keyId }: Payer, state = this.state): KeyHolder {
-    const holder = holderIn(state, { accountId, keyId });
+    const holder = findKeyHolder(state, { accountId, keyId });
     if (holder) return holder;
     if (!state.accountById.get(accountId)) throw notFound('account', accountId);
     throw notFound('key', keyId);
   }
 
-  held({ account, key }: KeyHolder): ActiveReservations {
+  reservedFor({ account, key }: KeyHolder): ActiveReservations {
     return this.reservations.of(account.id, key.id);
   }
 }

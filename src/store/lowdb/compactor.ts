@@ -3,21 +3,22 @@ import type { Failure } from '../../failure.ts';
 import { type Files, namesIn, remove } from '../files.ts';
 import type { StoreHealth } from '../store.ts';
 import type { Archive } from './archive/archive.ts';
-import { type Checkpoint, isShard, nameOf, shardOf } from './checkpoint.ts';
-import type { Commits } from './commits.ts';
-import type { Ended, Move } from './ended.ts';
-import { unavailable } from './faults.ts';
-import { type ClosedJournal, type Journal, sequenceOf } from './journal.ts';
-import type { Journals } from './journals.ts';
-import { COLLECTIONS, type State } from './state.ts';
+import type { ArchiveMove, TaskArchiver } from './archiver.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import { storeUnavailable } from './errors.ts';
+import type { CommitQueue } from './journal/commit-queue.ts';
+import { type ClosedJournal, type Journal, sequenceOf } from './journal/journal.ts';
+import type { Journals } from './journal/journals.ts';
+import { isShardFile, shardName, shardNumber } from './state/shard.ts';
+import { COLLECTIONS, type State } from './state/state.ts';
 
 /** Journals that may wait for a checkpoint, however short they are. */
-const MOST_JOURNALS = 16;
+const MAX_JOURNALS = 16;
 
 /** Backoff after a failed checkpoint, in milliseconds: first and longest. */
-const [FIRST_BACKOFF, LONGEST_BACKOFF] = [1000, 600_000];
+const [FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS] = [1000, 600_000];
 
-interface UpkeepOptions {
+interface CompactorOptions {
   readonly files: Files;
   readonly journals: Journals;
   readonly journalFolder: string;
@@ -25,7 +26,7 @@ interface UpkeepOptions {
   readonly checkpoint: Checkpoint;
   readonly state: State;
   readonly archive: Archive;
-  readonly ended: Ended;
+  readonly archiver: TaskArchiver;
   /** Bytes after which a journal is closed and its changes go into shards. */
   readonly journalLimit: number;
   /** Bytes of journals beyond which new work is refused while checkpoints fail. */
@@ -34,19 +35,19 @@ interface UpkeepOptions {
 }
 
 /** Keeps the journal short: begins a new one in time, and has the older ones' changes put into shards. */
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+export class JournalCompactor {
+  readonly #options: CompactorOptions;
   #closed: ClosedJournal[];
   /** Bytes at which the present journal is followed by another. */
   #limit: number;
   #underWay: Promise<void> | null = null;
   /** Why the last checkpoint failed. */
-  #fault: Failure | null = null;
-  #backoff = FIRST_BACKOFF;
+  #checkpointFailure: Failure | null = null;
+  #backoffMs = FIRST_BACKOFF_MS;
   #retry: NodeJS.Timeout | null = null;
 
   /** @param length bytes of the present journal */
-  constructor(options: UpkeepOptions, closed: readonly ClosedJournal[], length: number) {
+  constructor(options: CompactorOptions, closed: readonly ClosedJournal[], length: number) {
     this.#options = options;
     this.#closed = [...closed];
     this.#limit = this.#bytes(length) >= options.journalLimit ? 0 : options.journalLimit;
@@ -55,7 +56,7 @@ export class Upkeep {
   /** @param length bytes of the present journal */
   health(length: number): Pick<StoreHealth, 'checkpointFault' | 'journals' | 'journalBytes'> {
     return {
-      checkpointFault: this.#fault?.message ?? null,
+      checkpointFault: this.#checkpointFailure?.message ?? null,
       journals: this.#closed.length + 1,
       journalBytes: this.#bytes(length),
     };
@@ -66,15 +67,17 @@ export class Upkeep {
    *
    * @param length bytes of the present journal
    */
-  refusal(length: number): Failure | null {
-    return this.#fault && this.#bytes(length) > this.#options.backlogLimit ? this.#fault : null;
+  backlogFailure(length: number): Failure | null {
+    return this.#checkpointFailure && this.#bytes(length) > this.#options.backlogLimit
+      ? this.#checkpointFailure
+      : null;
   }
 
   /**
    * To be called between two batches. Resolves with the journal for the next.
    */
-  async between(journal: Journal, commits: Commits): Promise<Journal> {
-    const areMany = this.#closed.length >= MOST_JOURNALS && !this.#fault;
+  async afterBatch(journal: Journal, commits: CommitQueue): Promise<Journal> {
+    const areMany = this.#closed.length >= MAX_JOURNALS && !this.#checkpointFailure;
     if (this.#underWay || !(journal.length >= this.#limit || areMany)) return journal;
     let next: Journal;
     try {
@@ -86,7 +89,7 @@ export class Upkeep {
       return journal;
     }
     this.#limit = this.#options.journalLimit;
-    await this.#follow(journal);
+    await this.#closeJournal(journal);
     this.#underWay = this.#checkpoint(next, commits).finally(() => {
       this.#underWay = null;
     });
@@ -94,9 +97,9 @@ export class Upkeep {
   }
 
   /** Begins the journal after one that failed. @param first a batch that it has from the first moment */
-  async renew(failed: Journal, first: string | null): Promise<Journal> {
-    const next = await this.#options.journals.renew(failed, first);
-    await this.#follow(failed);
+  async replaceJournal(failed: Journal, first: string | null): Promise<Journal> {
+    const next = await this.#options.journals.replaceFailed(failed, first);
+    await this.#closeJournal(failed);
     return next;
   }
 
@@ -106,7 +109,7 @@ export class Upkeep {
     this.#stopRetrying();
   }
 
-  async #follow(journal: Journal): Promise<void> {
+  async #closeJournal(journal: Journal): Promise<void> {
     this.#closed.push({ sequence: journal.sequence, length: journal.extent.length });
     await journal.close().catch(this.#options.onFault);
   }
@@ -115,19 +118,19 @@ export class Upkeep {
     return this.#closed.reduce((sum, closed) => sum + closed.length, length);
   }
 
-  async #checkpoint(first: Journal, commits: Commits): Promise<void> {
-    const { checkpoint, state, archive, ended, onFault } = this.#options;
+  async #checkpoint(first: Journal, commits: CommitQueue): Promise<void> {
+    const { checkpoint, state, archive, archiver, onFault } = this.#options;
     const changed = commits.takeChanged();
     // Both belong to one moment: what the journal that has just been begun will have is in neither.
-    const moving = ended.move(commits);
-    let move: Move | null = null;
+    const moving = archiver.startMove(commits);
+    let move: ArchiveMove | null = null;
     try {
       move = await moving;
       const moved = new Set(move?.rows.map(({ collection, order }) => `${collection} ${order}`));
       const shards = new Map(changed);
       for (const { collection, order } of move?.rows ?? []) {
-        const number = shardOf(order);
-        shards.set(nameOf(collection, number), { collection, number });
+        const shard = { collection, number: shardNumber(order) };
+        shards.set(shardName(shard), shard);
       }
       await checkpoint.write(first, shards.values(), {
         durable: (collection, order) =>
@@ -143,41 +146,41 @@ export class Upkeep {
       return;
     }
     this.#closed = this.#closed.filter(({ sequence }) => sequence >= first.sequence);
-    this.#fault = null;
+    this.#checkpointFailure = null;
     this.#stopRetrying();
-    await this.tidy().catch(onFault);
+    await this.removeObsolete().catch(onFault);
   }
 
   /** Schedules another attempt. It begins another journal, since shards are named after it and never rewritten. */
-  #fail(error: unknown, commits: Commits): void {
+  #fail(error: unknown, commits: CommitQueue): void {
     const { onFault } = this.#options;
     const { journals, journalBytes } = this.health(commits.journalLength);
-    const backoff = this.#backoff / 1000;
-    this.#fault = unavailable(error, 'checkpoint failed');
-    const { message } = this.#fault;
+    const backoff = this.#backoffMs / 1000;
+    this.#checkpointFailure = storeUnavailable(error, 'checkpoint failed');
+    const { message } = this.#checkpointFailure;
     const waiting = `${journals} journals with ${journalBytes} bytes wait for it`;
     onFault(new Error(`${message}; ${waiting}; retrying within ${backoff} s`, { cause: error }));
     // A journal that grows to its limit meanwhile causes an attempt as well.
     this.#retry ??= setTimeout(() => {
       this.#retry = null;
-      this.#backoff = Math.min(2 * this.#backoff, LONGEST_BACKOFF);
+      this.#backoffMs = Math.min(2 * this.#backoffMs, LONGEST_BACKOFF_MS);
       this.#limit = 0;
-      commits.poll();
-    }, this.#backoff).unref();
+      commits.runAfterBatch();
+    }, this.#backoffMs).unref();
   }
 
   #stopRetrying(): void {
     if (this.#retry) clearTimeout(this.#retry);
     this.#retry = null;
-    this.#backoff = FIRST_BACKOFF;
+    this.#backoffMs = FIRST_BACKOFF_MS;
   }
 
   /** Removes journals and shards that the checkpoint has made superfluous, and what a crash left. */
-  async tidy(): Promise<void> {
+  async removeObsolete(): Promise<void> {
     const { files, journalFolder, shardFolder, checkpoint, archive } = this.#options;
-    await archive.tidy();
+    await archive.removeObsolete();
     for (const name of await namesIn(files, shardFolder)) {
-      if (isShard(name) && !checkpoint.names.has(name))
+      if (isShardFile(name) && !checkpoint.names.has(name))
         await remove(files, join(shardFolder, name));
     }
     for (const name of await namesIn(files, journalFolder)) {

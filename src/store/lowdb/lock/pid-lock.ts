@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
-import { type Files, isMissing, remove } from '../files.ts';
+import { Failure } from '../../../failure.ts';
+import { type Files, isMissing, remove } from '../../files.ts';
 
 /** The process that uses a store, told apart from a later one with the same pid. */
 export interface Owner {
@@ -42,8 +42,8 @@ const RELEASED: Owner = {
  * @throws Failure service_error, 503 `store_locked`, where a live process has it
  */
 export async function lockByPid(files: Files, path: string): Promise<Lock> {
-  const owner = await present(files);
-  await take(files, path, owner);
+  const owner = await currentOwner(files);
+  await acquire(files, path, owner);
   return {
     release: async () => {
       if ((await read(files, path))?.token === owner.token) await remove(files, path);
@@ -51,7 +51,7 @@ export async function lockByPid(files: Files, path: string): Promise<Lock> {
   };
 }
 
-async function take(files: Files, path: string, owner: Owner): Promise<void> {
+async function acquire(files: Files, path: string, owner: Owner): Promise<void> {
   const beside = `${path}.${owner.token}`;
   const handle = await files.open(beside, 'w', 0o600);
   try {
@@ -62,14 +62,14 @@ async function take(files: Files, path: string, owner: Owner): Promise<void> {
     await handle.close();
   }
   try {
-    while (!(await linked(files, beside, path))) {
+    while (!(await tryLink(files, beside, path))) {
       const other = await read(files, path);
       if (other === null) continue;
-      if (await isAlive(files, other)) throw locked(path, other);
+      if (await isAlive(files, other)) throw storeLocked(path, other);
       // The one who may replace this very lock is settled by a lock named after it. Whoever gets that
       // looks again: somebody may have replaced it before, and given up the right to.
       const right = `${path}.${other.token}.taken`;
-      await take(files, right, owner);
+      await acquire(files, right, owner);
       try {
         if ((await read(files, path))?.token !== other.token) continue;
         await files.rename(beside, path);
@@ -84,17 +84,16 @@ async function take(files: Files, path: string, owner: Owner): Promise<void> {
 }
 
 /** @param owner null where the lock file does not name its owner yet */
-export function locked(path: string, owner: Owner | null): Failure {
+export function storeLocked(path: string, owner: Owner | null): Failure {
   const process = owner ? `process ${owner.pid}` : 'another process';
   const details = owner?.host ? ` (host ${owner.host}, since ${owner.since})` : '';
   return new Failure('service_error', `${path}: ${process} is using this store${details}`, {
-    status: 503,
     code: 'store_locked',
   });
 }
 
 /** Gives a file its second name, unless that is taken. */
-async function linked(files: Files, from: string, to: string): Promise<boolean> {
+async function tryLink(files: Files, from: string, to: string): Promise<boolean> {
   try {
     await files.link(from, to);
     return true;
@@ -117,7 +116,6 @@ async function read(files: Files, path: string): Promise<Owner | null> {
   const owner = parseOwner(text);
   if (owner) return owner;
   throw new Failure('service_error', `${path}: not a lock of Oriel's; remove it if none runs`, {
-    status: 503,
     code: 'store_locked',
   });
 }
@@ -134,9 +132,9 @@ export function parseOwner(text: string): Owner | null {
 }
 
 /** This process as an owner. */
-export async function present(files: Files): Promise<Owner> {
+export async function currentOwner(files: Files): Promise<Owner> {
   const { pid } = process;
-  const [boot, started] = [await bootOf(files), await startOf(files, pid)];
+  const [boot, started] = [await bootId(files), await processStart(files, pid)];
   return {
     pid,
     boot,
@@ -148,8 +146,8 @@ export async function present(files: Files): Promise<Owner> {
 }
 
 export async function isAlive(files: Files, { pid, boot, started }: Owner): Promise<boolean> {
-  if (boot !== (await bootOf(files))) return false;
-  const now = await startOf(files, pid);
+  if (boot !== (await bootId(files))) return false;
+  const now = await processStart(files, pid);
   if (now !== undefined && started !== null) return now === started;
   try {
     process.kill(pid, 0);
@@ -160,7 +158,7 @@ export async function isAlive(files: Files, { pid, boot, started }: Owner): Prom
   }
 }
 
-async function bootOf(files: Files): Promise<string | null> {
+async function bootId(files: Files): Promise<string | null> {
   try {
     return (await files.readFile('/proc/sys/kernel/random/boot_id')).toString().trim();
   } catch {
@@ -169,7 +167,7 @@ async function bootOf(files: Files): Promise<string | null> {
 }
 
 /** When a process started; null where there is none, or only what its parent has yet to bury. */
-async function startOf(files: Files, pid: number): Promise<string | null | undefined> {
+async function processStart(files: Files, pid: number): Promise<string | null | undefined> {
   if (process.platform !== 'linux') return undefined;
   try {
     const stat = (await files.readFile(join('/proc', String(pid), 'stat'))).toString();

@@ -2,11 +2,12 @@ import type { Asset, NewAsset } from '../asset.ts';
 import type { Delivery } from '../delivery.ts';
 import { assetExists } from '../errors.ts';
 import { approximateSize, isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../task.ts';
-import type { Archive, ArchivedRecord, Extension, Located } from './archive/archive.ts';
+import type { Archive, ArchivedRecord, ArchiveExtension } from './archive/archive.ts';
 import { hashOf, NO_TASK } from './archive/layout.ts';
-import type { Commits } from './commits.ts';
-import { unavailable } from './faults.ts';
-import { type Collection, keyOfSum, type State } from './state.ts';
+import type { SegmentRecord } from './archive/segment.ts';
+import { storeUnavailable } from './errors.ts';
+import type { CommitQueue } from './journal/commit-queue.ts';
+import { type Collection, compositeKey, type State } from './state/state.ts';
 
 /** Records and bytes of one new segment. */
 const MOST_RECORDS = 2048;
@@ -25,7 +26,7 @@ interface Row {
 }
 
 /** One record for the archive, with the rows that it stands for. */
-interface Selected {
+interface ArchiveCandidate {
   readonly accountId: string;
   readonly order: number;
   readonly body: ArchivedBody;
@@ -33,10 +34,10 @@ interface Selected {
 }
 
 /** Rows on their way from memory to the archive. */
-export interface Move {
+export interface ArchiveMove {
   /** The rows that the next checkpoint does not have in its shards. */
   readonly rows: readonly Row[];
-  readonly extension: Extension;
+  readonly extension: ArchiveExtension;
   /** The checkpoint that names the segments is on disk. */
   complete(): void;
   /** There will be no such checkpoint. @param inDoubt unless the disk has it all the same */
@@ -48,7 +49,7 @@ export interface Move {
  * step as the shards that no longer have the rows, so that each of them is in one place whatever crashes
  * when. What has ended never changes; it is only forgotten, and never while it is being moved.
  */
-export class Ended {
+export class TaskArchiver {
   readonly #state: State;
   readonly #archive: Archive;
   #busy: Promise<void> | null = null;
@@ -60,12 +61,12 @@ export class Ended {
   }
 
   /** Forgets something, while nothing is being moved. */
-  async alone<Value>(work: () => Promise<Value>): Promise<Value> {
+  async runExclusive<Value>(work: () => Promise<Value>): Promise<Value> {
     while (this.#busy) await this.#busy;
     if (this.#isInDoubt) {
-      throw unavailable(new Error('the last checkpoint may or may not be on disk'));
+      throw storeUnavailable(new Error('the last checkpoint may or may not be on disk'));
     }
-    const done = this.#begin();
+    const done = this.#lock();
     try {
       return await work();
     } finally {
@@ -77,22 +78,22 @@ export class Ended {
    * Writes what ended before the journal in use was begun into the archive. Between two batches, when
    * all that is durable is in the journals before. Null while something is being forgotten.
    */
-  move(commits: Commits): Promise<Move> | null {
+  startMove(commits: CommitQueue): Promise<ArchiveMove> | null {
     if (this.#busy) return null;
-    const done = this.#begin();
+    const done = this.#lock();
     // Before anything is awaited: what ends from now on is in the new journal.
     return this.#move(this.#select(commits), done);
   }
 
-  async #move(selected: readonly Selected[], done: () => void): Promise<Move> {
-    let extension: Extension;
+  async #move(selected: readonly ArchiveCandidate[], done: () => void): Promise<ArchiveMove> {
+    let extension: ArchiveExtension;
     try {
       extension = await this.#archive.extend(batchesOf(selected));
     } catch (error) {
       done();
       throw error;
     }
-    const { forgottenIn } = this.#state;
+    const { tombstoneIndex: forgottenIn } = this.#state;
     const obsolete = extension.dropped.flatMap((segment) =>
       [...forgottenIn.ordersIn(segment)].map(
         (order) => ({ collection: 'forgotten', order }) as const,
@@ -117,7 +118,7 @@ export class Ended {
     };
   }
 
-  #begin(): () => void {
+  #lock(): () => void {
     let resolve!: () => void;
     this.#busy = new Promise((done) => {
       resolve = done;
@@ -128,9 +129,9 @@ export class Ended {
     };
   }
 
-  #select(commits: Commits): Selected[] {
+  #select(commits: CommitQueue): ArchiveCandidate[] {
     const { tasksInState, taskById, assetsOfTask, deliveryOfTask, deliveriesInState } = this.#state;
-    const selected: Selected[] = [];
+    const selected: ArchiveCandidate[] = [];
     for (const status of TASK_STATES.filter(isTerminal)) {
       for (const [order] of tasksInState.oldest(status)) {
         const task = commits.durable<Task>('tasks', order);
@@ -172,16 +173,19 @@ export class Ended {
 }
 
 /** @throws Failure 409 `asset_exists` where an asset of the archive has the name of a new one */
-export async function checkNew(archive: Archive, assets: readonly NewAsset[]): Promise<void> {
+export async function checkAssetIds(archive: Archive, assets: readonly NewAsset[]): Promise<void> {
   for (const { id } of assets) if (await archive.has('asset', id)) throw assetExists(id);
 }
 
 interface ArchivedTask {
-  readonly record: Located;
+  readonly record: SegmentRecord;
   readonly body: ArchivedBody & { readonly task: Task };
 }
 
-export function findArchived(archive: Archive, taskId: string): Promise<ArchivedTask | undefined> {
+export function findArchivedTask(
+  archive: Archive,
+  taskId: string,
+): Promise<ArchivedTask | undefined> {
   return archive.find('task', taskId, (record, content) => {
     const body = content as ArchivedBody;
     return body.task?.id === taskId ? { record, body: { ...body, task: body.task } } : undefined;
@@ -189,10 +193,10 @@ export function findArchived(archive: Archive, taskId: string): Promise<Archived
 }
 
 /** The delivery of an archived task that ended after it. */
-export function findDelivery(
+export function findArchivedDelivery(
   archive: Archive,
   taskId: string,
-): Promise<{ readonly record: Located; readonly delivery: Delivery } | undefined> {
+): Promise<{ readonly record: SegmentRecord; readonly delivery: Delivery } | undefined> {
   return archive.find('task of delivery', taskId, (record, content) => {
     const { delivery } = content as ArchivedBody;
     return delivery?.taskId === taskId ? { record, delivery } : undefined;
@@ -200,8 +204,8 @@ export function findDelivery(
 }
 
 /** Records by the segments that they go into, each in the order of accounts and of creation. */
-function* batchesOf(selected: readonly Selected[]): Generator<Iterable<ArchivedRecord>> {
-  let batch: Selected[] = [];
+function* batchesOf(selected: readonly ArchiveCandidate[]): Generator<Iterable<ArchivedRecord>> {
+  let batch: ArchiveCandidate[] = [];
   let bytes = 0;
   for (const record of [...selected].sort(byAccount)) {
     batch.push(record);
@@ -215,16 +219,16 @@ function* batchesOf(selected: readonly Selected[]): Generator<Iterable<ArchivedR
 }
 
 /** One after another, as they are written: together they may be megabytes. */
-function* recordsOf(batch: readonly Selected[]): Generator<ArchivedRecord> {
+function* recordsOf(batch: readonly ArchiveCandidate[]): Generator<ArchivedRecord> {
   for (const record of batch) yield recordOf(record);
 }
 
-function byAccount(one: Selected, other: Selected): number {
+function byAccount(one: ArchiveCandidate, other: ArchiveCandidate): number {
   if (one.accountId !== other.accountId) return one.accountId < other.accountId ? -1 : 1;
   return one.order - other.order;
 }
 
-function recordOf({ accountId, order, body: content }: Selected): ArchivedRecord {
+function recordOf({ accountId, order, body: content }: ArchiveCandidate): ArchivedRecord {
   const { task, assets, delivery } = content;
   const body = Buffer.from(JSON.stringify(content));
   const keys = assets.map(({ id }) => hashOf('asset', id));
@@ -232,7 +236,8 @@ function recordOf({ accountId, order, body: content }: Selected): ArchivedRecord
   if (task) {
     keys.push(hashOf('task', task.id));
     const { idempotency } = task;
-    if (idempotency) keys.push(hashOf('idempotency', keyOfSum(task.accountId, idempotency.key)));
+    if (idempotency)
+      keys.push(hashOf('idempotency', compositeKey(task.accountId, idempotency.key)));
   } else if (delivery) {
     keys.push(hashOf('task of delivery', delivery.taskId));
   }

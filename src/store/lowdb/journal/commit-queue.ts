@@ -1,15 +1,15 @@
-import { Failure } from '../../failure.ts';
-import type { Commit } from '../options.ts';
-import { nameOf, type ShardKey, shardOf } from './checkpoint.ts';
-import { unavailable } from './faults.ts';
+import { Failure } from '../../../failure.ts';
+import type { Commit } from '../../options.ts';
+import { storeUnavailable } from '../errors.ts';
+import { type ShardKey, shardName, shardNumber } from '../state/shard.ts';
+import { type Change, COLLECTIONS, type Collection, type State } from '../state/state.ts';
 import type { Journal } from './journal.ts';
-import { type Change, COLLECTIONS, type Collection, type State } from './state.ts';
 
 /** Milliseconds between two attempts to begin a fresh journal after a failed write. */
-const RETRY_INTERVAL = 1000;
+const RETRY_INTERVAL_MS = 1000;
 
 /** Transactions that are worth a write of their own while more are coming. */
-const LEAST = 8;
+const MIN_EARLY_TRANSACTIONS = 8;
 
 /** What a batch does to one row. */
 interface RowChange {
@@ -46,9 +46,9 @@ class Batch {
 
 interface CommitOptions {
   /** Called between two batches: a chance to go on with another journal. Rejects where neither takes more. */
-  readonly between: (journal: Journal) => Promise<Journal>;
+  readonly afterBatch: (journal: Journal) => Promise<Journal>;
   /** Begins the journal after one that failed, with a batch in it, if any, from the first moment. */
-  readonly renew: (failed: Journal, first: string | null) => Promise<Journal>;
+  readonly replaceJournal: (failed: Journal, first: string | null) => Promise<Journal>;
   /** Called when writes begin to fail, and with null when they succeed again. */
   readonly onFailure: (failure: Failure | null) => void;
   readonly onCommit: ((commit: Commit) => void) | undefined;
@@ -60,7 +60,7 @@ function rowKey(collection: Collection, order: number): number {
 }
 
 /** @throws Failure invalid_request where a value in it is none that JSON has, or lies too deep */
-function asJson(change: Change): string {
+function toJson(change: Change): string {
   try {
     return JSON.stringify(change);
   } catch (error) {
@@ -75,14 +75,14 @@ function asJson(change: Change): string {
  * replay it. A fresh journal, whose header states how much of the former counts, is begun as soon as
  * the disk takes it.
  */
-export class Commits {
+export class CommitQueue {
   readonly #state: State;
   readonly #options: CommitOptions;
   #journal: Journal;
   #writing: Batch | null = null;
-  #gathering = new Batch();
+  #pending = new Batch();
   /** Transactions at which the disk is not kept waiting for the rest of this turn's. */
-  #enough = Infinity;
+  #earlyWriteSize = Infinity;
   #isScheduled = false;
   #isBusy = false;
   #underWay: Promise<void> | null = null;
@@ -91,7 +91,7 @@ export class Commits {
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
   /** Called after each batch, before the next is written: `note` may be called here. */
-  onIdle: () => void = () => {};
+  onBatchEnd: () => void = () => {};
   #changed = new Map<string, ShardKey>();
 
   constructor(state: State, journal: Journal, options: CommitOptions) {
@@ -118,8 +118,8 @@ export class Commits {
   /** Makes changes, all or none. Resolves when they are on disk. */
   commit(changes: readonly Change[]): Promise<void> {
     // A task bears JSON from outside: what cannot be written is found before anything is changed.
-    const texts = changes.map((change) => (change[0] === 'tasks' ? asJson(change) : null));
-    const batch = this.#gathering;
+    const texts = changes.map((change) => (change[0] === 'tasks' ? toJson(change) : null));
+    const batch = this.#pending;
     for (let at = 0; at < changes.length; at += 1) {
       const change = changes[at]!;
       const json = texts[at]!;
@@ -134,7 +134,7 @@ export class Commits {
       }
     }
     batch.transactions += 1;
-    if (!this.#isBusy && batch.transactions >= this.#enough) this.#write();
+    if (!this.#isBusy && batch.transactions >= this.#earlyWriteSize) this.#write();
     else this.#schedule();
     return batch.durable;
   }
@@ -145,14 +145,14 @@ export class Commits {
    *
    * @throws Failure service_error, 503 `store_unavailable`; nothing was changed
    */
-  note(changes: readonly Change[]): void {
+  writeUnsynced(changes: readonly Change[]): void {
     if (this.#failure) throw this.#failure;
     try {
-      this.#journal.note(JSON.stringify(changes));
+      this.#journal.appendUnsynced(JSON.stringify(changes));
     } catch (error) {
       const failure = this.#fail(error);
       this.#isBusy = true;
-      this.#underWay = this.#abandon().then(() => this.#proceed());
+      this.#underWay = this.#truncateJournal().then(() => this.#startNext());
       throw failure;
     }
     for (const change of changes) {
@@ -162,23 +162,23 @@ export class Commits {
   }
 
   /** Runs what runs between two batches, such as a checkpoint, without waiting for a batch. */
-  poll(): void {
+  runAfterBatch(): void {
     this.#write(true);
   }
 
   /** Resolves when all that was changed so far is on disk; at once where it is. Rejects with its undoing. */
-  flushed(): Promise<void> | null {
-    if (this.#gathering.transactions === 0) return this.#writing?.durable ?? null;
+  synced(): Promise<void> | null {
+    if (this.#pending.transactions === 0) return this.#writing?.durable ?? null;
     this.#schedule();
-    return this.#gathering.durable;
+    return this.#pending.durable;
   }
 
   /** The same for one row. */
-  settled(collection: Collection, order: number): Promise<void> | null {
+  rowSynced(collection: Collection, order: number): Promise<void> | null {
     const key = rowKey(collection, order);
-    if (this.#gathering.rows.has(key)) {
+    if (this.#pending.rows.has(key)) {
       this.#schedule();
-      return this.#gathering.durable;
+      return this.#pending.durable;
     }
     return this.#writing?.rows.has(key) ? this.#writing.durable : null;
   }
@@ -186,7 +186,7 @@ export class Commits {
   /** A row as it is on disk, whatever is under way. */
   durable<Row>(collection: Collection, order: number): Row | null {
     const key = rowKey(collection, order);
-    const changed = this.#writing?.rows.get(key) ?? this.#gathering.rows.get(key);
+    const changed = this.#writing?.rows.get(key) ?? this.#pending.rows.get(key);
     if (changed) return changed.before[2] as Row | null;
     return ((this.#state[collection].rows.get(order) as unknown) ?? null) as Row | null;
   }
@@ -199,8 +199,8 @@ export class Commits {
   }
 
   markChanged(collection: Collection, order: number): void {
-    const number = shardOf(order);
-    this.#changed.set(nameOf(collection, number), { collection, number });
+    const shard = { collection, number: shardNumber(order) };
+    this.#changed.set(shardName(shard), shard);
   }
 
   /** Gives back what `takeChanged` took, where it could not be used. */
@@ -210,7 +210,7 @@ export class Commits {
 
   /** Writes down the rest, and closes the journal. */
   async close(): Promise<void> {
-    await this.flushed()?.catch(() => {});
+    await this.synced()?.catch(() => {});
     await this.#underWay;
     this.#isClosed = true;
     if (this.#retry) clearTimeout(this.#retry);
@@ -230,20 +230,20 @@ export class Commits {
   /** Gives the disk what has gathered, unless it is at work. @param empty even where that is nothing */
   #write(empty = false): void {
     if (this.#isBusy || this.#isClosed) return;
-    if (this.#gathering.transactions === 0 && !empty) return;
+    if (this.#pending.transactions === 0 && !empty) return;
     this.#isBusy = true;
-    this.#writing = this.#gathering;
-    this.#gathering = new Batch();
+    this.#writing = this.#pending;
+    this.#pending = new Batch();
     // Those who wait for one batch come back together. In two halves, one is being made while the
     // other is being written.
-    this.#enough = Math.max(LEAST, this.#writing.transactions / 2);
+    this.#earlyWriteSize = Math.max(MIN_EARLY_TRANSACTIONS, this.#writing.transactions / 2);
     this.#underWay = this.#commit(this.#writing);
   }
 
   /** After a batch, written or not. */
-  #proceed(): void {
+  #startNext(): void {
     this.#isBusy = false;
-    this.onIdle();
+    this.onBatchEnd();
     this.#write();
   }
 
@@ -252,23 +252,23 @@ export class Commits {
     const { transactions } = batch;
     let bytes = 0;
     try {
-      if (this.#failure) await this.#renew();
+      if (this.#failure) await this.#replaceJournal();
       if (transactions > 0) bytes = await this.#journal.append(batch.json);
     } catch (error) {
       await this.#undo(error);
-      this.#proceed();
+      this.#startNext();
       return;
     }
     const milliseconds = performance.now() - started;
     this.#writing = null;
     for (const { change } of batch.rows.values()) this.markChanged(change[0], change[1]);
     try {
-      this.#journal = await this.#options.between(this.#journal);
+      this.#journal = await this.#options.afterBatch(this.#journal);
     } catch (error) {
       this.#fail(error);
     }
     // The disk goes on with the next before those of this batch go on with their work.
-    this.#proceed();
+    this.#startNext();
     batch.resolve();
     if (transactions > 0) this.#options.onCommit?.({ milliseconds, transactions, bytes });
   }
@@ -276,47 +276,47 @@ export class Commits {
   /** Takes back the batch that failed and the one behind it, which was computed upon it. */
   async #undo(error: unknown): Promise<void> {
     const failure = this.#fail(error);
-    const failed = [this.#gathering, this.#writing!];
-    this.#gathering = new Batch();
+    const failed = [this.#pending, this.#writing!];
+    this.#pending = new Batch();
     this.#writing = null;
     for (const { rows } of failed) {
       for (const { before } of rows.values()) this.#state.apply(before);
     }
-    await this.#abandon();
+    await this.#truncateJournal();
     for (const batch of failed) batch.reject(failure);
   }
 
   #fail(error: unknown): Failure {
-    const failure = unavailable(error);
+    const failure = storeUnavailable(error);
     if (!this.#failure) this.#options.onFailure(failure);
     this.#failure = failure;
     this.#retry ??= setTimeout(() => {
       this.#retry = null;
       this.#write(true);
-    }, RETRY_INTERVAL).unref();
+    }, RETRY_INTERVAL_MS).unref();
     return failure;
   }
 
   /** Removes a refused batch from the file, in case the process ends before a fresh journal is begun. */
-  async #abandon(): Promise<void> {
-    await this.#journal.cut().catch(() => {});
+  async #truncateJournal(): Promise<void> {
+    await this.#journal.truncateFailedWrite().catch(() => {});
   }
 
   /**
    * Begins a fresh journal. After a failed sync it is not known what of the old one is on disk beyond
    * the sync before, so that the fresh one begins with the charges noted since.
    */
-  async #renew(): Promise<void> {
+  async #replaceJournal(): Promise<void> {
     const charges = new Map<number, unknown>(this.#state.charges.rows);
     // Rows that an unwritten batch removes still count.
-    for (const batch of [this.#gathering, this.#writing!]) {
+    for (const batch of [this.#pending, this.#writing!]) {
       for (const { before } of batch.rows.values()) {
         if (before[0] === 'charges' && before[2] !== null) charges.set(before[1], before[2]);
       }
     }
     const changes = [...charges].map(([order, row]) => ['charges', order, row]);
     const first = changes.length > 0 ? JSON.stringify(changes) : null;
-    this.#journal = await this.#options.renew(this.#journal, first);
+    this.#journal = await this.#options.replaceJournal(this.#journal, first);
     this.#failure = null;
     this.#options.onFailure(null);
   }

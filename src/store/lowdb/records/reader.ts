@@ -1,19 +1,20 @@
-import type { Account, ApiKey } from '../account.ts';
-import type { Asset } from '../asset.ts';
-import type { Delivery } from '../delivery.ts';
-import { notFound } from '../errors.ts';
-import type { LedgerEntry, UsageRow } from '../ledger.ts';
-import type { KeyHolder, Page, StoreStatistics, TaskQuery, TimeRange } from '../store.ts';
-import { TASK_STATES, type Task, type TaskState } from '../task.ts';
-import { bodyOf, type Located } from './archive/archive.ts';
-import { type ArchivedBody, findArchived, findDelivery } from './ended.ts';
+import type { Account, ApiKey } from '../../account.ts';
+import type { Asset } from '../../asset.ts';
+import type { Delivery } from '../../delivery.ts';
+import { notFound } from '../../errors.ts';
+import type { LedgerEntry, UsageRow } from '../../ledger.ts';
+import type { KeyHolder, Page, StoreStatistics, TaskQuery, TimeRange } from '../../store.ts';
+import { TASK_STATES, type Task, type TaskState } from '../../task.ts';
+import { bodyOf } from '../archive/archive.ts';
+import type { SegmentRecord } from '../archive/segment.ts';
+import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from '../archiver.ts';
 import type { Records } from './records.ts';
 
 /**
  * The verbs that read. What they tell is on disk: what is not yet, they wait for, and look again
  * where it could not be written.
  */
-export class Reader {
+export class StoreReader {
   protected readonly records: Records;
 
   constructor(records: Records) {
@@ -21,52 +22,52 @@ export class Reader {
   }
 
   async findAccount(idOrName: string): Promise<Account | undefined> {
-    return this.#settledRow('accounts', () => {
+    return this.#readRow('accounts', () => {
       const { accountById, accountByName, accounts } = this.records.state;
       const order = accountById.order(idOrName) ?? accountByName.order(idOrName);
       if (order === undefined) return undefined;
-      return { order, value: this.records.reservations.within(accounts.rows.get(order)!) };
+      return { order, value: this.records.reservations.addTo(accounts.rows.get(order)!) };
     });
   }
 
   async listAccounts(): Promise<readonly Account[]> {
-    return this.#flushed(() =>
+    return this.#readRows(() =>
       [...this.records.state.accounts.rows.values()].map((account) =>
-        this.records.reservations.within(account),
+        this.records.reservations.addTo(account),
       ),
     );
   }
 
   /** Every request asks for this one: it never waits, and tells what was on disk last. */
   async findKey(hash: string): Promise<KeyHolder | undefined> {
-    const order = this.records.bare.keyByHash.order(hash);
+    const order = this.records.bookedState.keyByHash.order(hash);
     if (order === undefined) return undefined;
     const key = this.records.commits.durable<ApiKey>('keys', order);
-    const place = key && this.records.bare.accountById.order(key.accountId);
+    const place = key && this.records.bookedState.accountById.order(key.accountId);
     const account = place && this.records.commits.durable<Account>('accounts', place);
     if (!key || !account) return undefined;
     const { reservations, charges } = this.records;
-    return charges.booking.withinBoth(reservations.withinBoth({ key, account }));
+    return charges.booking.addToBoth(reservations.addToBoth({ key, account }));
   }
 
   async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
-    return this.#flushed(() => {
+    return this.#readRows(() => {
       const { keys, keysOfAccount } = this.records.state;
       const found =
         accountId === undefined
           ? [...keys.rows.values()]
           : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
-      return found.map((key) => this.records.reservations.within(key));
+      return found.map((key) => this.records.reservations.addTo(key));
     });
   }
 
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
-    const found = await this.#settledRow('tasks', () => {
+    const found = await this.#readRow('tasks', () => {
       const order = this.records.state.taskById.order(taskId);
       const value = order === undefined ? undefined : this.records.state.tasks.rows.get(order);
       return value && { order: order!, value };
     });
-    const task = found ?? (await findArchived(this.records.archive, taskId))?.body.task;
+    const task = found ?? (await findArchivedTask(this.records.archive, taskId))?.body.task;
     return task?.accountId === accountId ? task : undefined;
   }
 
@@ -75,7 +76,7 @@ export class Reader {
     const { archive } = this.records;
     return archive.read(async () => {
       // Rows of memory and the segments of the same moment: what is moved later is in the former.
-      const { tasks, segments } = await this.#flushed(() => ({
+      const { tasks, segments } = await this.#readRows(() => ({
         tasks: this.#tasksInMemory(query, { limit, last }),
         segments: archive.segments,
       }));
@@ -87,7 +88,7 @@ export class Reader {
   async #orderOf(accountId: string | undefined, taskId: string): Promise<number> {
     const { taskById, tasks } = this.records.state;
     const order = taskById.order(taskId);
-    const archived = order === undefined && (await findArchived(this.records.archive, taskId));
+    const archived = order === undefined && (await findArchivedTask(this.records.archive, taskId));
     const found = archived
       ? { order: archived.record.entry.order, owner: archived.body.task.accountId }
       : order !== undefined && { order, owner: tasks.rows.get(order)!.accountId };
@@ -100,7 +101,7 @@ export class Reader {
   #tasksInMemory(
     { accountId, status, type }: TaskQuery,
     { limit, last }: { readonly limit: number; readonly last: number },
-  ): Placed[] {
+  ): OrderedTask[] {
     const { taskById, tasksOfAccount, tasksInState, allTasks } = this.records.state;
     const tasks =
       accountId !== undefined
@@ -111,11 +112,14 @@ export class Reader {
     const fits = (task: Task) =>
       (status === undefined || task.status === status) &&
       (type === undefined || task.type === type);
-    return firstOf(tasks, limit, fits).map((task) => ({ order: taskById.order(task.id)!, task }));
+    return takeMatching(tasks, limit, fits).map((task) => ({
+      order: taskById.order(task.id)!,
+      task,
+    }));
   }
 
   async listOpenTasks(): Promise<readonly Task[]> {
-    return this.#flushed(() => {
+    return this.#readRows(() => {
       const { tasksInState } = this.records.state;
       return [...tasksInState.oldest('pending'), ...tasksInState.oldest('processing')]
         .sort(([one], [other]) => one - other)
@@ -125,7 +129,7 @@ export class Reader {
 
   /** Nor does this one: whoever has an asset's address is not kept waiting for others. */
   async findAsset(assetId: string): Promise<Asset | undefined> {
-    const { bare, commits, archive } = this.records;
+    const { bookedState: bare, commits, archive } = this.records;
     const order = bare.assetById.order(assetId);
     if (order !== undefined) return commits.durable<Asset>('assets', order) ?? undefined;
     return archive.find('asset', assetId, (_, body) =>
@@ -134,7 +138,7 @@ export class Reader {
   }
 
   async listPendingDeliveries(): Promise<readonly Delivery[]> {
-    return this.#flushed(() =>
+    return this.#readRows(() =>
       [...this.records.state.deliveriesInState.oldest('pending')]
         .map(([, delivery]) => delivery)
         .sort((one, other) => one.nextAt! - other.nextAt!),
@@ -146,18 +150,18 @@ export class Reader {
     taskId: string,
   ): Promise<readonly Delivery[] | undefined> {
     const { archive } = this.records;
-    const found = await this.#flushed(() => {
+    const found = await this.#readRows(() => {
       const { taskById, deliveryOfTask } = this.records.state;
       return { task: taskById.get(taskId), delivery: deliveryOfTask.get(taskId) };
     });
-    const archived = found.task ? undefined : await findArchived(archive, taskId);
+    const archived = found.task ? undefined : await findArchivedTask(archive, taskId);
     const task = found.task ?? archived?.body.task;
     if (task?.accountId !== accountId) return undefined;
     const delivery =
       found.delivery ??
       archived?.body.delivery ??
       (archived && task.callbackUrl !== null
-        ? (await findDelivery(archive, taskId))?.delivery
+        ? (await findArchivedDelivery(archive, taskId))?.delivery
         : undefined);
     return delivery ? [delivery] : [];
   }
@@ -166,8 +170,8 @@ export class Reader {
     accountId: string,
     { limit, after }: Page<number>,
   ): Promise<readonly LedgerEntry[]> {
-    return this.#flushed(() =>
-      firstOf(this.records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
+    return this.#readRows(() =>
+      takeMatching(this.records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
     );
   }
 
@@ -175,7 +179,7 @@ export class Reader {
     accountId: string,
     { from, to }: { from: string; to: string },
   ): Promise<readonly UsageRow[]> {
-    return this.#flushed(() =>
+    return this.#readRows(() =>
       [...this.records.state.usageOfAccount.oldest(accountId)]
         .map(([, row]) => row)
         .filter(({ day }) => day >= from && day <= to)
@@ -184,7 +188,7 @@ export class Reader {
   }
 
   async timeRange(): Promise<TimeRange | null> {
-    return this.#flushed(() => {
+    return this.#readRows(() => {
       const { accounts, keys, tasks, assets, ledger } = this.records.state;
       let from = Infinity;
       let to = -Infinity;
@@ -202,7 +206,13 @@ export class Reader {
   }
 
   statistics(): StoreStatistics {
-    const { accounts, keys, tasksInState, forgottenStates, credits } = this.records.state;
+    const {
+      accounts,
+      keys,
+      tasksInState,
+      tombstoneStates: forgottenStates,
+      credits,
+    } = this.records.state;
     const { archive } = this.records;
     const counts = TASK_STATES.map((state, at) => {
       const archived = archive.count(state) - forgottenStates.of(String(at));
@@ -217,37 +227,37 @@ export class Reader {
   }
 
   /** What one row says, once that is on disk. */
-  async #settledRow<Value>(
+  async #readRow<Value>(
     collection: 'accounts' | 'tasks',
     read: () => { readonly order: number; readonly value: Value } | undefined,
   ): Promise<Value | undefined> {
     for (;;) {
       const found = read();
       if (!found) return undefined;
-      const settled = this.records.commits.settled(collection, found.order);
-      if (settled === null || (await succeeds(settled))) return found.value;
+      const settled = this.records.commits.rowSynced(collection, found.order);
+      if (settled === null || (await isWritten(settled))) return found.value;
     }
   }
 
   /** What many rows say, once all of that is on disk. */
-  async #flushed<Value>(read: () => Value): Promise<Value> {
+  async #readRows<Value>(read: () => Value): Promise<Value> {
     for (;;) {
       const value = read();
-      const flushed = this.records.commits.flushed();
-      if (flushed === null || (await succeeds(flushed))) return value;
+      const flushed = this.records.commits.synced();
+      if (flushed === null || (await isWritten(flushed))) return value;
     }
   }
 }
 
 /** Whether what was read has reached the disk; if not, it is undone, and to be read again. */
-function succeeds(durable: Promise<void>): Promise<boolean> {
+function isWritten(durable: Promise<void>): Promise<boolean> {
   return durable.then(
     () => true,
     () => false,
   );
 }
 
-function firstOf<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => boolean): Row[] {
+function takeMatching<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => boolean): Row[] {
   const found: Row[] = [];
   if (limit <= 0) return found;
   for (const row of rows) {
@@ -258,15 +268,15 @@ function firstOf<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => bo
   return found;
 }
 
-interface Placed {
+interface OrderedTask {
   readonly order: number;
   readonly task: Task;
 }
 
 /** Tasks of memory and of the archive, newest first. */
 async function mergeTasks(
-  tasks: readonly Placed[],
-  records: AsyncGenerator<Located>,
+  tasks: readonly OrderedTask[],
+  records: AsyncGenerator<SegmentRecord>,
   limit: number,
 ): Promise<Task[]> {
   const merged: Task[] = [];

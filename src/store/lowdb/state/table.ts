@@ -51,7 +51,7 @@ export class Table<Row> {
 }
 
 /** Finds the one row that bears a key. */
-export class Unique<Row> {
+export class UniqueIndex<Row> {
   readonly #orders = new Map<string, number>();
   readonly #rows: ReadonlyMap<number, Row>;
   readonly #keyOf: (row: Row) => string | null;
@@ -81,7 +81,7 @@ export class Unique<Row> {
 }
 
 /** Adds up a number that rows bear, by what they belong to. */
-export class Sum<Row> {
+export class SumIndex<Row> {
   readonly #sums = new Map<string, number>();
   readonly #partOf: (row: Row) => readonly [name: string, amount: number] | null;
 
@@ -114,7 +114,7 @@ interface Group {
 }
 
 /** Walks the rows of a group in the order of their creation, either way. */
-export class Grouped<Row> {
+export class GroupIndex<Row> {
   readonly #groups = new Map<string, Group>();
   readonly #rows: ReadonlyMap<number, Row>;
   readonly #groupOf: (row: Row) => string;
@@ -131,7 +131,7 @@ export class Grouped<Row> {
   /** Newest first. @param before only what is older than this order */
   *newest(name: string, before = Infinity): Generator<Row> {
     const { orders } = this.#groups.get(name) ?? { orders: [] };
-    for (let at = placeOf(orders, before) - 1; at >= 0; at -= 1) {
+    for (let at = insertionIndex(orders, before) - 1; at >= 0; at -= 1) {
       const row = this.#member(name, orders[at]!);
       if (row !== undefined) yield row;
     }
@@ -162,7 +162,7 @@ export class Grouped<Row> {
     const group = this.#groups.get(name) ?? { orders: [], live: 0 };
     this.#groups.set(name, group);
     const { orders } = group;
-    const place = placeOf(orders, order);
+    const place = insertionIndex(orders, order);
     // It may be there still from before it left.
     if (orders[place] !== order) orders.splice(place, 0, order);
     group.live += 1;
@@ -179,7 +179,7 @@ export class Grouped<Row> {
 }
 
 /** Where in ascending orders an order is, or would be. */
-function placeOf(orders: readonly number[], order: number): number {
+function insertionIndex(orders: readonly number[], order: number): number {
   if (orders.length === 0 || orders[orders.length - 1]! < order) return orders.length;
   let low = 0;
   let high = orders.length - 1;

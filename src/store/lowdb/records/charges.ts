@@ -1,9 +1,9 @@
-import { spend, spendable } from '../funds.ts';
-import { dayOf, type UsageCounts } from '../ledger.ts';
-import type { MeteredUsage } from '../store.ts';
-import type { Commits } from './commits.ts';
+import { spend, spendable } from '../../funds.ts';
+import { dayOf, type UsageCounts } from '../../ledger.ts';
+import type { MeteredUsage } from '../../store.ts';
+import type { CommitQueue } from '../journal/commit-queue.ts';
+import { type Change, type ChargeRow, findKeyHolder, type State } from '../state/state.ts';
 import { Reservations } from './reservations.ts';
-import { type Change, type ChargeRow, holderIn, type State } from './state.ts';
 import { Transaction } from './transaction.ts';
 
 /**
@@ -11,7 +11,7 @@ import { Transaction } from './transaction.ts';
  * commit, so that this is also how long charges may be in the page cache alone. Accounts show them as
  * reserved until then.
  */
-const INTERVAL = 200;
+const BOOKING_INTERVAL_MS = 200;
 
 interface Payer {
   readonly accountId: string;
@@ -34,9 +34,9 @@ interface Charge extends ChargeRow {
  * own, and those of one interval are booked together, in the commit that removes the rows. While the
  * disk fails they stay here.
  */
-export class Charges {
+export class PendingCharges {
   readonly #state: State;
-  readonly #commits: Commits;
+  readonly #commits: CommitQueue;
   readonly #reservations: Reservations;
   /** What is being booked: to a reader of rows on disk it is neither held nor spent yet. */
   readonly booking = new Reservations();
@@ -47,11 +47,11 @@ export class Charges {
   #complete: Charge[] = [];
   /** Charges that differ from their rows. */
   readonly #dirty = new Set<Charge>();
-  #noted: Promise<void> | null = null;
-  #resolveNoted: () => void = () => {};
+  #written: Promise<void> | null = null;
+  #resolveWritten: () => void = () => {};
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(state: State, commits: Commits, reservations: Reservations) {
+  constructor(state: State, commits: CommitQueue, reservations: Reservations) {
     this.#state = state;
     this.#commits = commits;
     this.#reservations = reservations;
@@ -59,8 +59,8 @@ export class Charges {
       this.#complete.push({ ...row, order });
       reservations.add(row, row.amount);
     }
-    if (state.charges.size > 0) this.#arm();
-    commits.onIdle = () => this.#note();
+    if (state.charges.size > 0) this.#schedule();
+    commits.onBatchEnd = () => this.#writeRows();
   }
 
   /** Requests that are not booked yet. */
@@ -80,7 +80,7 @@ export class Charges {
     const day = dayOf(at);
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
-    const charge = this.#byKey.get(payer.keyId)?.get(model) ?? this.#begin(payer, model);
+    const charge = this.#byKey.get(payer.keyId)?.get(model) ?? this.#create(payer, model);
     const requests = counts.requests ?? 1;
     if (amount > 0) charge.paid += requests;
     charge.amount += amount;
@@ -93,19 +93,19 @@ export class Charges {
     sum.outputs += counts.outputs ?? 0;
     this.#reservations.add(payer, amount);
     this.#dirty.add(charge);
-    this.#arm();
-    if (!this.#noted) {
-      this.#noted = new Promise((resolve) => {
-        this.#resolveNoted = resolve;
+    this.#schedule();
+    if (!this.#written) {
+      this.#written = new Promise((resolve) => {
+        this.#resolveWritten = resolve;
       });
       // With all the others of this turn of the event loop.
-      setImmediate(() => this.#note());
+      setImmediate(() => this.#writeRows());
     }
-    return this.#noted;
+    return this.#written;
   }
 
   /** Books them. While the disk fails they wait, unless this is the last chance. */
-  fold(isLast = false): void {
+  bookAll(isLast = false): void {
     if (this.#byKey.size === 0 && this.#complete.length === 0) return;
     if (this.#commits.failure && !isLast) return;
     const all = this.#take();
@@ -115,7 +115,7 @@ export class Charges {
 
   /** Books what is left. Nothing may be added any more. */
   close(): void {
-    this.fold(true);
+    this.bookAll(true);
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
   }
@@ -132,28 +132,28 @@ export class Charges {
     for (const models of this.#byKey.values()) yield* models.values();
   }
 
-  #arm(): void {
+  #schedule(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
-      this.fold();
-      if (this.#complete.length > 0) this.#arm();
-    }, INTERVAL);
+      this.bookAll();
+      if (this.#complete.length > 0) this.#schedule();
+    }, BOOKING_INTERVAL_MS);
   }
 
   /** Writes the rows of those that have grown. */
-  #note(): void {
+  #writeRows(): void {
     // `onIdle` calls again after the batch; charges that it books are on disk by then.
     if (this.#commits.isBusy) return;
     if (this.#dirty.size > 0) {
       try {
-        this.#commits.note([...this.#dirty].map(rowOf));
+        this.#commits.writeUnsynced([...this.#dirty].map(rowOf));
         this.#dirty.clear();
       } catch {
         // They stay dirty and are written after the recovery.
       }
     }
-    this.#noted = null;
-    this.#resolveNoted();
+    this.#written = null;
+    this.#resolveWritten();
   }
 
   #book(charge: Charge): void {
@@ -162,7 +162,7 @@ export class Charges {
     this.#reservations.add(charge, -charge.amount);
     const transaction = new Transaction(this.#state, charge.at);
     transaction.changes.push(['charges', order, null]);
-    const before = holderIn(this.#state, charge);
+    const before = findKeyHolder(this.#state, charge);
     // The account is gone, or has less, only if a failed write undid its creation or its credits.
     if (before) {
       const held = this.#reservations.of(accountId, keyId);
@@ -170,7 +170,7 @@ export class Charges {
       const holder = spend(before, amount);
       if (amount > 0) {
         transaction.holder(holder);
-        transaction.sumOfCharges(holder, model, paid, amount);
+        transaction.addToDailyCharge(holder, model, paid, amount);
       }
       transaction.usage(accountId, model, counts, amount);
     }
@@ -182,12 +182,12 @@ export class Charges {
         this.#reservations.add(charge, charge.amount);
         this.#complete.push(charge);
         if (isDirty) this.#dirty.add(charge);
-        this.#arm();
+        this.#schedule();
       },
     );
   }
 
-  #begin({ accountId, keyId }: Payer, model: string): Charge {
+  #create({ accountId, keyId }: Payer, model: string): Charge {
     const counts = {
       requests: 0,
       inputTokens: 0,

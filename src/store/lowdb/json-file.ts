@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { type Files, isMissing, writeDurably } from '../files.ts';
-import { corrupt } from './faults.ts';
+import { corruptStore } from './errors.ts';
 
 /** A JSON document that appears whole and durable, or not at all, and is never taken for an empty one. */
-export class DurableJson<Data> implements Adapter<Data | null> {
+export class JsonFile<Data> implements Adapter<Data | null> {
   /** CRC-32 of the file as it was read or written last. */
   checksum = 0;
   readonly #files: Files;
@@ -27,7 +27,7 @@ export class DurableJson<Data> implements Adapter<Data | null> {
     try {
       return JSON.parse(bytes.toString()) as Data;
     } catch {
-      throw corrupt(this.#path, 'this is not JSON');
+      throw corruptStore(this.#path, 'this is not JSON');
     }
   }
 

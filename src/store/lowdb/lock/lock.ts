@@ -1,9 +1,16 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockDescriptor } from '../../libc.ts';
-import type { Files } from '../files.ts';
-import { isAlive, type Lock, lockByPid, locked, parseOwner, present } from './pid-lock.ts';
+import { lockDescriptor } from '../../../libc.ts';
+import type { Files } from '../../files.ts';
+import {
+  currentOwner,
+  isAlive,
+  type Lock,
+  lockByPid,
+  parseOwner,
+  storeLocked,
+} from './pid-lock.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_CREAT;
 
@@ -34,7 +41,7 @@ export async function lockFolder(
       const handle = await files.open(target, flags, 0o600);
       held.push(handle);
       const result = lockDescriptor(handle.fd);
-      if (result === 'taken') throw locked(path, await ownerIn(files, path));
+      if (result === 'taken') throw storeLocked(path, await ownerIn(files, path));
       results.push(result);
     }
     if (!results.includes('locked')) {
@@ -44,10 +51,10 @@ export async function lockFolder(
     }
     const owner = await ownerIn(files, path);
     // A process that has no kernel locks, such as an older version of this program.
-    if (owner && !owner.kernel && (await isAlive(files, owner))) throw locked(path, owner);
+    if (owner && !owner.kernel && (await isAlive(files, owner))) throw storeLocked(path, owner);
     const file = held[1]!;
     await file.truncate(0);
-    await file.write(JSON.stringify({ ...(await present(files)), kernel: true }), 0);
+    await file.write(JSON.stringify({ ...(await currentOwner(files)), kernel: true }), 0);
     return {
       release: async () => {
         await file.truncate(0).catch(() => {});

@@ -36,7 +36,7 @@ export function encodeLine(json: string, afterSync = true): Buffer {
 }
 
 /** Where a line would end by what its head says, whether or not it is whole. */
-function endOf(bytes: Buffer, start: number): number | null {
+function lineEnd(bytes: Buffer, start: number): number | null {
   const head = HEAD_SHAPE.exec(bytes.toString('latin1', start, start + HEAD));
   return head && start + HEAD + Number.parseInt(head[2]!, 16) + 1;
 }
@@ -45,8 +45,8 @@ function endOf(bytes: Buffer, start: number): number | null {
  * The whole line that begins at an offset, or null. The line break may be missing at the end of the
  * file: then the line ends one byte behind it.
  */
-export function lineAt(bytes: Buffer, start: number): Line | null {
-  const end = endOf(bytes, start);
+export function readLine(bytes: Buffer, start: number): Line | null {
+  const end = lineEnd(bytes, start);
   if (end === null || (bytes[end - 1] ?? NEWLINE) !== NEWLINE || end > bytes.length + 1)
     return null;
   const payload = bytes.subarray(start + HEAD, end - 1);
@@ -61,8 +61,8 @@ export function lineAt(bytes: Buffer, start: number): Line | null {
  */
 export function wasSynced(bytes: Buffer, damaged: number): boolean {
   const isProof = (at: number) =>
-    bytes[at + HEAD - 1] === AFTER_SYNC.charCodeAt(0) && lineAt(bytes, at) !== null;
-  const end = endOf(bytes, damaged);
+    bytes[at + HEAD - 1] === AFTER_SYNC.charCodeAt(0) && readLine(bytes, at) !== null;
+  const end = lineEnd(bytes, damaged);
   // Where the line break alone is damaged, the next line begins in the middle of this one.
   if (end !== null && end < bytes.length && isProof(end)) return true;
   for (let at = bytes.indexOf(NEWLINE, damaged); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) {

@@ -1,9 +1,9 @@
-import { Failure } from '../../failure.ts';
-import { type Asset, checkStorageQuota } from '../asset.ts';
-import { conflict, notFound } from '../errors.ts';
-import { charge, checkAmount, release, reserve } from '../funds.ts';
-import { newId } from '../identifier.ts';
-import type { Completion, DeletedRecords, NewTask, TaskTotals } from '../store.ts';
+import { Failure } from '../../../failure.ts';
+import { type Asset, checkStorageQuota } from '../../asset.ts';
+import { conflict, notFound } from '../../errors.ts';
+import { charge, checkAmount, release, reserve } from '../../funds.ts';
+import { newId } from '../../identifier.ts';
+import type { Completion, DeletedRecords, NewTask, TaskTotals } from '../../store.ts';
 import {
   approximateSize,
   checkOpenRequests,
@@ -14,24 +14,30 @@ import {
   type TaskError,
   transition,
   withProgress,
-} from '../task.ts';
-import { bodyOf, type Located } from './archive/archive.ts';
-import { type ArchivedBody, checkNew, findArchived, findDelivery } from './ended.ts';
+} from '../../task.ts';
+import { bodyOf } from '../archive/archive.ts';
+import type { SegmentRecord } from '../archive/segment.ts';
+import {
+  type ArchivedBody,
+  checkAssetIds,
+  findArchivedDelivery,
+  findArchivedTask,
+} from '../archiver.ts';
+import { compositeKey } from '../state/state.ts';
 import type { Records } from './records.ts';
-import { keyOfSum } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Tasks that are forgotten in one transaction, and bytes of their records. */
-const MOST_FORGOTTEN = 1000;
-const MOST_FORGOTTEN_BYTES = 16 * 2 ** 20;
+const MAX_DELETED = 1000;
+const MAX_DELETED_BYTES = 16 * 2 ** 20;
 
-interface Forgetting {
+interface Deletion {
   readonly tasks: Task[];
   readonly assets: Asset[];
 }
 
 /** What ends a task: its last state, what of its reservation is spent, and what it leaves. */
-interface Ending extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
+interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
   readonly status: 'completed' | 'failed' | 'expired';
   readonly error?: TaskError;
   readonly charge: number;
@@ -40,7 +46,7 @@ interface Ending extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'
 type Idempotency = NonNullable<Task['idempotency']>;
 
 /** The verbs that change tasks, with the assets and the delivery that belong to each. */
-export class Tasks {
+export class TaskWriter {
   readonly #records: Records;
 
   constructor(records: Records) {
@@ -50,20 +56,20 @@ export class Tasks {
   async create(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
     const { state, now } = this.#records;
     const { accountId, idempotency, assets } = task;
-    if (assets.length > 0) await checkNew(this.#records.archive, assets);
+    if (assets.length > 0) await checkAssetIds(this.#records.archive, assets);
     while (idempotency) {
-      const same = await this.repeat(accountId, idempotency);
+      const same = await this.findByIdempotencyKey(accountId, idempotency);
       if (same) return { task: same, created: false };
       // Another request may have been as far as this one.
       if (this.#orderOf(accountId, idempotency) === undefined) break;
     }
     // From here on all happens in one turn.
     const before = this.#records.holder(task);
-    checkOpenTasks(state.openTasks.of(accountId), task.maxOpenTasks);
-    checkOpenRequests(state.openRequests.of(accountId), task.request);
+    checkOpenTasks(state.openTaskCounts.of(accountId), task.maxOpenTasks);
+    checkOpenRequests(state.openRequestBytes.of(accountId), task.request);
     const bytes = assets.reduce((sum, asset) => sum + asset.bytes, 0);
-    checkStorageQuota(state.stored.of(accountId), bytes, task.storageQuota);
-    const holder = reserve(before, task.reservation, this.#records.held(before));
+    checkStorageQuota(state.storedBytes.of(accountId), bytes, task.storageQuota);
+    const holder = reserve(before, task.reservation, this.#records.reservedFor(before));
     const at = now();
     const created: Task = {
       id: newId('task'),
@@ -96,16 +102,19 @@ export class Tasks {
     return { task: created, created: true };
   }
 
-  async repeat(accountId: string, idempotency: Idempotency): Promise<Task | undefined> {
+  async findByIdempotencyKey(
+    accountId: string,
+    idempotency: Idempotency,
+  ): Promise<Task | undefined> {
     const { state, commits, archive } = this.#records;
     const order = this.#orderOf(accountId, idempotency);
     if (order !== undefined) {
       const same = sameRequest(state.tasks.rows.get(order)!, idempotency);
-      await commits.settled('tasks', order);
+      await commits.rowSynced('tasks', order);
       return same;
     }
     const { key } = idempotency;
-    const archived = await archive.find('idempotency', keyOfSum(accountId, key), (_, body) => {
+    const archived = await archive.find('idempotency', compositeKey(accountId, key), (_, body) => {
       const { task } = body as ArchivedBody;
       return task?.accountId === accountId && task.idempotency?.key === key ? task : undefined;
     });
@@ -113,7 +122,7 @@ export class Tasks {
   }
 
   #orderOf(accountId: string, { key }: Idempotency): number | undefined {
-    return this.#records.state.taskByIdempotency.order(keyOfSum(accountId, key));
+    return this.#records.state.taskByIdempotency.order(compositeKey(accountId, key));
   }
 
   async claim(id: string): Promise<Task | undefined> {
@@ -123,22 +132,26 @@ export class Tasks {
     return this.#write(transition(task, 'processing', now(), { attempts: task.attempts + 1 }));
   }
 
-  async reopen(id: string): Promise<Task> {
+  async requeue(id: string): Promise<Task> {
     return this.#write(
-      transition(this.#task(id) ?? (await this.#refuse(id)), 'pending', this.#records.now()),
+      transition(this.#task(id) ?? (await this.#rejectUnknown(id)), 'pending', this.#records.now()),
     );
   }
 
-  async note(id: string, progress: unknown): Promise<Task> {
+  async saveProgress(id: string, progress: unknown): Promise<Task> {
     return this.#write(
-      withProgress(this.#task(id) ?? (await this.#refuse(id)), progress, this.#records.now()),
+      withProgress(
+        this.#task(id) ?? (await this.#rejectUnknown(id)),
+        progress,
+        this.#records.now(),
+      ),
     );
   }
 
-  async end(id: string, ending: Ending): Promise<Task> {
+  async end(id: string, ending: TaskEnd): Promise<Task> {
     checkAmount(ending.charge, 'charge');
-    if (ending.assets?.length) await checkNew(this.#records.archive, ending.assets);
-    const task = this.#task(id) ?? (await this.#refuse(id));
+    if (ending.assets?.length) await checkAssetIds(this.#records.archive, ending.assets);
+    const task = this.#task(id) ?? (await this.#rejectUnknown(id));
     const charged = Math.min(ending.charge, task.reserved);
     const ended = transition(task, ending.status, this.#records.now(), {
       result: ending.result ?? null,
@@ -166,31 +179,31 @@ export class Tasks {
     return ended;
   }
 
-  async forget(endedBefore: number): Promise<DeletedRecords> {
-    return this.#records.ended.alone(async () => {
-      const forgotten: Forgetting = { tasks: [], assets: [] };
+  async deleteEnded(endedBefore: number): Promise<DeletedRecords> {
+    return this.#records.archiver.runExclusive(async () => {
+      const forgotten: Deletion = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
       for (const [order, task] of this.#endedInMemory(endedBefore)) {
-        if (forgotten.tasks.length >= MOST_FORGOTTEN) break;
-        this.#forgetRow(order, task, transaction, forgotten);
+        if (forgotten.tasks.length >= MAX_DELETED) break;
+        this.#deleteRow(order, task, transaction, forgotten);
       }
       const archived = this.#records.archive.endedBefore(endedBefore);
-      await this.#forgetArchived(archived, transaction, forgotten, () => true);
+      await this.#deleteArchived(archived, transaction, forgotten, () => true);
       if (transaction.changes.length > 0) await this.#records.commit(transaction);
       return forgotten;
     });
   }
 
   async trim(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
-    const before = this.#endedOf(accountId);
+    const before = this.#endedTotals(accountId);
     if (before.tasks <= most.tasks && before.bytes <= most.bytes) return { tasks: [], assets: [] };
-    return this.#records.ended.alone(async () => {
-      const forgotten: Forgetting = { tasks: [], assets: [] };
+    return this.#records.archiver.runExclusive(async () => {
+      const forgotten: Deletion = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
-      let { tasks, bytes } = this.#endedOf(accountId);
+      let { tasks, bytes } = this.#endedTotals(accountId);
       const isOver = () => tasks > most.tasks || bytes > most.bytes;
       const archived = this.#records.archive.oldestFirst(accountId);
-      await this.#forgetArchived(archived, transaction, forgotten, ({ entry }) => {
+      await this.#deleteArchived(archived, transaction, forgotten, ({ entry }) => {
         if (!isOver()) return false;
         tasks -= 1;
         bytes -= entry.bytes;
@@ -199,10 +212,10 @@ export class Tasks {
       // What is in memory ended last.
       const { tasksOfAccount, deliveryOfTask } = this.#records.state;
       for (const [order, task] of tasksOfAccount.oldest(accountId)) {
-        if (forgotten.tasks.length >= MOST_FORGOTTEN || !isOver()) break;
+        if (forgotten.tasks.length >= MAX_DELETED || !isOver()) break;
         if (!isTerminal(task.status) || deliveryOfTask.get(task.id)?.status === 'pending') continue;
         const { length } = forgotten.assets;
-        this.#forgetRow(order, task, transaction, forgotten);
+        this.#deleteRow(order, task, transaction, forgotten);
         tasks -= 1;
         bytes -= approximateSize(task);
         for (const asset of forgotten.assets.slice(length)) bytes -= asset.bytes;
@@ -213,9 +226,14 @@ export class Tasks {
   }
 
   /** What the ended tasks of an account come to. */
-  #endedOf(accountId: string): TaskTotals {
-    const { endedTasks, endedBytes, resultBytes, forgottenTasks, forgottenBytes } =
-      this.#records.state;
+  #endedTotals(accountId: string): TaskTotals {
+    const {
+      endedTaskCounts: endedTasks,
+      endedBytes,
+      resultBytes,
+      tombstoneTasks: forgottenTasks,
+      tombstoneBytes: forgottenBytes,
+    } = this.#records.state;
     const archived = this.#records.archive.totalsOf(accountId);
     return {
       tasks: endedTasks.of(accountId) + archived.tasks - forgottenTasks.of(accountId),
@@ -237,9 +255,9 @@ export class Tasks {
     }
   }
 
-  #forgetRow(order: number, task: Task, transaction: Transaction, forgotten: Forgetting): void {
+  #deleteRow(order: number, task: Task, transaction: Transaction, forgotten: Deletion): void {
     transaction.changes.push(['tasks', order, null]);
-    forgotten.assets.push(...this.#forgetWith(task, transaction));
+    forgotten.assets.push(...this.#deleteRelated(task, transaction));
     forgotten.tasks.push(task);
   }
 
@@ -248,31 +266,31 @@ export class Tasks {
    *
    * @param isNext whether a task is to be forgotten; the first that is not ends it
    */
-  async #forgetArchived(
-    records: AsyncGenerator<Located>,
+  async #deleteArchived(
+    records: AsyncGenerator<SegmentRecord>,
     transaction: Transaction,
-    forgotten: Forgetting,
-    isNext: (record: Located) => boolean,
+    forgotten: Deletion,
+    isNext: (record: SegmentRecord) => boolean,
   ): Promise<void> {
     const { archive, state } = this.#records;
     let bytes = 0;
     for await (const record of records) {
-      if (forgotten.tasks.length >= MOST_FORGOTTEN || bytes >= MOST_FORGOTTEN_BYTES) return;
+      if (forgotten.tasks.length >= MAX_DELETED || bytes >= MAX_DELETED_BYTES) return;
       const body = await this.#bodyOf(record);
       if (!body?.task || state.deliveryOfTask.get(body.task.id)?.status === 'pending') continue;
       if (!isNext(record)) return;
       bytes += record.entry.length;
-      transaction.forgotten(record);
+      transaction.tombstone(record);
       forgotten.tasks.push(body.task);
-      forgotten.assets.push(...body.assets, ...this.#forgetWith(body.task, transaction));
+      forgotten.assets.push(...body.assets, ...this.#deleteRelated(body.task, transaction));
       if (body.task.callbackUrl === null || body.delivery) continue;
-      const delivery = await findDelivery(archive, body.task.id);
-      if (delivery) transaction.forgotten(delivery.record);
+      const delivery = await findArchivedDelivery(archive, body.task.id);
+      if (delivery) transaction.tombstone(delivery.record);
     }
   }
 
   /** Undefined where it is damaged: that is told, and must not keep others from being forgotten. */
-  async #bodyOf(record: Located): Promise<ArchivedBody | undefined> {
+  async #bodyOf(record: SegmentRecord): Promise<ArchivedBody | undefined> {
     try {
       return (await bodyOf(record)) as ArchivedBody;
     } catch (error) {
@@ -282,7 +300,7 @@ export class Tasks {
   }
 
   /** What goes with a task. Returns its assets. */
-  #forgetWith({ id }: Task, transaction: Transaction): Asset[] {
+  #deleteRelated({ id }: Task, transaction: Transaction): Asset[] {
     const { assetsOfTask, deliveryOfTask } = this.#records.state;
     const delivery = deliveryOfTask.order(id);
     if (delivery !== undefined) transaction.changes.push(['deliveries', delivery, null]);
@@ -303,8 +321,8 @@ export class Tasks {
   }
 
   /** @throws Failure 409 `task_state` for a task of the archive, which has ended, and else 404 */
-  async #refuse(id: string): Promise<never> {
-    const archived = await findArchived(this.#records.archive, id);
+  async #rejectUnknown(id: string): Promise<never> {
+    const archived = await findArchivedTask(this.#records.archive, id);
     if (!archived) throw notFound('task', id);
     throw conflict(`${id} is ${archived.body.task.status}: it has ended`, 'task_state');
   }

@@ -1,14 +1,14 @@
-import type { Account } from '../account.ts';
-import type { Asset, NewAsset } from '../asset.ts';
-import { availableOf } from '../credits.ts';
-import type { Delivery } from '../delivery.ts';
-import { assetExists } from '../errors.ts';
-import { newId } from '../identifier.ts';
-import { addUsage, dayOf, type LedgerEntry, type UsageCounts } from '../ledger.ts';
-import type { KeyHolder } from '../store.ts';
-import type { Task } from '../task.ts';
-import type { Located } from './archive/archive.ts';
-import { type Change, keyOfSum, type State } from './state.ts';
+import type { Account } from '../../account.ts';
+import type { Asset, NewAsset } from '../../asset.ts';
+import { availableOf } from '../../credits.ts';
+import type { Delivery } from '../../delivery.ts';
+import { assetExists } from '../../errors.ts';
+import { newId } from '../../identifier.ts';
+import { addUsage, dayOf, type LedgerEntry, type UsageCounts } from '../../ledger.ts';
+import type { KeyHolder } from '../../store.ts';
+import type { Task } from '../../task.ts';
+import type { SegmentRecord } from '../archive/segment.ts';
+import { type Change, compositeKey, type State } from '../state/state.ts';
 
 type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
   Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
@@ -52,7 +52,7 @@ export class Transaction {
   }
 
   /** A record of the archive that is there no longer. */
-  forgotten({ segment, index, entry }: Located): void {
+  tombstone({ segment, index, entry }: SegmentRecord): void {
     const { status, bytes } = entry;
     const accountId = segment.accountOf(entry);
     const row = { segment: segment.number, index, accountId, status, bytes };
@@ -100,9 +100,14 @@ export class Transaction {
   }
 
   /** Adds to the day's charge for text requests of a key to a model. */
-  sumOfCharges({ account, key }: KeyHolder, model: string, requests: number, amount: number): void {
-    const sum = keyOfSum(account.id, key.id, model, dayOf(this.#now));
-    const order = this.#state.sumOfCharges.order(sum);
+  addToDailyCharge(
+    { account, key }: KeyHolder,
+    model: string,
+    requests: number,
+    amount: number,
+  ): void {
+    const sum = compositeKey(account.id, key.id, model, dayOf(this.#now));
+    const order = this.#state.dailyCharge.order(sum);
     if (order === undefined) {
       this.entry(account, { type: 'charge', amount, keyId: key.id, model, ...{ requests } });
       return;
@@ -120,7 +125,7 @@ export class Transaction {
 
   usage(accountId: string, model: string, counts: Partial<UsageCounts>, spent: number): void {
     const day = dayOf(this.#now);
-    const order = this.#state.usageByDay.order(keyOfSum(accountId, day, model));
+    const order = this.#state.usageByDay.order(compositeKey(accountId, day, model));
     const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
       accountId,
       day,

@@ -2,11 +2,11 @@ import { constants, type Stats, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { type Files, isMissing, syncFolder, writeDurably } from '../files.ts';
-import type { Recovery } from '../options.ts';
-import { corrupt } from './faults.ts';
-import { encodeLine, lineAt, wasSynced } from './journal-line.ts';
-import type { Change } from './state.ts';
+import { type Files, isMissing, syncFolder, writeDurably } from '../../files.ts';
+import type { Recovery } from '../../options.ts';
+import { corruptStore } from '../errors.ts';
+import type { Change } from '../state/state.ts';
+import { encodeLine, readLine, wasSynced } from './line.ts';
 
 const FORMAT = 'oriel-journal';
 const VERSION = 2;
@@ -84,18 +84,18 @@ export async function loadJournal(
   try {
     bytes = await files.readFile(file);
   } catch (error) {
-    if (isMissing(error)) throw corrupt(file, 'this journal is missing');
+    if (isMissing(error)) throw corruptStore(file, 'this journal is missing');
     throw error;
   }
-  const line = lineAt(bytes, 0);
-  if (line === null) throw corrupt(file, 'this is not the beginning of a journal', 0);
+  const line = readLine(bytes, 0);
+  if (line === null) throw corruptStore(file, 'this is not the beginning of a journal', 0);
   const header = JSON.parse(line.payload.toString()) as JournalHeader & Record<string, unknown>;
   const { format, version } = header;
   if (format !== FORMAT || (version !== VERSION && version !== FORMER_VERSION)) {
-    throw corrupt(file, `written as ${format} ${version}, which is unknown`, 0);
+    throw corruptStore(file, `written as ${format} ${version}, which is unknown`, 0);
   }
   if (header['sequence'] !== sequence) {
-    throw corrupt(file, `the journal in it is number ${header['sequence']}`, 0);
+    throw corruptStore(file, `the journal in it is number ${header['sequence']}`, 0);
   }
   return { file, sequence, bytes, header, start: line.end };
 }
@@ -113,13 +113,13 @@ export function readBatches(
   const changes: Change[] = [];
   let offset = start;
   while (offset < limit) {
-    const line = lineAt(bytes, offset);
+    const line = readLine(bytes, offset);
     if (line === null) break;
     for (const change of JSON.parse(line.payload.toString()) as Change[]) changes.push(change);
     offset = line.end;
   }
   if (offset < limit && wasSynced(bytes, offset)) {
-    throw corrupt(file, 'a damaged batch lies before others', offset);
+    throw corruptStore(file, 'a damaged batch lies before others', offset);
   }
   return { changes, length: offset };
 }
@@ -135,7 +135,7 @@ export function checksumOf(bytes: Buffer, length: number): number {
  *
  * @returns what was set aside; null where nothing had to be
  */
-export async function cutTail(
+export async function removeTail(
   files: Files,
   { file, bytes }: JournalFile,
   length: number,
@@ -158,7 +158,7 @@ export async function cutTail(
   }
 }
 
-interface Place {
+interface OpenFile {
   readonly file: string;
   readonly handle: FileHandle;
   /** The same file, opened so that a write returns once it is on disk; null where that is not known to hold. */
@@ -180,7 +180,7 @@ export class Journal {
   readonly sequence: number;
   readonly previous: Extent | null;
   readonly #files: Files;
-  readonly #place: Place;
+  readonly #open: OpenFile;
   /** Bytes in the file, and their checksum. */
   #length: number;
   #checksum: number;
@@ -193,14 +193,14 @@ export class Journal {
     files: Files,
     { store, previous }: Identity,
     sequence: number,
-    place: Place,
+    place: OpenFile,
     content: { readonly length: number; readonly checksum: number },
   ) {
     this.#files = files;
     this.store = store;
     this.sequence = sequence;
     this.previous = previous;
-    this.#place = place;
+    this.#open = place;
     this.#length = content.length;
     this.#checksum = content.checksum;
     this.#synced = content;
@@ -222,7 +222,7 @@ export class Journal {
     const header = { format: FORMAT, version: VERSION, store, sequence, previous };
     const lines = [JSON.stringify(header), ...(first === null ? [] : [first])];
     const bytes = Buffer.concat(lines.map((line) => encodeLine(line)));
-    const place = await openPlace(files, file, `${file}.new`, O_CREAT | O_TRUNC);
+    const place = await openFile(files, file, `${file}.new`, O_CREAT | O_TRUNC);
     try {
       await writeAt(place.handle, bytes, 0);
       await place.handle.sync();
@@ -231,7 +231,7 @@ export class Journal {
       const content = { length: bytes.length, checksum: crc32(bytes) };
       return new Journal(files, { store, previous }, sequence, place, content);
     } catch (error) {
-      await closePlace(place);
+      await closeFile(place);
       throw error;
     }
   }
@@ -242,7 +242,7 @@ export class Journal {
     { file, sequence, bytes, header }: JournalFile,
     length: number,
   ): Promise<Journal> {
-    const place = await openPlace(files, file, file);
+    const place = await openFile(files, file, file);
     const identity = { store: header.store!, previous: header.previous ?? null };
     const content = { length, checksum: checksumOf(bytes, length) };
     try {
@@ -250,7 +250,7 @@ export class Journal {
       await place.handle.datasync();
       return new Journal(files, identity, sequence, place, content);
     } catch (error) {
-      await closePlace(place);
+      await closeFile(place);
       throw error;
     }
   }
@@ -275,9 +275,9 @@ export class Journal {
   async append(json: string): Promise<number> {
     const isSynced = this.#synced.length === this.#length;
     const bytes = encodeLine(json, isSynced);
-    const durable = isSynced ? this.#place.durable : null;
-    const handle = durable ?? this.#place.handle;
-    this.#checkPlace((size) => size === this.#length);
+    const durable = isSynced ? this.#open.durable : null;
+    const handle = durable ?? this.#open.handle;
+    this.checkFile((size) => size === this.#length);
     this.#isDirty = true;
     await writeAt(handle, bytes, this.#length);
     // O_DSYNC syncs the bytes of its own write alone, not those that were written without.
@@ -288,10 +288,10 @@ export class Journal {
   }
 
   /** Writes a batch that the next `append` syncs. A crash of the process keeps it, a power cut may not. */
-  note(json: string): void {
+  appendUnsynced(json: string): void {
     const bytes = encodeLine(json, this.#synced.length === this.#length);
-    const { fd } = this.#place.handle;
-    this.#checkPlace((size) => size === this.#length);
+    const { fd } = this.#open.handle;
+    this.checkFile((size) => size === this.#length);
     this.#isDirty = true;
     let written = 0;
     while (written < bytes.length) {
@@ -302,32 +302,32 @@ export class Journal {
   }
 
   #written(bytes: Uint8Array): void {
-    this.#checkPlace((size) => size === this.#length + bytes.length);
+    this.checkFile((size) => size === this.#length + bytes.length);
     this.#length += bytes.length;
     this.#checksum = crc32(bytes, this.#checksum);
     this.#isDirty = false;
   }
 
   /** Takes back what a failed write has left. */
-  async cut(): Promise<void> {
+  async truncateFailedWrite(): Promise<void> {
     if (!this.#isDirty) return;
-    await this.#place.handle.truncate(this.#length);
-    await this.#place.handle.sync();
+    await this.#open.handle.truncate(this.#length);
+    await this.#open.handle.sync();
     this.#isDirty = false;
   }
 
   async close(): Promise<void> {
-    await closePlace(this.#place);
+    await closeFile(this.#open);
   }
 
   /** @throws where the path leads to another file than the open one, or to nothing, or to fewer bytes */
   checkPlace(): void {
-    this.#checkPlace((size) => size >= this.#length);
+    this.checkFile((size) => size >= this.#length);
   }
 
   /** Synchronous: it takes 2 µs, where a trip to another thread takes 30. */
-  #checkPlace(fits: (size: number) => boolean): void {
-    const { file, inode } = this.#place;
+  checkFile(fits: (size: number) => boolean): void {
+    const { file, inode } = this.#open;
     const found = statSync(file, { throwIfNoEntry: false });
     if (found && inodeOf(found) === inode && fits(found.size)) return;
     throw new Error(
@@ -339,7 +339,7 @@ export class Journal {
 }
 
 /** @param path where it is opened; it may be renamed to `file` later */
-async function openPlace(files: Files, file: string, path: string, flags = 0): Promise<Place> {
+async function openFile(files: Files, file: string, path: string, flags = 0): Promise<OpenFile> {
   const handle = await files.open(path, O_WRONLY | flags, 0o600);
   let durable: FileHandle | null = null;
   try {
@@ -352,7 +352,7 @@ async function openPlace(files: Files, file: string, path: string, flags = 0): P
   }
 }
 
-async function closePlace({ handle, durable }: Place): Promise<void> {
+async function closeFile({ handle, durable }: OpenFile): Promise<void> {
   await durable?.close();
   await handle.close();
 }

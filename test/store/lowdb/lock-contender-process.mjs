@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { diskFiles } from '../../../dist/src/store/files.js';
+import { lockByPid } from '../../../dist/src/store/lowdb/lock/pid-lock.js';
 import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
-import { lockByPid } from '../../../dist/src/store/lowdb/pid-lock.js';
 
 const [directory, mode] = process.argv.slice(2);
 

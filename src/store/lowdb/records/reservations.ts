@@ -1,6 +1,6 @@
-import type { Account, ApiKey } from '../account.ts';
-import type { ActiveReservations } from '../funds.ts';
-import type { KeyHolder, Reservation } from '../store.ts';
+import type { Account, ApiKey } from '../../account.ts';
+import type { ActiveReservations } from '../../funds.ts';
+import type { KeyHolder, Reservation } from '../../store.ts';
 
 /** Credits held by requests under way, beside the records: they are given back when the process ends. */
 export class Reservations {
@@ -44,13 +44,13 @@ export class Reservations {
   }
 
   /** A record with what is held of it among what is reserved. */
-  within<Holder extends Account | ApiKey>(holder: Holder): Holder {
+  addTo<Holder extends Account | ApiKey>(holder: Holder): Holder {
     const sum = this.#sums.get(holder.id);
     return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
   }
 
-  withinBoth({ key, account }: KeyHolder): KeyHolder {
-    return { key: this.within(key), account: this.within(account) };
+  addToBoth({ key, account }: KeyHolder): KeyHolder {
+    return { key: this.addTo(key), account: this.addTo(account) };
   }
 
   #change(id: string, amount: number): void {

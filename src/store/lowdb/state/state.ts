@@ -1,11 +1,11 @@
-import type { Account, ApiKey } from '../account.ts';
-import { type Asset, countsAsStored } from '../asset.ts';
-import type { Delivery } from '../delivery.ts';
-import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../ledger.ts';
-import type { KeyHolder } from '../store.ts';
-import { approximateSize, isTerminal, type Task } from '../task.ts';
-import { NO_TASK } from './archive/layout.ts';
-import { Grouped, Sum, Table, Unique } from './table.ts';
+import type { Account, ApiKey } from '../../account.ts';
+import { type Asset, countsAsStored } from '../../asset.ts';
+import type { Delivery } from '../../delivery.ts';
+import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../ledger.ts';
+import type { KeyHolder } from '../../store.ts';
+import { approximateSize, isTerminal, type Task } from '../../task.ts';
+import { NO_TASK } from '../archive/layout.ts';
+import { GroupIndex, SumIndex, Table, UniqueIndex } from './table.ts';
 
 /** What text requests of one key to one model used on one day, as long as it is not booked. */
 export interface ChargeRow {
@@ -22,7 +22,7 @@ export interface ChargeRow {
 }
 
 /** A record that is forgotten, although the archive has it until its segment is written anew. */
-export interface ForgottenRow {
+export interface Tombstone {
   /** Number of the segment, and position in it. */
   readonly segment: number;
   readonly index: number;
@@ -42,7 +42,7 @@ interface Rows {
   ledger: LedgerEntry;
   usage: UsageRow;
   charges: ChargeRow;
-  forgotten: ForgottenRow;
+  forgotten: Tombstone;
 }
 
 export const COLLECTIONS = [
@@ -70,7 +70,7 @@ export const UPLOADS = '';
 export const SPENT = 'spent';
 
 /** Positions of forgotten records by the number of their segment. */
-class Positions {
+class TombstoneIndex {
   readonly #orders = new Map<number, Map<number, number>>();
 
   has(segment: number, index: number): boolean {
@@ -86,7 +86,7 @@ class Positions {
     return this.#orders.get(segment)?.values() ?? [];
   }
 
-  replace(order: number, before: ForgottenRow | null, after: ForgottenRow | null): void {
+  replace(order: number, before: Tombstone | null, after: Tombstone | null): void {
     if (before) {
       const orders = this.#orders.get(before.segment);
       orders?.delete(before.index);
@@ -99,12 +99,12 @@ class Positions {
 }
 
 /** Which sum of text charges, or which row of usage. No part of them can have a NUL in it. */
-export function keyOfSum(...parts: readonly (string | null)[]): string {
+export function compositeKey(...parts: readonly (string | null)[]): string {
   return parts.join('\0');
 }
 
 /** A key with its account; undefined where there is no such account, or the key is not its own. */
-export function holderIn(
+export function findKeyHolder(
   { accountById, keyById }: State,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
 ): KeyHolder | undefined {
@@ -116,116 +116,125 @@ export function holderIn(
 /** All that is stored, in memory, with the ways to find it. */
 export class State {
   readonly accounts = new Table<Account>();
-  readonly accountById = this.accounts.index((rows) => new Unique(rows, ({ id }) => id));
-  readonly accountByName = this.accounts.index((rows) => new Unique(rows, ({ name }) => name));
+  readonly accountById = this.accounts.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly accountByName = this.accounts.index((rows) => new UniqueIndex(rows, ({ name }) => name));
 
   readonly keys = new Table<ApiKey>();
-  readonly keyById = this.keys.index((rows) => new Unique(rows, ({ id }) => id));
-  readonly keyByHash = this.keys.index((rows) => new Unique(rows, ({ hash }) => hash));
+  readonly keyById = this.keys.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly keyByHash = this.keys.index((rows) => new UniqueIndex(rows, ({ hash }) => hash));
   readonly keysOfAccount = this.keys.index(
-    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
   );
 
   readonly tasks = new Table<Task>();
-  readonly taskById = this.tasks.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly taskById = this.tasks.index((rows) => new UniqueIndex(rows, ({ id }) => id));
   readonly taskByIdempotency = this.tasks.index(
     (rows) =>
-      new Unique(
+      new UniqueIndex(
         rows,
-        ({ accountId, idempotency }) => idempotency && keyOfSum(accountId, idempotency.key),
+        ({ accountId, idempotency }) => idempotency && compositeKey(accountId, idempotency.key),
       ),
   );
-  readonly allTasks = this.tasks.index((rows) => new Grouped(rows, () => ''));
+  readonly allTasks = this.tasks.index((rows) => new GroupIndex(rows, () => ''));
   readonly tasksOfAccount = this.tasks.index(
-    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
   );
-  readonly tasksInState = this.tasks.index((rows) => new Grouped(rows, ({ status }) => status));
+  readonly tasksInState = this.tasks.index((rows) => new GroupIndex(rows, ({ status }) => status));
   /** Counts by account. */
-  readonly openTasks = this.tasks.index(
-    () => new Sum<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
+  readonly openTaskCounts = this.tasks.index(
+    () =>
+      new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
   );
   /** Bytes of requests by account. */
-  readonly openRequests = this.tasks.index(
+  readonly openRequestBytes = this.tasks.index(
     () =>
-      new Sum<Task>(({ accountId, status, request }) =>
+      new SumIndex<Task>(({ accountId, status, request }) =>
         isTerminal(status) ? null : [accountId, approximateSize(request)],
       ),
   );
   /** Counts and bytes of ended tasks in memory, by account. */
-  readonly endedTasks = this.tasks.index(
-    () => new Sum<Task>(({ accountId, status }) => (isTerminal(status) ? [accountId, 1] : null)),
+  readonly endedTaskCounts = this.tasks.index(
+    () =>
+      new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? [accountId, 1] : null)),
   );
   readonly endedBytes = this.tasks.index(
     () =>
-      new Sum<Task>((task) =>
+      new SumIndex<Task>((task) =>
         isTerminal(task.status) ? [task.accountId, approximateSize(task)] : null,
       ),
   );
 
   readonly assets = new Table<Asset>();
-  readonly assetById = this.assets.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly assetById = this.assets.index((rows) => new UniqueIndex(rows, ({ id }) => id));
   /** Uploads are those of the task without a name. */
   readonly assetsOfTask = this.assets.index(
-    (rows) => new Grouped(rows, ({ taskId }) => taskId ?? UPLOADS),
+    (rows) => new GroupIndex(rows, ({ taskId }) => taskId ?? UPLOADS),
   );
   /** Bytes of uploads and of inputs by account. */
-  readonly stored = this.assets.index(
+  readonly storedBytes = this.assets.index(
     () =>
-      new Sum<Asset>((asset) => (countsAsStored(asset) ? [asset.accountId, asset.bytes] : null)),
+      new SumIndex<Asset>((asset) =>
+        countsAsStored(asset) ? [asset.accountId, asset.bytes] : null,
+      ),
   );
   /** Bytes of results by account. */
   readonly resultBytes = this.assets.index(
     () =>
-      new Sum<Asset>((asset) => (countsAsStored(asset) ? null : [asset.accountId, asset.bytes])),
+      new SumIndex<Asset>((asset) =>
+        countsAsStored(asset) ? null : [asset.accountId, asset.bytes],
+      ),
   );
   readonly spentInputs = this.assets.index(
-    (rows) => new Grouped(rows, ({ input }) => (input === 'spent' ? SPENT : '')),
+    (rows) => new GroupIndex(rows, ({ input }) => (input === 'spent' ? SPENT : '')),
   );
 
   readonly deliveries = new Table<Delivery>();
-  readonly deliveryById = this.deliveries.index((rows) => new Unique(rows, ({ id }) => id));
+  readonly deliveryById = this.deliveries.index((rows) => new UniqueIndex(rows, ({ id }) => id));
   readonly deliveryOfTask = this.deliveries.index(
-    (rows) => new Unique(rows, ({ taskId }) => taskId),
+    (rows) => new UniqueIndex(rows, ({ taskId }) => taskId),
   );
   readonly deliveriesInState = this.deliveries.index(
-    (rows) => new Grouped(rows, ({ status }) => status),
+    (rows) => new GroupIndex(rows, ({ status }) => status),
   );
 
   readonly ledger = new Table<LedgerEntry>();
   readonly ledgerOfAccount = this.ledger.index(
-    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
   );
-  readonly sumOfCharges = this.ledger.index(
+  readonly dailyCharge = this.ledger.index(
     (rows) =>
-      new Unique(rows, ({ type, taskId, accountId, keyId, model, at }) =>
-        type === 'charge' && taskId === null ? keyOfSum(accountId, keyId, model, dayOf(at)) : null,
+      new UniqueIndex(rows, ({ type, taskId, accountId, keyId, model, at }) =>
+        type === 'charge' && taskId === null
+          ? compositeKey(accountId, keyId, model, dayOf(at))
+          : null,
       ),
   );
 
   readonly usage = new Table<UsageRow>();
   readonly usageByDay = this.usage.index(
-    (rows) => new Unique(rows, ({ accountId, day, model }) => keyOfSum(accountId, day, model)),
+    (rows) =>
+      new UniqueIndex(rows, ({ accountId, day, model }) => compositeKey(accountId, day, model)),
   );
   readonly usageOfAccount = this.usage.index(
-    (rows) => new Grouped(rows, ({ accountId }) => accountId),
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
   );
 
   readonly charges = new Table<ChargeRow>();
 
-  readonly forgotten = new Table<ForgottenRow>();
-  readonly forgottenIn = this.forgotten.index(() => new Positions());
-  readonly forgottenStates = this.forgotten.index(
-    () => new Sum<ForgottenRow>(({ status }) => [String(status), 1]),
+  readonly forgotten = new Table<Tombstone>();
+  readonly tombstoneIndex = this.forgotten.index(() => new TombstoneIndex());
+  readonly tombstoneStates = this.forgotten.index(
+    () => new SumIndex<Tombstone>(({ status }) => [String(status), 1]),
   );
   /** Counts and bytes by account. */
-  readonly forgottenTasks = this.forgotten.index(
+  readonly tombstoneTasks = this.forgotten.index(
     () =>
-      new Sum<ForgottenRow>(({ accountId, status }) =>
+      new SumIndex<Tombstone>(({ accountId, status }) =>
         status === NO_TASK ? null : [accountId, 1],
       ),
   );
-  readonly forgottenBytes = this.forgotten.index(
-    () => new Sum<ForgottenRow>(({ accountId, bytes }) => [accountId, bytes]),
+  readonly tombstoneBytes = this.forgotten.index(
+    () => new SumIndex<Tombstone>(({ accountId, bytes }) => [accountId, bytes]),
   );
 
   /** Of all accounts together, in micro-credits. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Files } from '../files.ts';
-import { DurableJson } from './durable-json.ts';
-import { corrupt } from './faults.ts';
+import type { Files } from '../../files.ts';
+import { corruptStore } from '../errors.ts';
+import { JsonFile } from '../json-file.ts';
 import type { Extent } from './journal.ts';
 
 export const STORE_FILE = 'store.json';
@@ -45,15 +45,16 @@ type Document = Manifest & {
 /** @returns null where there is none */
 export async function readManifest(files: Files, directory: string): Promise<Manifest | null> {
   const path = join(directory, STORE_FILE);
-  const document = await new DurableJson<Document>(files, path).read();
+  const document = await new JsonFile<Document>(files, path).read();
   // DurableJson gives null for a missing file, and for the text "null".
   if (document === null) return null;
   const { checksum, ...content } = document;
   const { format, version, ...manifest } = content;
   if (format !== FORMAT || version !== VERSION) {
-    throw corrupt(path, `written as ${format} ${version}, which is unknown`);
+    throw corruptStore(path, `written as ${format} ${version}, which is unknown`);
   }
-  if (crc32(JSON.stringify(content)) !== checksum) throw corrupt(path, 'not as it was written');
+  if (crc32(JSON.stringify(content)) !== checksum)
+    throw corruptStore(path, 'not as it was written');
   return manifest;
 }
 
@@ -64,22 +65,25 @@ export async function writeManifest(
 ): Promise<void> {
   const content = { format: FORMAT, version: VERSION, store, createdAt, journal, clock };
   const document = { ...content, checksum: crc32(JSON.stringify(content)) };
-  await new DurableJson<Document>(files, join(directory, STORE_FILE)).write(document);
+  await new JsonFile<Document>(files, join(directory, STORE_FILE)).write(document);
 }
 
 /** @throws Failure service_error, code `store_corrupt`, where a file belongs to another store */
-export function checkStore(
+export function checkStoreId(
   manifest: Manifest | null,
   directory: string,
   file: string,
   store: string,
 ): void {
   if (manifest === null) {
-    throw corrupt(
+    throw corruptStore(
       join(directory, STORE_FILE),
       `missing, although ${file} belongs to store ${store}`,
     );
   }
   if (manifest.store === store) return;
-  throw corrupt(file, `belongs to store ${store}, but ${STORE_FILE} is of store ${manifest.store}`);
+  throw corruptStore(
+    file,
+    `belongs to store ${store}, but ${STORE_FILE} is of store ${manifest.store}`,
+  );
 }

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 
-const CONTENDER = fileURLToPath(new URL('contender.mjs', import.meta.url));
+const CONTENDER = fileURLToPath(new URL('lock-contender-process.mjs', import.meta.url));
 
 /** How a contender runs. */
 interface ContenderOptions {
