@@ -270,7 +270,6 @@ export class AssetFiles {
   #damaged(id: string): Failure {
     this.#onDamage(id);
     return new Failure('service_error', 'the file is damaged on the disk of this server', {
-      status: 500,
       code: 'asset_damaged',
     });
   }
@@ -418,7 +417,6 @@ function matches(hash: Hash, sha256: string | null | undefined): boolean {
 
 function tooLarge(most: number): Failure {
   return new Failure('invalid_request', `expected a file of at most ${most} bytes`, {
-    status: 413,
     code: 'file_too_large',
   });
 }
@@ -437,7 +435,6 @@ async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
 /** The disk is full or fails, or too many files are open: an error of this server that may pass. */
 function unavailable(reason: string, cause?: unknown): Failure {
   return new Failure('service_error', `cannot store files: ${reason}`, {
-    status: 503,
     code: 'storage_unavailable',
     retryAfter: RETRY_AFTER_SECONDS,
     cause,

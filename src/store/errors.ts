@@ -1,13 +1,17 @@
 import { Failure } from '../failure.ts';
 
-/** Status 404: a record that a method names does not exist. */
-export function notFound(
-  kind: 'account' | 'key' | 'task' | 'asset' | 'delivery',
-  id: string,
-): Failure {
+const NOT_FOUND = {
+  account: 'account_not_found',
+  key: 'key_not_found',
+  task: 'task_not_found',
+  asset: 'asset_not_found',
+  delivery: 'delivery_not_found',
+} as const;
+
+/** A record that a method names does not exist. */
+export function notFound(kind: keyof typeof NOT_FOUND, id: string): Failure {
   return new Failure('invalid_request', `there is no ${kind} ${JSON.stringify(id)}`, {
-    status: 404,
-    code: `${kind}_not_found`,
+    code: NOT_FOUND[kind],
   });
 }
 
@@ -27,5 +31,5 @@ export function conflict(
     | 'delivery_state'
     | 'idempotency_conflict',
 ): Failure {
-  return new Failure('invalid_request', message, { status: 409, code });
+  return new Failure('invalid_request', message, { code });
 }

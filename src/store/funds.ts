@@ -54,7 +54,7 @@ export function checkFunds(
   held: ActiveReservations = NOTHING,
 ): void {
   checkAmount(amount, 'reservation');
-  const refuse = (code: string, left: string) => {
+  const refuse = (code: 'insufficient_credits' | 'key_budget_exceeded', left: string) => {
     const most = `this may cost up to ${toCredits(amount)} credits, which are reserved until it ends`;
     return new Failure('insufficient_quota', `${most}; ${left}`, { code });
   };

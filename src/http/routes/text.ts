@@ -14,7 +14,7 @@ interface Endpoint {
   readonly dialect: DialectName;
   readonly summary: string;
   readonly request: v.GenericSchema;
-  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  /** A body that works with the sandbox's catalog; the page `/docs` fills it in. */
   readonly example: object;
   readonly answer: v.GenericSchema;
 }
@@ -99,7 +99,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
           const clientDisconnect = new LightAbortSignal();
           onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
           const stream = new SseResponse(reply);
-          if (asksForStream(request)) stream.keepAlive();
+          if (isStreaming(request)) stream.keepAlive();
           try {
             const whole = await text.answer({
               requestId: request.id,
@@ -122,12 +122,12 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   };
 }
 
-/** A body that comes in chunks does not say how long it is. */
+/** Content-Length; null for a chunked body. */
 function lengthOf({ headers }: FastifyRequest): number | null {
   const length = headers['content-length'];
   return length === undefined ? null : Number(length);
 }
 
-function asksForStream({ body }: FastifyRequest): boolean {
+function isStreaming({ body }: FastifyRequest): boolean {
   return (body as { readonly stream?: unknown } | null)?.stream === true;
 }

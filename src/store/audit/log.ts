@@ -260,7 +260,6 @@ function unavailable(error: unknown): Failure {
   const reason = error instanceof Error ? error.message : String(error);
   return new Failure('service_error', 'the audit log cannot be written: nothing was done', {
     code: 'audit_unavailable',
-    status: 503,
     detail: reason,
     cause: error,
   });

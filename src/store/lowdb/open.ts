@@ -51,7 +51,6 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 function cannotOpen(directory: string, cause: unknown): Failure {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new Failure('service_error', `cannot open the store in ${directory}: ${reason}`, {
-    status: 503,
     code: 'store_unavailable',
     cause,
   });

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { type CodeOf, Failure } from '../../failure.ts';
 import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
 import { pathOf } from './request-settings.ts';
 
@@ -10,7 +10,7 @@ export const DIALECT_NAMES: Readonly<Record<DialectName, string>> = {
 };
 
 /** A field of a request is not as it must be. */
-export function invalid(param: string, message: string, code?: string): Failure {
+export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
   return new Failure('invalid_request', `${param}: ${message}`, {
     param,
     ...(code !== undefined && { code }),

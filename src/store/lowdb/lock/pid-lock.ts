@@ -88,7 +88,6 @@ export function storeLocked(path: string, owner: Owner | null): Failure {
   const process = owner ? `process ${owner.pid}` : 'another process';
   const details = owner?.host ? ` (host ${owner.host}, since ${owner.since})` : '';
   return new Failure('service_error', `${path}: ${process} is using this store${details}`, {
-    status: 503,
     code: 'store_locked',
   });
 }
@@ -117,7 +116,6 @@ async function read(files: Files, path: string): Promise<Owner | null> {
   const owner = parseOwner(text);
   if (owner) return owner;
   throw new Failure('service_error', `${path}: not a lock of Oriel's; remove it if none runs`, {
-    status: 503,
     code: 'store_locked',
   });
 }
