@@ -8,6 +8,7 @@ import { settingsOf } from './decode-settings.ts';
 import { settingsOnWire } from './encode-settings.ts';
 import { replayed } from './reasoning.ts';
 import type { Block, Message, MessagesRequest } from './request.ts';
+import { settings } from './settings.ts';
 
 /**
  * A messages client's own body for a messages upstream. All stays as it was sent but what may not go
@@ -31,7 +32,7 @@ export function replayRequest(request: TextRequest, target: Target): Json {
   const changed = changedSettings(request, body);
   if (changed.length === 0) return made;
   const fresh = settingsOnWire(request, target);
-  for (const property of changed.flatMap((setting) => propertiesOf('messages', setting))) {
+  for (const property of changed.flatMap((setting) => propertiesOf(settings, setting))) {
     delete made[property];
     if (property in fresh) made[property] = fresh[property];
   }
