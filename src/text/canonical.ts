@@ -19,6 +19,9 @@ export interface ReasoningSignature {
   readonly value: Json;
 }
 
+/** Begins the identifier of a file that a provider already has. */
+export const FILE_SCHEME = 'ms://';
+
 export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
   /** Base64. */
