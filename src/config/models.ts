@@ -1,15 +1,13 @@
 import * as v from 'valibot';
 import { day, field, integer, number } from '../schema/fields.ts';
 import { FEATURES } from '../store/features.ts';
+import { DIALECT_NAMES } from './dialects.ts';
 import { identifier, text } from './text.ts';
 import { credits } from './units.ts';
 
 /** How much a model may be asked to reason (interface part 4.1), from nothing to all it can. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
-
-/** The wire formats of text. */
-export const DIALECTS = ['chat', 'responses', 'messages'] as const;
 
 const seconds = v.pipe(
   day(),
@@ -62,7 +60,7 @@ const textModel = v.strictObject({
   routes: routes(
     v.strictObject({
       ...route,
-      dialect: v.optional(field(v.picklist(DIALECTS), 'The wire format to speak with it.')),
+      dialect: v.optional(field(v.picklist(DIALECT_NAMES), 'The wire format to speak with it.')),
     }),
   ),
   reasoning: v.optional(field(reasoning, 'Whether and how much it reasons.')),

@@ -109,12 +109,12 @@ type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
 };
 
 /** The settings of one provider, told apart by `kind`. */
-export const provider = v.variant(
+export const providerSchema = v.variant(
   'kind',
   PROVIDER_KINDS.map(({ settings }) => settings) as unknown as SettingsOf<typeof PROVIDER_KINDS>,
 );
 
-export type Provider = Readonly<v.InferOutput<typeof provider>>;
+export type Provider = Readonly<v.InferOutput<typeof providerSchema>>;
 export type RemoteProvider = Extract<Provider, { readonly baseUrl: string }>;
 export type MediaApi = NonNullable<(typeof PROVIDER_KINDS)[number]['mediaApi']>;
 

@@ -3,6 +3,7 @@ import { DEFAULT_LIMITS } from '../images/limits.ts';
 import { field, integer } from '../schema/fields.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
+import { providerSchema } from './provider-kinds.ts';
 import { httpUrl, identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
 
@@ -360,43 +361,6 @@ const owner = v.strictObject({
   ),
 });
 
-const baseUrl = field(httpUrl(), 'Where its interface begins, /v1 included.', {
-  secret: 'interpolated',
-});
-
-const concurrency = v.optional(
-  field(integer(1, 10_000), 'Media tasks that it works on at once.'),
-  8,
-);
-
-const remote = {
-  baseUrl,
-  shared: v.optional(
-    field(
-      v.boolean(),
-      'Whether its account serves several clients, which may then not name what is stored there; unset: true.',
-    ),
-  ),
-  concurrency,
-  apiKey: v.optional(
-    field(
-      v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/)),
-      'Its key; leave it out where none is asked for.',
-      {
-        secret: 'always',
-        expects: 'printable ASCII characters without spaces',
-      },
-    ),
-  ),
-};
-
-const provider = v.variant('kind', [
-  v.strictObject({ kind: v.literal('openai'), ...remote }),
-  v.strictObject({ kind: v.literal('anthropic'), ...remote }),
-  v.strictObject({ kind: v.literal('oriel'), ...remote }),
-  v.strictObject({ kind: v.literal('sandbox'), concurrency }),
-]);
-
 /** The whole configuration, as a file gives it and as it is loaded. */
 export const configSchema = v.strictObject({
   server: v.nullish(field(server, 'Where clients connect.'), {}),
@@ -417,7 +381,7 @@ export const configSchema = v.strictObject({
   metrics: v.nullish(field(metrics, 'Figures for Prometheus.'), {}),
   owner: v.nullish(field(owner, 'The first account.'), {}),
   providers: v.nullish(
-    field(v.record(identifier(), provider), 'Who answers, by a name of your choice.'),
+    field(v.record(identifier(), providerSchema), 'Who answers, by a name of your choice.'),
     {},
   ),
   models: v.nullish(field(models, 'What clients may ask for, by its public identifier.'), {}),

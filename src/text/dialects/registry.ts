@@ -1,3 +1,4 @@
+import { declareDialect } from '../../config/dialects.ts';
 import type { Dialect } from './dialect.ts';
 
 const DIALECTS = new Map<string, Dialect>();
@@ -9,17 +10,13 @@ const PATTERNS: (readonly [RegExp, Dialect])[] = [];
 export function registerDialect(dialect: Dialect): void {
   if (DIALECTS.has(dialect.name)) throw new Error(`The dialect ${dialect.name} exists already`);
   DIALECTS.set(dialect.name, dialect);
+  declareDialect(dialect);
   for (const { path } of dialect.endpoints) PATTERNS.push([patternOf(path), dialect]);
 }
 
 /** All wire formats, in the order in which they were registered. */
 export function allDialects(): readonly Dialect[] {
   return [...DIALECTS.values()];
-}
-
-/** The names by which configurations refer to the dialects. */
-export function dialectNames(): readonly string[] {
-  return [...DIALECTS.keys()];
 }
 
 export function hasDialect(name: string): boolean {
