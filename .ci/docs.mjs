@@ -1,6 +1,6 @@
 // Writes the generated parts of the documentation: tables between markers in Markdown files, from the
-// registry of operations and from OpenAPI, and the JSON Schema of the configuration. With --check it only
-// compares, and exits with 1 on a difference. With a file named, it handles the table of operations in
+// registry of operations and from OpenAPI, and the JSON Schema and the default file of the configuration.
+// With --check it only compares, and exits with 1 on a difference. With a file named, it handles the table of operations in
 // that file alone. node .ci/docs.mjs [--check] [FILE]
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -110,4 +110,6 @@ if (only === undefined) {
   const api = path('src/http/README.md');
   update(api, withSection(api, 'endpoints', await endpointsTable()));
   update(path('config/oriel.schema.json'), await configurationSchema());
+  const { defaultFile } = await built('config/default-file.js');
+  update(path('config/default.yaml'), defaultFile());
 }

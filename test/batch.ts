@@ -1,47 +1,48 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BatchResult, FileRecord } from '../src/operations/batch.ts';
+import type { BatchResult, FileRecord } from '../src/operations/batch-record.ts';
 import type { Run } from './oriel.ts';
 import { decode, type Pixels } from './pixels.ts';
 import { residentCommand } from './resident.ts';
 
 const oriel = residentCommand();
 
-/** One run of an image command over files, as its JSON document and its outputs tell it. */
+/** Result of one run of an image command: its JSON document and its outputs. */
 export interface Batch {
   readonly code: number | null;
   readonly stderr: string;
   readonly result: BatchResult;
-  /** What became of the file of this name. */
+  /** Record of the file with this name. */
   record(name: string): FileRecord;
-  /** The output of the file of this name. */
+  /** Output of the file with this name. */
   bytes(name: string): Buffer;
   pixels(name: string): Promise<Pixels>;
-  /** The codes of the file's warnings. */
+  /** Codes of the file's warnings. */
   warnings(name: string): string[];
 }
 
-/** Commands that report rather than write files. */
-const GIVE_DATA = new Set(['hash', 'metadata', 'palette', 'size-map']);
+/** Commands that report and write no files. */
+const REPORTS = new Set(['hash', 'metadata', 'palette', 'size-map']);
 
 export type Files = Readonly<Record<string, Uint8Array>>;
 
-/** Runs the command over all the files at once, in a folder that is gone afterwards. */
+/** Runs the command over all files, in a temporary folder. */
 export async function runBatch(args: readonly string[], files: Files): Promise<Batch> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
   try {
     const inputs = join(folder, 'in');
     mkdirSync(inputs);
     for (const [name, bytes] of Object.entries(files)) writeFileSync(join(inputs, name), bytes);
-    const out = GIVE_DATA.has(args[0]!) ? [] : ['--out', join(folder, 'out')];
-    // For a few small files, starting another thread costs more than it gives.
+    const out = REPORTS.has(args[0]!) ? [] : ['--out', join(folder, 'out')];
+    // For a few small files, starting another thread takes longer than it saves.
     const jobs = Object.keys(files).length > 4 ? [] : ['--jobs', '1'];
     const run = await oriel([...args, ...out, ...jobs, '--json', '--files-from', '-'], {
       cwd: inputs,
       input: Object.keys(files).join('\n'),
     });
-    if (run.out === '') throw new Error(`oriel ${args.join(' ')} said only: ${run.stderr}`);
+    if (run.out === '')
+      throw new Error(`oriel ${args.join(' ')} printed no document, but: ${run.stderr}`);
     return readBatch(run);
   } finally {
     rmSync(folder, { recursive: true, force: true });

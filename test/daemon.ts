@@ -5,10 +5,10 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type Run, type Running, type RunOptions, start, temporaryFolder } from './oriel.ts';
 
-/** The owner's key in tests that do not look at how the first one is made. */
+/** API key of the owner, in tests that are not about the first key. */
 export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
 
-/** What /metrics asks for in tests that do not say otherwise. */
+/** `metrics.token`, unless a test sets another one. */
 export const METRICS_TOKEN = 'oriel_test_metrics_token';
 
 export interface LogLine {
@@ -17,28 +17,28 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The daemon as a process of its own, on a port of its own. */
+/** A daemon process on a free port. */
 export interface TestDaemon extends Running {
   readonly url: string;
   /** Its data directory. */
   readonly data: string;
-  /** What it has logged so far. */
+  /** Log lines so far. */
   readonly log: readonly LogLine[];
-  /** Resolves with the first line, past or future, that has a message. */
+  /** Resolves with the first line, past or future, with this message. */
   logged(message: string): Promise<LogLine>;
   /** A request with the owner's key. The path may be a whole URL. */
   request(path: string, init?: RequestInit): Promise<Response>;
   /** The text of /metrics. */
   metrics(): Promise<string>;
-  /** Ends it as the system would, and waits. */
+  /** Sends a signal (SIGTERM), and waits for the exit. */
   stop(signal?: NodeJS.Signals): Promise<Run>;
 }
 
 export interface DaemonSettings extends Omit<RunOptions, 'input'> {
-  /** A data directory to go on with; a new one where not given. */
+  /** Existing data directory; a new one where not given. */
   readonly data?: string;
   readonly args?: readonly string[];
-  /** What `oriel.yaml` says. */
+  /** Content of `oriel.yaml`. */
   readonly config?: object;
 }
 
@@ -78,7 +78,7 @@ function launch({
     const { overload, metrics } = (config ?? {}) as Readonly<Record<string, object | undefined>>;
     const settings = {
       ...config,
-      // A test on a busy machine is not about overload, unless it says so.
+      // Tests must not fail with 503 on a machine under load, unless they are about overload.
       overload: { eventLoopDelay: '1h', ...overload },
       metrics: { token: METRICS_TOKEN, ...metrics },
     };
@@ -110,7 +110,7 @@ function launch({
       watchers.add(watch);
     });
     const gone = ended.then(({ status, stderr }) => {
-      throw new Error(`the daemon ended with ${status} before it said "${message}": ${stderr}`);
+      throw new Error(`the daemon ended with ${status} before it logged "${message}": ${stderr}`);
     });
     return Promise.race([future, gone]);
   };

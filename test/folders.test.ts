@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { makeFolders } from '../src/folders.ts';
 import { temporaryFolder } from './oriel.ts';
 
-it('makes what is missing and tells the topmost folder of it', async () => {
+it('makeFolders creates missing folders and returns the topmost new one', async () => {
   const folder = temporaryFolder();
   const path = join(folder, 'a/b/c');
   expect(await makeFolders(path, 0o700)).toBe(join(folder, 'a'));
@@ -13,13 +13,13 @@ it('makes what is missing and tells the topmost folder of it', async () => {
   expect(await makeFolders(`${path}/../d/`)).toBe(`${path}/../d/`);
 });
 
-it('makes a folder that others make at the same time', async () => {
+it('makeFolders succeeds when other calls create the same folder concurrently', async () => {
   const path = join(temporaryFolder(), 'a/b/c/d');
   await Promise.all(Array.from({ length: 16 }, () => makeFolders(path)));
   expect(statSync(path).isDirectory()).toBe(true);
 });
 
-it('follows a link to a folder and refuses what is none', async () => {
+it('makeFolders follows a link to a folder and rejects files and dangling links', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'real'));
   writeFileSync(join(folder, 'file'), '');
@@ -32,7 +32,7 @@ it('follows a link to a folder and refuses what is none', async () => {
   }
 });
 
-it('tries each folder once where the file system takes none', async () => {
+it('makeFolders calls mkdir once for each folder that cannot be created', async () => {
   const tried: string[] = [];
   const make = async (path: unknown) => {
     tried.push(String(path));

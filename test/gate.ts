@@ -1,4 +1,4 @@
-/** Something that waits until it is told to go on. */
+/** A promise that the test resolves. */
 export interface Gate {
   readonly passed: Promise<void>;
   open(): void;

@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { parseAst } from 'vitest/node';
 import { ROOT } from './oriel.ts';
 
-/** From the top down. A file imports from its own room and from rooms on lower floors. */
+/** Floors from the top down. A file imports from its own folder and from folders on lower floors. */
 const FLOORS: readonly (readonly string[])[] = [
   ['bin'],
   ['cli'],
@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['failure', 'libc', 'folders'],
 ];
 
-/** The one place that imports a library. A folder's name ends with a slash, a scope's too. */
+/** Files and folders that may import a library. Names of folders and scopes end with a slash. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   sharp: ['workers/'],
   piscina: ['src/operations/pool.ts', 'workers/'],
@@ -29,7 +29,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'string-width': ['src/cli/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
-  undici: ['src/upstream.ts', 'src/upstream/'],
+  undici: ['src/upstream/'],
   'ipaddr.js': ['src/upstream/', 'src/http/transport/addresses.ts'],
   standardwebhooks: ['src/media/callbacks/'],
   sixel: ['src/cli/client/'],
@@ -39,10 +39,10 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   koffi: ['src/libc.ts'],
-  // Nothing imports them: they are dependencies to hold their versions.
+  // Not imported: they are dependencies only to pin their versions.
   'light-my-request': [],
   'strip-json-comments': [],
-  // Threads have one door and one who opens it.
+  // Entries of threads and processes are opened by the pool alone.
   '#workers/': ['src/operations/pool.ts'],
 };
 
@@ -51,17 +51,17 @@ const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
   'src/store/lowdb/': 'src/store/open.ts',
 };
 
-/** Libraries whose types are spoken everywhere although their code is loaded in one place. */
-const SPOKEN = ['sharp', '#workers/', 'pino'];
+/** Libraries whose types may be imported everywhere. */
+const TYPES_ANYWHERE = ['sharp', '#workers/', 'pino'];
 
-/** Libraries without an owner: options are declared where they are used. */
+/** Libraries that every file may import: options are declared where they are used. */
 const ANYWHERE = ['valibot', '@valibot/to-json-schema'];
 
-/** Whose job it is to import a file by a name that only running code knows. */
+/** The one file with computed imports. */
 const COMPUTED = 'src/operations/pool.ts';
 
 interface Import {
-  /** Null where it is computed. */
+  /** Name of the module; null if it is computed. */
   readonly specifier: string | null;
   readonly line: number;
   readonly typeOnly: boolean;
@@ -89,7 +89,7 @@ function owned(specifier: string): string | undefined {
   );
 }
 
-/** Every module that a file names: statements, `import()`, `require()` and types alike. */
+/** Every imported module of a file: statements, `import()`, `require()` and types. */
 function importsOf(source: string): Import[] {
   const found: Import[] = [];
   const add = (node: Node, specifier: string | null, typeOnly: boolean) => {
@@ -105,7 +105,7 @@ function importsOf(source: string): Import[] {
     } else if (node.type === 'TSExternalModuleReference') {
       add(node, text(node['expression']), false);
     } else if (node.type === 'CallExpression') {
-      // A require made by createRequire goes by any name, so that a library's name gives it away.
+      // A require of createRequire may have any name, so calls with a library's name count as well.
       const specifier = text((node['arguments'] as unknown[])[0]);
       const required = isNode(node['callee']) && node['callee']['name'] === 'require';
       if (specifier !== null && (required || owned(specifier))) add(node, specifier, false);
@@ -127,18 +127,18 @@ function floor(path: string): number {
   return FLOORS.findIndex((rooms) => rooms.includes(room(path) ?? ''));
 }
 
-/** What is wrong with one import of one file, or null. */
-function fault(file: string, { specifier, typeOnly }: Import): string | null {
+/** The violation of one import of one file, or null. */
+function violation(file: string, { specifier, typeOnly }: Import): string | null {
   if (specifier === null) {
-    return file === COMPUTED ? null : `only ${COMPUTED} imports what it computes`;
+    return file === COMPUTED ? null : `only ${COMPUTED} may have computed imports`;
   }
   const library = owned(specifier);
   if (library !== undefined) {
     const owners = OWNERS[library]!;
-    if (typeOnly && SPOKEN.includes(library)) return null;
+    if (typeOnly && TYPES_ANYWHERE.includes(library)) return null;
     return owners.some((owner) => (owner.endsWith('/') ? file.startsWith(owner) : file === owner))
       ? null
-      : `${specifier} belongs to ${owners.join(', ')}`;
+      : `only ${owners.join(', ')} may import ${specifier}`;
   }
   if (!specifier.startsWith('.') || specifier.endsWith('/package.json')) return null;
   const target = join(dirname(file), specifier);
@@ -147,15 +147,15 @@ function fault(file: string, { specifier, typeOnly }: Import): string | null {
     return `only ${importer} imports from ${folder}`;
   }
   if (room(target) === room(file)) return null;
-  if (room(target) === 'workers') return `${specifier} is reached as #workers/`;
-  if (floor(target) === -1) return `${specifier} is in no room`;
-  return floor(target) > floor(file) ? null : `${specifier} is not below`;
+  if (room(target) === 'workers') return `${specifier} must be imported as #workers/`;
+  if (floor(target) === -1) return `${specifier} is on no floor`;
+  return floor(target) > floor(file) ? null : `${specifier} is not on a lower floor`;
 }
 
-function faults(file: string, source: string): string[] {
-  if (floor(file) === -1) return [`${file}: in no room`];
+function violations(file: string, source: string): string[] {
+  if (floor(file) === -1) return [`${file}: on no floor`];
   return importsOf(source).flatMap((found) => {
-    const wrong = fault(file, found);
+    const wrong = violation(file, found);
     return wrong === null ? [] : [`${file}:${found.line}: ${wrong}`];
   });
 }
@@ -166,16 +166,20 @@ const files = ['bin', 'src', 'workers'].flatMap((folder) =>
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length)),
 );
 
-describe('the walls', () => {
-  test.each(files)('stand in %s', (file) => {
-    expect(faults(file, readFileSync(join(ROOT, file), 'utf8'))).toEqual([]);
+describe('imports', () => {
+  test.each(files)('of %s go down, to owned libraries only', (file) => {
+    expect(violations(file, readFileSync(join(ROOT, file), 'utf8'))).toEqual([]);
   });
 
   it.each([
-    ['an import of an upper floor', 'src/operations/x.ts', "import { a } from '../cli/a.ts';"],
+    ['a module of an upper floor', 'src/operations/x.ts', "import { a } from '../cli/a.ts';"],
     ['a type of an upper floor', 'src/schema/x.ts', "import type { A } from '../config/a.ts';"],
-    ['a type named in passing', 'src/schema/x.ts', "type A = import('../config/a.ts').A;"],
-    ['a room beside it', 'src/text/x.ts', "import { a } from '../media/a.ts';"],
+    [
+      'an inline import type of an upper floor',
+      'src/schema/x.ts',
+      "type A = import('../config/a.ts').A;",
+    ],
+    ['another folder of the same floor', 'src/text/x.ts', "import { a } from '../media/a.ts';"],
     ['a re-export', 'src/store/x.ts', "export { a } from '../operations/a.ts';"],
     ['a re-export of all', 'src/store/x.ts', "export * from '../operations/a.ts';"],
     ['a lazy import', 'src/http/x.ts', "const a = await import('../cli/a.ts');"],
@@ -187,22 +191,22 @@ describe('the walls', () => {
     ['a require', 'src/http/x.cts', "const a = require('../cli/a.js');"],
     ['an import equals', 'src/http/x.cts', "import a = require('../cli/a.js');"],
     ['a computed import', 'src/cli/x.ts', 'await import(name);'],
-    ['a path into the threads', 'src/http/x.ts', "import '../../workers/image.ts';"],
-    ['a thread that another than the pool opens', 'src/http/x.ts', "import '#workers/image.js';"],
+    ['a worker by its path', 'src/http/x.ts', "import '../../workers/image.ts';"],
+    ['a worker outside of the pool', 'src/http/x.ts', "import '#workers/image.js';"],
     ['a test', 'src/cli/x.ts', "import { oriel } from '../../test/oriel.ts';"],
-    ['a file in no room', 'src/utils.ts', ''],
-    ['sharp outside threads', 'src/operations/x.ts', "import sharp from 'sharp';"],
-    ['sharp by a type that stays', 'src/cli/x.ts', "import { type Sharp } from 'sharp';"],
+    ['anything in a file on no floor', 'src/utils.ts', ''],
+    ['sharp outside of workers', 'src/operations/x.ts', "import sharp from 'sharp';"],
+    ['sharp by an inline type specifier', 'src/cli/x.ts', "import { type Sharp } from 'sharp';"],
     ['sharp by a lazy import', 'src/cli/x.ts', "const { default: sharp } = await import('sharp');"],
     ['sharp by require', 'src/cli/x.ts', "const sharp = createRequire(import.meta.url)('sharp');"],
-    ['sharp by a require renamed', 'src/cli/x.ts', "load('sharp');"],
-    ['a part of a library', 'src/store/x.ts', "import { JSONFile } from 'lowdb/node';"],
-    ['a part of a scope', 'src/app/x.ts', "import multipart from '@fastify/multipart';"],
+    ['sharp by a renamed require', 'src/cli/x.ts', "load('sharp');"],
+    ['a subpath of a library', 'src/store/x.ts', "import { JSONFile } from 'lowdb/node';"],
+    ['a package of an owned scope', 'src/app/x.ts', "import multipart from '@fastify/multipart';"],
     ['a store driver outside store/open.ts', 'src/store/x.ts', "import { a } from './lowdb/a.ts';"],
     ['a store driver in the daemon', 'src/app/x.ts', "import { a } from '../store/lowdb/a.ts';"],
     ['a type of an owned library', 'src/app/x.ts', "import type { Command } from 'commander';"],
-  ])('do not let through %s', (_, file, source) => {
-    expect(faults(file, `\n${source}`)).toEqual([expect.stringMatching(/^src\/[^:]+(:2)?: /)]);
+  ])('of %s are rejected', (_, file, source) => {
+    expect(violations(file, `\n${source}`)).toEqual([expect.stringMatching(/^src\/[^:]+(:2)?: /)]);
   });
 
   it.each([
@@ -217,22 +221,25 @@ describe('the walls', () => {
       'src/media/x.ts',
       "import { a } from '../operations/a.ts'; import { b } from '../store/b.ts';",
     ],
-    ['src/media/providers/x.ts', "import { a } from '../sizes.ts'; import '../../upstream.ts';"],
+    [
+      'src/media/providers/x.ts',
+      "import { a } from '../sizes.ts'; import '../../upstream/client.ts';",
+    ],
     ['src/operations/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
     ['src/store/open.ts', "import { a } from './lowdb/a.ts';"],
     ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
-  ])('let through what %s may import: %s', (file, source) => {
-    expect(faults(file, source)).toEqual([]);
+  ])('of %s are accepted: %s', (file, source) => {
+    expect(violations(file, source)).toEqual([]);
   });
 
-  it('leave no library without a decision on its owner', () => {
+  it('have an owner for every dependency', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>;
     };
-    const undecided = Object.keys(manifest.dependencies).filter(
+    const unowned = Object.keys(manifest.dependencies).filter(
       (name) => owned(name) === undefined && !ANYWHERE.includes(name),
     );
-    expect(undecided).toEqual([]);
+    expect(unowned).toEqual([]);
   });
 });
 
@@ -247,15 +254,15 @@ const DOCUMENTS = [
 ];
 const TOOLS = /^(package(-lock)?|tsconfig(\.\w+)?|biome|knip)\.json$|^vitest\.config\.ts$/;
 
-/** Turns a line of .gitignore into an expression; ours are plain names and `*` within one. */
+/** Turns a line of .gitignore (a name, perhaps with `*`) into a regular expression. */
 function ignores(line: string): RegExp {
   const name = line.trim().replace(/\/$/, '');
   return new RegExp(`^${name.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`);
 }
 
-test('the top of the tree holds the rooms, the documents and what tools need', () => {
+test('the repository root has only known folders, documents and configuration of tools', () => {
   const ignored = readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n').map(ignores);
-  const strangers = readdirSync(ROOT).filter(
+  const unknown = readdirSync(ROOT).filter(
     (name) =>
       !name.startsWith('.') &&
       !FOLDERS.includes(name) &&
@@ -263,5 +270,5 @@ test('the top of the tree holds the rooms, the documents and what tools need', (
       !TOOLS.test(name) &&
       !ignored.some((pattern) => pattern.test(name)),
   );
-  expect(strangers).toEqual([]);
+  expect(unknown).toEqual([]);
 });

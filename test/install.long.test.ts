@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { writePhotographs } from './cli/photographs.ts';
 import { ROOT, shell, temporaryFolder } from './oriel.ts';
 
-/** Minutes: packages may have to come over the network. */
-const PATIENCE = 600_000;
+/** Milliseconds; npm may have to download packages. */
+const INSTALL_TIMEOUT = 600_000;
 
 const TRACKED = spawnSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], {
   cwd: ROOT,
@@ -14,7 +14,7 @@ const TRACKED = spawnSync('git', ['ls-files', '-z', '-co', '--exclude-standard']
 });
 const REGISTRY = spawnSync('npm', ['ping'], { stdio: 'ignore' }).status === 0;
 
-/** An environment in which npm installs globally below a folder, whatever npm runs this test. */
+/** An environment in which npm installs globally below a folder, without settings of an outer npm. */
 function environment(prefix: string): Record<string, string | undefined> {
   const inherited = Object.keys(process.env).filter((name) => /^npm_(?!config_cache$)/i.test(name));
   return {
@@ -26,7 +26,7 @@ function environment(prefix: string): Record<string, string | undefined> {
   };
 }
 
-/** The lines of the README's section about installing, up to the daemon, which does not end. */
+/** Commands of the README's section "Install", without the last one, `oriel serve`, which does not end. */
 function installLines(): string {
   const section = readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n## Install\n')[1]!;
   const [, block = ''] = /```console\n(.*?)```/s.exec(section) ?? [];
@@ -38,7 +38,7 @@ function installLines(): string {
 
 describe.runIf(REGISTRY)('installing (needs the registry of npm)', () => {
   it.runIf(TRACKED.status === 0)(
-    'from a fresh clone gives the command, by the lines of the README',
+    'from a fresh clone by the commands of the README provides the command oriel',
     async () => {
       const folder = temporaryFolder();
       const cwd = join(folder, 'clone');
@@ -55,11 +55,11 @@ describe.runIf(REGISTRY)('installing (needs the registry of npm)', () => {
       expect(run.out).toMatch(/^photos\/a\.jpg +web\/a\.webp /m);
       expect(run.out).toMatch(/^\d+\.\d+\.\d+\n$/m);
     },
-    PATIENCE,
+    INSTALL_TIMEOUT,
   );
 
   it(
-    'from a tarball gives the command, and asks for no newer Node',
+    'from a tarball provides the command oriel, without EBADENGINE warnings',
     async () => {
       const folder = temporaryFolder();
       const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
@@ -72,6 +72,6 @@ describe.runIf(REGISTRY)('installing (needs the registry of npm)', () => {
       expect(run.status, run.stderr).toBe(0);
       expect(run.stderr).not.toContain('EBADENGINE');
     },
-    PATIENCE,
+    INSTALL_TIMEOUT,
   );
 });

@@ -9,7 +9,7 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BINARY = join(ROOT, 'dist', 'bin', 'oriel.cjs');
 
 export interface Run {
-  /** What a shell shows as `$?`: 128 and its number for a signal. */
+  /** Exit status as in a shell's `$?`: 128 plus the number of a signal. */
   readonly status: number;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -21,23 +21,23 @@ export interface Run {
 
 export interface RunOptions {
   readonly cwd?: string;
-  /** What comes on standard input; null leaves it open for the test to write. */
+  /** Standard input; null leaves it open for the test to write. */
   readonly input?: string | Uint8Array | null;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Run as somebody whom file permissions bind, even where the tests run as root. */
+  /** Run as a user to whom file permissions apply, even if the tests run as root. */
   readonly unprivileged?: boolean;
-  /** The most descriptors that it may have open. */
+  /** Limit of open descriptors. */
   readonly descriptors?: number;
 }
 
-/** A process under way. */
+/** A running process. */
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Run>;
 }
 
-/** The user nobody, who owns no file. */
-const NOBODY = 65534;
+/** User id that owns no files. */
+const UNPRIVILEGED_UID = 65534;
 
 /** Starts the built binary as a user would. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
@@ -55,7 +55,7 @@ export async function shell(line: string, options: RunOptions = {}): Promise<Run
   return startProgram('sh', ['-c', `${SHELL_FUNCTION}\n${line}`], { ...options, env }).ended;
 }
 
-/** What makes `oriel` a command in any shell, with SHELL_ENVIRONMENT around it. */
+/** Defines `oriel` as a command in any shell, with the variables of SHELL_ENVIRONMENT. */
 export const SHELL_FUNCTION = 'oriel() { "$NODE" "$BINARY" "$@"; }';
 export const SHELL_ENVIRONMENT = { NODE: process.execPath, BINARY };
 
@@ -74,12 +74,13 @@ export function startProgram(
       ...(cwd !== undefined && { cwd }),
     });
   }
-  // A test runner may force colours upon its children.
+  // Test runners may set FORCE_COLOR for their children.
   const { FORCE_COLOR: _, ...inherited } = process.env;
   const child = spawn(program, args, {
     cwd,
     env: { ...inherited, NO_COLOR: '1', ...env },
-    ...(unprivileged && process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
+    ...(unprivileged &&
+      process.getuid?.() === 0 && { uid: UNPRIVILEGED_UID, gid: UNPRIVILEGED_UID }),
   });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -104,15 +105,15 @@ export function startProgram(
   return { child, ended };
 }
 
-/** A folder of its own for the running test, removed when it ends. */
+/** A temporary folder, removed when the running test ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Lets runs that are `unprivileged` write to a folder. */
+/** Makes a folder writable for `unprivileged` runs. */
 export function handOver(folder: string): void {
   chmodSync(folder, 0o755);
-  if (process.getuid?.() === 0) chownSync(folder, NOBODY, NOBODY);
+  if (process.getuid?.() === 0) chownSync(folder, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
 }

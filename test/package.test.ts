@@ -5,18 +5,18 @@ import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { ROOT, temporaryFolder } from './oriel.ts';
 
-test('the packed package holds what it needs, and nothing else', async () => {
+test('the packed package has the files it needs and no others, and converts images', async () => {
   const folder = temporaryFolder();
-  // Without scripts, because packing would build anew under the feet of tests that run meanwhile.
+  // Without scripts, because packing would rebuild dist/ while other tests run.
   const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
   const name = execFileSync('npm', pack, { cwd: ROOT, encoding: 'utf8' }).trim();
   execFileSync('tar', ['-xzf', name], { cwd: folder });
   const root = join(folder, 'package');
-  const held = ['CHANGELOG.md', 'LICENSE', 'README.md', 'config', 'dist', 'package.json', 'src'];
-  expect(held).toEqual(expect.arrayContaining(readdirSync(root)));
+  const allowed = ['CHANGELOG.md', 'LICENSE', 'README.md', 'config', 'dist', 'package.json', 'src'];
+  expect(allowed).toEqual(expect.arrayContaining(readdirSync(root)));
   expect(readdirSync(join(root, 'dist')).sort()).toEqual(['bin', 'src', 'workers']);
 
-  // Its dependencies are what npm would put beside it.
+  // Dependencies, as npm would install them.
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
   const photograph = { width: 64, height: 48, channels: 3, background: 'black', noise } as const;
@@ -28,7 +28,7 @@ test('the packed package holds what it needs, and nothing else', async () => {
   execFileSync(process.execPath, [binary, ...args], { cwd: folder, stdio: 'pipe' });
   expect((await sharp(join(folder, '3.webp')).metadata()).width).toBe(64);
 
-  // The sandbox's catalog is a file of the package.
+  // The catalog of the sandbox is a file of the package.
   const checked = execFileSync(process.execPath, [binary, 'config', 'check'], { cwd: folder });
   expect(String(checked)).toContain('good: 1 provider, 7 models');
 });

@@ -1,13 +1,13 @@
 import sharp, { type Metadata } from 'sharp';
 import { expect } from 'vitest';
 
-/** A decoded image, sample by sample as it is stored: no profile is applied. */
+/** A decoded image with its samples as stored: no profile is applied. */
 export interface Pixels {
-  /** Of one frame. */
+  /** Width of one frame. */
   readonly width: number;
   readonly height: number;
   readonly pages: number;
-  /** Sixteen bits a channel: samples from 0 to 65535. */
+  /** Whether channels have sixteen bits: samples from 0 to 65535. */
   readonly deep: boolean;
   readonly metadata: Metadata;
   /** Red, green and blue of one pixel; the same thrice where the image is grey. */
@@ -57,7 +57,7 @@ export function expectColour(
   expect(worst, `${where}: is ${actual}, expected ${expected}`).toBeLessThanOrEqual(tolerance);
 }
 
-/** The first few pixels that are not exactly as expected, in words. */
+/** Descriptions of the first few pixels that are not exactly as expected. */
 export function differences(
   pixels: Pixels,
   expected: (x: number, y: number) => readonly number[],
@@ -81,7 +81,7 @@ const LETTERS: readonly (readonly [letter: string, red: number, green: number, b
   ['K', 0, 0, 0],
 ];
 
-/** The nearest of red, green, blue, white and black, or a dot for what is transparent. */
+/** The nearest of red, green, blue, white and black, or a dot for transparent pixels. */
 export function letter(pixels: Pixels, x: number, y: number, page = 0): string {
   const full = pixels.deep ? 65_535 : 255;
   if (pixels.alpha(x, y, page) < full / 2) return '.';

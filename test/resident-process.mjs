@@ -1,9 +1,9 @@
-// The built command, called again and again in one process: see resident.ts.
+// Runs the built command repeatedly in one process, for resident.ts.
 import { once } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { main } from '../dist/src/cli/main.js';
 
-// Each call listens for the process's exit.
+// Each call adds an exit listener.
 process.setMaxListeners(0);
 
 function collector() {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { ROOT, type Run, type RunOptions } from './oriel.ts';
 
-/** What a case asks of the process. */
+/** One call of the command. */
 interface Call {
   readonly args: readonly string[];
   readonly cwd: string;
@@ -12,14 +12,14 @@ interface Call {
   readonly input: string | Uint8Array;
 }
 
-/** What came of it. */
-interface Answer {
+/** Result of a call. */
+interface Result {
   readonly code: number;
   readonly stdout: Uint8Array;
   readonly stderr: string;
 }
 
-/** What can be chosen of a call: all that does not need a process of its own. */
+/** Options of a call: all that do not need a separate process. */
 export interface CallOptions extends Omit<RunOptions, 'unprivileged' | 'input'> {
   readonly input?: string | Uint8Array;
 }
@@ -28,49 +28,48 @@ export interface CallOptions extends Omit<RunOptions, 'unprivileged' | 'input'> 
 export type Command = (args: readonly string[], options?: CallOptions) => Promise<Run>;
 
 /**
- * The built command in one process for all tests of a file, one call after another. For tables of
- * cases, in which starting a process each would take longer than all that is looked at. What only a
- * process of its own shows, its start, its pipes and signals, is for `oriel`.
+ * The built command in one process for all tests of a file, one call after another, for tables of cases: starting
+ * a process for each would take most of the time. Tests of start, pipes and signals use `oriel`.
  */
 export function residentCommand(): Command {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
   afterAll(async () => {
     if (!child) return;
-    // Whatever a call left behind, a timer or a thread, would hold it up.
+    // A timer or thread that a call left behind would delay the exit.
     const exit = once(child, 'exit');
     child.disconnect();
     expect(await exit).toEqual([0, null]);
   });
-  const call = async (asked: Call): Promise<Run> => {
+  const perform = async (call: Call): Promise<Run> => {
     child ??= fork(join(ROOT, 'test', 'resident-process.mjs'), {
       serialization: 'advanced',
       execArgv: [],
     });
-    const { code, stdout, stderr } = await answerOf(child, asked);
+    const { code, stdout, stderr } = await resultOf(child, call);
     const bytes = Buffer.from(stdout);
     return { status: code, code, signal: null, stdout: bytes, out: bytes.toString(), stderr };
   };
   return (args, { cwd = process.cwd(), env = {}, input = '' } = {}) => {
-    // As `startProgram` gives it.
+    // Same environment as in `startProgram`.
     const { FORCE_COLOR: _, ...inherited } = process.env;
-    const asked = { args, cwd, input, env: { ...inherited, NO_COLOR: '1', ...env } };
-    const run = last.then(() => call(asked));
+    const call = { args, cwd, input, env: { ...inherited, NO_COLOR: '1', ...env } };
+    const run = last.then(() => perform(call));
     last = run.catch(() => {});
     return run;
   };
 }
 
-function answerOf(child: ChildProcess, asked: Call): Promise<Answer> {
+function resultOf(child: ChildProcess, call: Call): Promise<Result> {
   return new Promise((resolve, reject) => {
     const gone = (code: number | null, signal: string | null) => {
-      reject(new Error(`the process ended with ${code ?? signal} at ${asked.args.join(' ')}`));
+      reject(new Error(`the process ended with ${code ?? signal} during ${call.args.join(' ')}`));
     };
     child.once('exit', gone);
-    child.once('message', (answer: Answer) => {
+    child.once('message', (result: Result) => {
       child.off('exit', gone);
-      resolve(answer);
+      resolve(result);
     });
-    child.send(asked);
+    child.send(call);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The thread's door: a job comes in, its operation runs over bytes in memory, a result goes out.
- * Nothing is thrown across it: what goes wrong with a file is that file's result.
+ * The entry of a thread: runs a job's operation over bytes in memory and returns the result. It does
+ * not throw: an error in a file is that file's result.
  */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -19,14 +19,14 @@ import { type OpenSource, openSource } from './source.ts';
 /** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);
 
-/** Loaded at its first use: the command line never asks for any. */
+/** Imported at the first use: the command line runs none of them. */
 async function findInternal(name: string): Promise<ThreadOperation<never> | undefined> {
   const { INTERNAL_OPERATIONS } = await import('../src/operations/internal.ts');
   return INTERNAL_OPERATIONS.find((operation) => operation.name === name);
 }
 
-/** Thrown out of an operation that would need more than it may take here. */
-export class ExceedsGrant extends Error {
+/** Thrown by an operation that needs more resources than its job was granted. */
+export class GrantExceededError extends Error {
   readonly estimate: Estimate;
 
   constructor(estimate: Estimate) {
@@ -36,11 +36,11 @@ export class ExceedsGrant extends Error {
 }
 
 /**
- * Runs one job in this thread, whichever thread that is.
+ * Runs one job in the calling thread.
  *
- * @param admit may throw ExceedsGrant, with which alone the promise is rejected
+ * @param admit may throw GrantExceededError, the only error that rejects the promise
  */
-export async function perform(
+export async function runJob(
   job: Job,
   admit: (estimate: Estimate) => void = () => {},
 ): Promise<JobResult> {
@@ -72,7 +72,7 @@ export async function perform(
       ...(data && { data }),
     };
   } catch (error) {
-    if (error instanceof ExceedsGrant) throw error;
+    if (error instanceof GrantExceededError) throw error;
     const { code, message } = await diagnose(error, input);
     const known = (code ?? 'processing_failed') as FileErrorCode;
     return { ok: false, originalSize: source?.size ?? 0, error: { code: known, message } };
@@ -81,14 +81,14 @@ export async function perform(
   }
 }
 
-/** What a pool's thread calls: the output's bytes are moved to the caller. */
+/** Called by a pool's thread: moves the output's bytes to the main thread. */
 export default async function run(job: Job): Promise<JobResult> {
-  const result = await perform(job);
+  const result = await runJob(job);
   if (!result.ok || !result.image) return result;
   // sharp's memory cannot leave its thread; memory of our own can.
   const bytes = new Uint8Array(result.image.bytes);
   const moved: JobResult = { ...result, image: { ...result.image, bytes } };
-  // Not at the top: the main thread uses this file too, and has nowhere to move anything to.
+  // Imported here: on the main thread, which uses this file too, no bytes are moved.
   const { move, transferableSymbol, valueSymbol } = require('piscina') as typeof import('piscina');
   return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: moved } as never) as never;
 }

@@ -1,15 +1,16 @@
 /**
- * The entry of a process that works on images for the daemon: one job at a time, with a libvips of
- * its own. Its parent kills it when a job overstays its deadline.
+ * The entry of a worker process of the daemon: one image job at a time, with a libvips of its own.
+ * The daemon kills it when a job misses its deadline.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Estimate } from '../src/images/input.ts';
 import { endWithParent, exitImmediately, limitData } from '../src/libc.ts';
-import type { ProcessAnswer, ProcessOrder } from '../src/operations/processes.ts';
-import { ExceedsGrant, perform } from './image.ts';
+import type { ProcessRequest, ProcessResponse } from '../src/operations/worker-processes.ts';
+import { GrantExceededError, runJob } from './image.ts';
 
-/** What estimates leave out: stacks of threads, the file itself, garbage, and estimates' own error. */
-const SLACK = 256 * 1024 * 1024;
+/** Bytes that estimates leave out: stacks of threads, the file itself, and garbage. */
+const OVERHEAD_BYTES = 256 * 1024 * 1024;
+/** Factor by which estimates may be too low. */
 const TOLERANCE = 1.5;
 
 /** Bytes of private writable memory (proc(5), VmData); null on other systems than Linux. */
@@ -26,40 +27,40 @@ function dataSize(): number | null {
 
 function limitMemory({ bytes }: Estimate): void {
   const now = dataSize();
-  if (now !== null) limitData(now + bytes * TOLERANCE + SLACK);
+  if (now !== null) limitData(now + bytes * TOLERANCE + OVERHEAD_BYTES);
 }
 
-async function answer({ job, grant }: ProcessOrder): Promise<ProcessAnswer> {
+async function respond({ job, grant }: ProcessRequest): Promise<ProcessResponse> {
   limitMemory(grant);
   try {
-    const result = await perform(job, (estimate) => {
+    const result = await runJob(job, (estimate) => {
       const { milliseconds, bytes } = estimate;
       if (milliseconds > grant.milliseconds || bytes > grant.bytes)
-        throw new ExceedsGrant(estimate);
+        throw new GrantExceededError(estimate);
     });
     return { result };
   } catch (error) {
-    if (error instanceof ExceedsGrant) return { estimate: error.estimate };
+    if (error instanceof GrantExceededError) return { estimate: error.estimate };
     throw error;
   }
 }
 
-function send(message: ProcessAnswer | 'ready'): void {
+function send(message: ProcessResponse | 'ready'): void {
   process.send!(message, undefined, undefined, () => {});
 }
 
 endWithParent();
-// Where the machine runs out of memory, the kernel ends this process rather than the daemon.
+// If the machine runs out of memory, the kernel kills this process rather than the daemon.
 try {
   writeFileSync('/proc/self/oom_score_adj', '800');
 } catch {
   // Another system than Linux.
 }
-// A terminal or a service manager sends these to the whole group. The parent decides.
+// A terminal or a service manager sends these to the whole process group; the daemon handles them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => exitImmediately(0));
-process.on('message', async (order: ProcessOrder) => {
-  const outcome = await answer(order);
+process.on('message', async (request: ProcessRequest) => {
+  const outcome = await respond(request);
   send({ ...outcome, memory: process.memoryUsage.rss() });
 });
 send('ready');

@@ -2,23 +2,23 @@ import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
 import { PLANS } from '../store/account.ts';
 import { toCredits } from '../store/credits.ts';
+import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, credits, newName, note } from './fields.ts';
-import { accountNamed } from './find.ts';
+import { requireAccount } from './find.ts';
 import { type AccountRecord, accountRecord, decimal, keyRecord } from './records.ts';
 import { accountTable, keyTable } from './tables.ts';
-import { defineVerb } from './verb.ts';
 
 const plan = field(v.picklist(PLANS), 'what the account may do');
 
 const balance = ({ name, credits: { available } }: AccountRecord) =>
   `account ${name} has ${decimal(available)} credits to spend`;
 
-const createAccount = defineVerb({
+const createAccount = defineAdminCommand({
   group: 'accounts',
   name: 'create',
   summary: 'Make an account',
-  places: ['name'],
-  founds: true,
+  positionals: ['name'],
+  createsStore: true,
   options: v.strictObject({
     name: newName('what it is called; unique'),
     plan: v.optional(plan, 'free'),
@@ -31,30 +31,30 @@ const createAccount = defineVerb({
     details: { plan: its, credits: toCredits(sum), id: account?.id },
   }),
   show: (account) => ({
-    said: [`account ${account.name} made: ${account.plan}`, balance(account)],
+    messages: [`account ${account.name} made: ${account.plan}`, balance(account)],
   }),
 });
 
-const listAccounts = defineVerb({
+const listAccounts = defineAdminCommand({
   group: 'accounts',
   name: 'list',
   summary: 'List all accounts with their credits',
-  places: [],
+  positionals: [],
   options: v.strictObject({}),
   examples: ['accounts list'],
   run: async (store) => ({ accounts: (await store.listAccounts()).map(accountRecord) }),
   show: ({ accounts }) => ({ tables: [accountTable(accounts)] }),
 });
 
-const showAccount = defineVerb({
+const showAccount = defineAdminCommand({
   group: 'accounts',
   name: 'show',
   summary: 'Show an account: its plan, its credits and its keys',
-  places: ['name'],
+  positionals: ['name'],
   options: v.strictObject({ name: accountReference('the account') }),
   examples: ['accounts show ci --json'],
   run: async (store, { name }) => {
-    const account = await accountNamed(store, name);
+    const account = await requireAccount(store, name);
     const keys = await store.listKeys(account.id);
     return { ...accountRecord(account), keys: keys.map((key) => keyRecord(key, account)) };
   },
@@ -63,11 +63,11 @@ const showAccount = defineVerb({
   }),
 });
 
-const grantCredits = defineVerb({
+const grantCredits = defineAdminCommand({
   group: 'accounts',
   name: 'grant',
   summary: 'Give an account further credits',
-  places: ['name', 'credits'],
+  positionals: ['name', 'credits'],
   options: v.strictObject({
     name: accountReference('the account'),
     credits: credits('how many', '0.000001'),
@@ -75,43 +75,43 @@ const grantCredits = defineVerb({
   }),
   examples: ['accounts grant ci 12.5 --note "invoice 7"'],
   run: async (store, options) => {
-    const { id } = await accountNamed(store, options.name);
+    const { id } = await requireAccount(store, options.name);
     return accountRecord(await store.grant(id, options.credits, options.note));
   },
   audit: ({ name, credits: sum, note: why }, account) => ({
     object: account?.name ?? name,
     details: { credits: toCredits(sum), note: why, id: account?.id },
   }),
-  show: (account) => ({ said: [balance(account)] }),
+  show: (account) => ({ messages: [balance(account)] }),
 });
 
-const setPlan = defineVerb({
+const setPlan = defineAdminCommand({
   group: 'accounts',
   name: 'set-plan',
   summary: 'Put an account on another plan; its keys follow at once',
-  places: ['name', 'plan'],
+  positionals: ['name', 'plan'],
   options: v.strictObject({ name: accountReference('the account'), plan }),
   examples: ['accounts set-plan ci free'],
   run: async (store, options) => {
-    const { id } = await accountNamed(store, options.name);
+    const { id } = await requireAccount(store, options.name);
     return accountRecord(await store.setPlan(id, options.plan));
   },
   audit: (options, account) => ({
     object: account?.name ?? options.name,
     details: { plan: options.plan, id: account?.id },
   }),
-  show: ({ name, plan: its }) => ({ said: [`account ${name} is on the plan ${its}`] }),
+  show: ({ name, plan: its }) => ({ messages: [`account ${name} is on the plan ${its}`] }),
 });
 
-const showCallbackSecret = defineVerb({
+const showCallbackSecret = defineAdminCommand({
   group: 'accounts',
   name: 'callback-secret',
   summary: "Print the secret that an account's callbacks are signed with",
-  places: ['name'],
+  positionals: ['name'],
   options: v.strictObject({ name: accountReference('the account') }),
   examples: ['accounts callback-secret ci'],
   run: async (store, options) => {
-    const { id, name, callbackSecret } = await accountNamed(store, options.name);
+    const { id, name, callbackSecret } = await requireAccount(store, options.name);
     return { id, name, secret: callbackSecret };
   },
   audit: (options, account) => ({
@@ -121,11 +121,11 @@ const showCallbackSecret = defineVerb({
   show: ({ secret }) => ({ value: secret }),
 });
 
-const rotateCallbackSecret = defineVerb({
+const rotateCallbackSecret = defineAdminCommand({
   group: 'accounts',
   name: 'rotate-callback-secret',
   summary: "Replace the secret that an account's callbacks are signed with",
-  places: ['name'],
+  positionals: ['name'],
   options: v.strictObject({
     name: accountReference('the account'),
     dropPrevious: v.optional(
@@ -135,7 +135,7 @@ const rotateCallbackSecret = defineVerb({
   }),
   examples: ['accounts rotate-callback-secret ci'],
   run: async (store, options) => {
-    const account = await accountNamed(store, options.name);
+    const account = await requireAccount(store, options.name);
     const { id, name, callbackSecret } = await store.rotateCallbackSecret(
       account.id,
       options.dropPrevious,
@@ -148,7 +148,7 @@ const rotateCallbackSecret = defineVerb({
   }),
   show: ({ name, secret, previousDropped }) => ({
     value: secret,
-    said: [
+    messages: [
       previousDropped
         ? `callbacks of account ${name} are signed with this secret alone`
         : `callbacks of account ${name} are signed with the old secret as well, for callbacks.secretOverlap`,
@@ -156,7 +156,7 @@ const rotateCallbackSecret = defineVerb({
   }),
 });
 
-export const ACCOUNT_VERBS = [
+export const ACCOUNT_COMMANDS = [
   createAccount,
   listAccounts,
   showAccount,

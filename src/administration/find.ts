@@ -4,7 +4,7 @@ import { notFound } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
 /** @throws Failure where there is no such account */
-export async function accountNamed(store: Store, name: string): Promise<Account> {
+export async function requireAccount(store: Store, name: string): Promise<Account> {
   const account = await store.findAccount(name);
   if (account) return account;
   throw notFound('account', name);
@@ -18,7 +18,7 @@ const SHORTEST = 8;
  *   or the hash of a key
  * @throws Failure where there is no such key, or several
  */
-export async function keyNamed(store: Store, text: string, hash: string): Promise<ApiKey> {
+export async function requireKey(store: Store, text: string, hash: string): Promise<ApiKey> {
   const keys = await store.listKeys();
   const exact = keys.filter((key) => key.id === text || key.hint === text || key.hash === hash);
   const begun = text.length < SHORTEST ? [] : keys.filter(({ id }) => id.startsWith(text));

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { toCredits } from '../store/credits.ts';
+import { defineAdminCommand } from './admin-command.ts';
 import {
   accountReference,
   credits,
@@ -10,21 +11,20 @@ import {
   models,
   newName,
 } from './fields.ts';
-import { accountNamed, keyNamed } from './find.ts';
+import { requireAccount, requireKey } from './find.ts';
 import { type KeyRecord, keyRecord } from './records.ts';
 import { keyTable } from './tables.ts';
-import { defineVerb } from './verb.ts';
 
 const called = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
 
 /** An identifier of a key, or its beginning. Keys that are chosen are longer. */
 const KEY_ID = /^key_[A-Za-z0-9]{0,20}$/;
 
-const createKey = defineVerb({
+const createKey = defineAdminCommand({
   group: 'keys',
   name: 'create',
   summary: 'Make an API key; it is printed this once and kept nowhere',
-  places: [],
+  positionals: [],
   options: v.strictObject({
     account: accountReference('the account that pays for what it does'),
     name: v.optional(newName('what it is called'), 'unnamed'),
@@ -38,7 +38,7 @@ const createKey = defineVerb({
   run: async (store, options) => {
     // Loaded here, for every start of the command line reads this file.
     const { hashOf, hintOf, newKey } = await import('../store/key.ts');
-    const account = await accountNamed(store, options.account);
+    const account = await requireAccount(store, options.account);
     const key = newKey();
     const made = await store.createKey({
       accountId: account.id,
@@ -70,21 +70,21 @@ const createKey = defineVerb({
       .map((name) => `the configuration has no model ${JSON.stringify(name)}`),
   show: ({ key, ...record }) => ({
     value: key,
-    said: [`${called(record)}; it is shown this once`],
+    messages: [`${called(record)}; it is shown this once`],
   }),
 });
 
-const listKeys = defineVerb({
+const listKeys = defineAdminCommand({
   group: 'keys',
   name: 'list',
   summary: 'List API keys, of one account or of all',
-  places: [],
+  positionals: [],
   options: v.strictObject({
     account: v.optional(accountReference('only the keys of this account')),
   }),
   examples: ['keys list --account ci'],
   run: async (store, { account }) => {
-    const only = account === undefined ? undefined : await accountNamed(store, account);
+    const only = account === undefined ? undefined : await requireAccount(store, account);
     const accounts = new Map((await store.listAccounts()).map((one) => [one.id, one]));
     const keys = await store.listKeys(only?.id);
     return { keys: keys.map((key) => keyRecord(key, accounts.get(key.accountId))) };
@@ -92,18 +92,18 @@ const listKeys = defineVerb({
   show: ({ keys }) => ({ tables: [keyTable(keys)] }),
 });
 
-const revokeKey = defineVerb({
+const revokeKey = defineAdminCommand({
   group: 'keys',
   name: 'revoke',
   summary: 'End an API key, at once and for ever',
-  places: ['id'],
+  positionals: ['id'],
   options: v.strictObject({
     id: keyReference('its id or the beginning of it, its hint, or the key itself'),
   }),
   examples: [],
   run: async (store, { id }) => {
     const { hashOf } = await import('../store/key.ts');
-    const key = await keyNamed(store, id, hashOf(id));
+    const key = await requireKey(store, id, hashOf(id));
     const account = await store.findAccount(key.accountId);
     return keyRecord(await store.revokeKey(key.id), account);
   },
@@ -112,7 +112,7 @@ const revokeKey = defineVerb({
     object: key?.id ?? (KEY_ID.test(id) ? id : `${id.slice(0, 4)}…${id.slice(-4)}`),
     details: { account: key?.account, name: key?.name },
   }),
-  show: (key) => ({ said: [`${called(key)} is revoked`] }),
+  show: (key) => ({ messages: [`${called(key)} is revoked`] }),
 });
 
-export const KEY_VERBS = [createKey, listKeys, revokeKey];
+export const KEY_COMMANDS = [createKey, listKeys, revokeKey];

@@ -1,6 +1,9 @@
-import { ACCOUNT_VERBS } from './accounts.ts';
-import { KEY_VERBS } from './keys.ts';
-import type { Verb } from './verb.ts';
+import { ACCOUNT_COMMANDS } from './accounts.ts';
+import type { AdminCommand } from './admin-command.ts';
+import { KEY_COMMANDS } from './keys.ts';
 
 /** All of administration. Commands and the endpoints of the local admin API derive from this list. */
-export const VERBS = [...ACCOUNT_VERBS, ...KEY_VERBS] as unknown as readonly Verb[];
+export const ADMIN_COMMANDS = [
+  ...ACCOUNT_COMMANDS,
+  ...KEY_COMMANDS,
+] as unknown as readonly AdminCommand[];

@@ -16,7 +16,7 @@ import { preparePromptRules } from '../media/prompts.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
-import { Upstream } from '../upstream.ts';
+import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
 import { listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
@@ -124,10 +124,10 @@ async function startServices(start: Start): Promise<Services> {
   const spool = await Spool.open(join(dataDir, 'spool'), batch.spool, (error) =>
     log.error({ err: error }, 'an upload could not be removed from the spool'),
   );
-  const upstream = new Upstream();
+  const upstream = new UpstreamClient();
   closers.add(() => upstream.close());
-  const tried = attemptObserver(state, log, metrics);
-  const parts = { state, store, span, upstream, pool, tried, log, metrics };
+  const onAttempt = attemptObserver(state, log, metrics);
+  const parts = { state, store, span, upstream, pool, onAttempt, log, metrics };
   const text = createTextGateway(parts);
   const daemonMedia = await createMedia(parts, closers);
   const draining = new AbortController();

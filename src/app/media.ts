@@ -6,10 +6,10 @@ import { Upkeep } from '../media/files/upkeep.ts';
 import { MediaGateway } from '../media/gateway.ts';
 import { taskRecord } from '../media/record.ts';
 import type { SharedPool } from '../operations/pool.ts';
-import type { Tried } from '../routing/routing.ts';
+import type { OnAttempt } from '../routing/routing.ts';
 import { AssetFiles } from '../store/asset-files.ts';
 import type { Store, TimeRange } from '../store/store.ts';
-import type { Upstream } from '../upstream.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import type { Closers } from './closers.ts';
 import type { DaemonState } from './state.ts';
 
@@ -18,9 +18,9 @@ interface MediaParts {
   readonly store: Store;
   /** The time that the records span; null where there are none. */
   readonly span: TimeRange | null;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: SharedPool;
-  readonly tried: Tried;
+  readonly onAttempt: OnAttempt;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -34,7 +34,7 @@ export interface DaemonMedia {
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
 export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
-  const { state, store, span, upstream, pool, tried, log, metrics } = parts;
+  const { state, store, span, upstream, pool, onAttempt, log, metrics } = parts;
   const config = () => state.config;
   const files = await AssetFiles.open(join(state.config.dataDir, 'assets'), {
     onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),
@@ -64,7 +64,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     upstream,
     pool,
     observer: {
-      tried,
+      onAttempt,
       ended: (task) => {
         metrics.observeTask(task);
         callbacks.added(task);

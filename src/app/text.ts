@@ -1,32 +1,32 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { admitPrompt } from '../media/prompts.ts';
-import { MOST_WAITING, type SharedPool } from '../operations/pool.ts';
-import type { Tried } from '../routing/routing.ts';
+import { MAX_WAITING, type SharedPool } from '../operations/pool.ts';
+import type { OnAttempt } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import { TextGateway } from '../text/gateway.ts';
-import type { Upstream } from '../upstream.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import type { DaemonState } from './state.ts';
 
 interface TextParts {
   readonly state: DaemonState;
   readonly store: Store;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: SharedPool;
-  readonly tried: Tried;
+  readonly onAttempt: OnAttempt;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
 /** The text gateway, with its usage counted and its excesses logged. */
 export function createTextGateway(parts: TextParts): TextGateway {
-  const { state, store, upstream, pool, tried, log, metrics } = parts;
+  const { state, store, upstream, pool, onAttempt, log, metrics } = parts;
   return new TextGateway({
     config: () => state.config,
     store,
     upstream,
     observer: {
-      tried,
+      onAttempt,
       used: (model, usage) => metrics.observeTokens(model, usage),
       exceeded: (excess) =>
         log.warn(
@@ -35,6 +35,6 @@ export function createTextGateway(parts: TextParts): TextGateway {
         ),
     },
     admitPrompt: (prompt, param, client) =>
-      admitPrompt(pool, prompt, param, { client, mostWaiting: MOST_WAITING }),
+      admitPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),
   });
 }

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { withoutSecret } from '../routing/redaction.ts';
-import type { Tried } from '../routing/routing.ts';
-import { needsOperator } from '../routing/upstream-failure.ts';
+import { redactKey } from '../routing/redaction.ts';
+import { needsOperator } from '../routing/retry-policy.ts';
+import type { OnAttempt } from '../routing/routing.ts';
 import type { DaemonState } from './state.ts';
 
 /** Counts every attempt at a provider and logs those that failed, without any provider's key. */
-export function attemptObserver(state: DaemonState, log: Logger, metrics: Metrics): Tried {
-  return (provider, failure, subject) => {
+export function attemptObserver(state: DaemonState, log: Logger, metrics: Metrics): OnAttempt {
+  return (provider, failure, logContext) => {
     metrics.observeTry(provider, failure?.type ?? 'ok');
     const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
     if (failure === null || isOurs) return;
@@ -17,7 +17,7 @@ export function attemptObserver(state: DaemonState, log: Logger, metrics: Metric
     const { providers } = state.config;
     const code = withoutKeys(failure.code, providers);
     const detail = withoutKeys(failure.detail, providers);
-    const line = { ...subject, provider, type, code, status, detail };
+    const line = { ...logContext, provider, type, code, status, detail };
     if (needsOperator(failure)) {
       log.warn(line, 'a provider refused the key or the account of the gateway');
     } else log.info(line, 'an attempt at a provider failed');
@@ -28,7 +28,7 @@ export function attemptObserver(state: DaemonState, log: Logger, metrics: Metric
 function withoutKeys(text: string | null, providers: Config['providers']): string | null {
   let clean = text;
   for (const provider of Object.values(providers)) {
-    if (clean !== null && 'apiKey' in provider) clean = withoutSecret(clean, provider.apiKey);
+    if (clean !== null && 'apiKey' in provider) clean = redactKey(clean, provider.apiKey);
   }
   return clean;
 }

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
-import { VERBS } from '../administration/registry.ts';
-import { GROUPS, type Verb } from '../administration/verb.ts';
+import { type AdminCommand, GROUPS } from '../administration/admin-command.ts';
+import { ADMIN_COMMANDS } from '../administration/registry.ts';
 import { fieldsOf, fromText } from '../schema/fields.ts';
 import { administrationFlags } from './administration-flags.ts';
 import { addFlags, attachField, describeField } from './flags.ts';
@@ -9,7 +9,8 @@ import { addFlags, attachField, describeField } from './flags.ts';
 export function administrationCommands(): Command[] {
   return Object.entries(GROUPS).map(([group, summary]) => {
     const command = new Command(group).description(summary);
-    for (const verb of VERBS) if (verb.group === group) command.addCommand(verbCommand(verb));
+    for (const verb of ADMIN_COMMANDS)
+      if (verb.group === group) command.addCommand(verbCommand(verb));
     return command.addHelpText(
       'after',
       `
@@ -18,15 +19,15 @@ Whether the daemon runs or not: where it does, it is asked to do it.`,
   });
 }
 
-function verbCommand(verb: Verb): Command {
+function verbCommand(verb: AdminCommand): Command {
   const command = new Command(verb.name).description(verb.summary);
   const fields = fieldsOf(verb.options);
-  const placed = verb.places.map((name) => fields.find((one) => one.name === name)!);
+  const placed = verb.positionals.map((name) => fields.find((one) => one.name === name)!);
   for (const place of placed) {
     const argument = new Argument(`<${place.name}>`, describeField(place));
     command.addArgument(attachField(argument, place));
   }
-  addFlags(command, verb.options, 'Options:', verb.places);
+  addFlags(command, verb.options, 'Options:', verb.positionals);
   addFlags(command, administrationFlags, 'Store:');
   if (verb.examples.length > 0) {
     const lines = verb.examples.map((example) => `  oriel ${example}`);

@@ -1,4 +1,4 @@
-import type { Verb } from '../administration/verb.ts';
+import type { AdminCommand } from '../administration/admin-command.ts';
 import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
@@ -9,24 +9,25 @@ import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
 import { Table } from './table.ts';
 import { print, say } from './terminal.ts';
+import '../text/dialects/built-in.ts';
 
 /**
- * Runs one verb of administration and prints what came of it.
+ * Runs one command of administration and prints what came of it.
  *
  * @param placed what was given by place, by the names of the options
  * @param flags what commander parsed of the rest
  * @throws Failure, with `param` where the command line makes no sense
  */
 export async function runAdministration(
-  verb: Verb,
+  command: AdminCommand,
   placed: Readonly<Record<string, unknown>>,
   flags: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { json, config, data } = readFlags(administrationFlags, flags);
-  const input = { ...typedOf(verb, flags), ...placed };
-  const label = (name: string) => (verb.places.includes(name) ? `<${name}>` : flagOf(name));
+  const input = { ...typedOf(command, flags), ...placed };
+  const label = (name: string) => (command.positionals.includes(name) ? `<${name}>` : flagOf(name));
   // Read here for the errors, which name flags; whoever has the store reads it again.
-  const options = parseFields(verb.options, input, label);
+  const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
   const dataDir = data ?? settings().dataDir;
   /** For warnings alone: a store that is named is worked on whatever the configuration says. */
@@ -37,16 +38,19 @@ export async function runAdministration(
       return null;
     }
   };
-  const { result, warnings } = await administer(verb, { input, options, dataDir, models }).catch(
+  const { result, warnings } = await administer(command, { input, options, dataDir, models }).catch(
     withoutParam,
   );
   for (const warning of warnings) say(`oriel: warning: ${warning}`);
   if (json) return print(`${jsonText(result)}\n`);
-  await present(verb, result);
+  await present(command, result);
 }
 
-function typedOf(verb: Verb, flags: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const own = fieldsOf(verb.options).filter(({ name }) => flags[name] !== undefined);
+function typedOf(
+  command: AdminCommand,
+  flags: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const own = fieldsOf(command.options).filter(({ name }) => flags[name] !== undefined);
   return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
 }
 
@@ -57,8 +61,8 @@ function withoutParam(error: unknown): never {
   throw new Failure(type, message, { status, ...(code !== null && { code }), cause: error });
 }
 
-async function present(verb: Verb, result: object): Promise<void> {
-  const { tables = [], value, said = [] } = verb.show(result);
+async function present(command: AdminCommand, result: object): Promise<void> {
+  const { tables = [], value, messages = [] } = command.show(result);
   for (const [index, rows] of tables.entries()) {
     if (index > 0) await print('\n');
     const table = new Table();
@@ -66,5 +70,5 @@ async function present(verb: Verb, result: object): Promise<void> {
     await table.flush();
   }
   if (value !== undefined) await print(`${value}\n`);
-  for (const line of said) say(line);
+  for (const line of messages) say(line);
 }

@@ -13,6 +13,7 @@ function count(number: number, noun: string): string {
 }
 
 async function check(file: string | undefined): Promise<void> {
+  await import('../text/dialects/built-in.ts');
   const { loadConfig } = await import('../config/load.ts');
   const loaded = loadConfig(options(file));
   for (const warning of loaded.warnings) say(`oriel: warning: ${warning}`);
@@ -26,12 +27,14 @@ async function printEffective(
   file: string | undefined,
   { json = false }: { readonly json?: boolean },
 ): Promise<void> {
+  await import('../text/dialects/built-in.ts');
   const { effectiveSettings, toYaml } = await import('../config/print.ts');
   const settings = effectiveSettings(options(file));
   await print(json ? `${printableJson(JSON.stringify(settings, null, 2))}\n` : toYaml(settings));
 }
 
 async function printSchema(): Promise<void> {
+  await import('../text/dialects/built-in.ts');
   const { configJsonSchema } = await import('../config/json-schema.ts');
   await print(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
 }

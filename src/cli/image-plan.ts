@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
-import type { BatchInput, FileRecord } from '../operations/batch.ts';
+import type { BatchInput } from '../operations/batch.ts';
+import type { FileRecord } from '../operations/batch-record.ts';
 import { sizeOf } from '../operations/pool.ts';
 import type { Choices } from './image-choices.ts';
 import type { Input } from './inputs.ts';
@@ -33,7 +34,7 @@ export function plan(
     const known = { input, filename, source, optional };
     const settled = (record: Omit<FileRecord, 'index' | 'inputFilename' | 'originalSize'>) => ({
       ...known,
-      verdict: { originalSize: problem || answer ? 0 : sizeOf(source), ...record },
+      knownRecord: { originalSize: problem || answer ? 0 : sizeOf(source), ...record },
     });
     if (problem) return settled({ status: 'failed', error: problem });
     if (answer) return settled({ status: 'succeeded', data: answer });

@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import {
-  type BatchResult,
-  type FileRecord,
-  type Remark,
-  runBatch,
-  Tally,
-} from '../operations/batch.ts';
+import { Batch } from '../operations/batch.ts';
+import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { fieldsOf } from '../schema/fields.ts';
@@ -18,15 +13,15 @@ import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
-  dispensable,
   failuresReport,
   jsonReport,
   linesReport,
   type Report,
   tableReport,
-  totals,
+  totalsLine,
+  untilReaderCloses,
 } from './report.ts';
-import { fileSink, type Sink, standardOutputSink, zipSink } from './sink.ts';
+import { fileSink, type OutputSink, standardOutputSink, zipSink } from './sink.ts';
 import { HELD_BACK } from './table.ts';
 import { say } from './terminal.ts';
 import { usageFailure } from './usage.ts';
@@ -72,7 +67,7 @@ async function chooseSink(
   operation: Operation,
   names: OutputNames | null,
   { outputs, run }: Choices,
-): Promise<Sink> {
+): Promise<OutputSink> {
   if (operation.gives === 'data' || run.dryRun) return {};
   const writer = new Writer({ overwrite: outputs.overwrite });
   if (outputs.zip !== undefined) return zipSink(outputs.zip, writer, outputs.overwrite);
@@ -84,7 +79,7 @@ async function choosePool(
   planned: readonly Planned[],
   { run }: Choices,
 ): Promise<BatchPool> {
-  const files = planned.filter(({ verdict }) => verdict === undefined);
+  const files = planned.filter(({ knownRecord }) => knownRecord === undefined);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
   return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
 }
@@ -104,7 +99,7 @@ function chooseReport(
 async function runPlanned(
   operation: Operation,
   planned: readonly Planned[],
-  sink: Sink,
+  sink: OutputSink,
   choices: Choices,
 ): Promise<number> {
   const started = performance.now();
@@ -114,116 +109,77 @@ async function runPlanned(
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = chooseReport(operation, choices, head);
-  const report = sink.deliver || sink.append ? dispensable(chosen) : chosen;
+  const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices);
   // On one terminal, lines that are printed as they come would run into the bar.
   const streams = run.json || run.jsonl || planned.length >= HELD_BACK;
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   const progress = await startProgress(planned.length, wanted);
-  const tally = new Tally();
   const stop = new AbortController();
-  const kept: FileRecord[] = [];
-  /** Finished files whose turn in the order of the inputs has not come. */
-  const waiting = new Map<number, FileRecord>();
-  let finished = 0;
-  let added = 0;
-  let adding: Promise<void> | undefined;
-  const add = (record: FileRecord): Promise<void> => {
-    added = record.index + 1;
-    waiting.delete(record.index);
-    tally.add(record);
-    // Only a manifest needs them all at the end; a folder of any size must not.
-    if (sink.finish) kept.push(record);
-    adding = report.add(record);
-    return adding;
-  };
-  /** Adds every file that has not been added, so that a report that ends early leaves none out. */
-  const addRest = async (reason: Remark): Promise<void> => {
-    await adding;
-    while (added < planned.length) {
-      let record = waiting.get(added);
-      // An archive that was not finished holds none of its images.
-      if (!record || (sink.append && record.status === 'succeeded')) {
-        const { filename, source } = planned[added]!;
-        const originalSize = sizeOf(source);
-        const base = { index: added, inputFilename: filename, originalSize };
-        record = { ...base, status: 'skipped', reason };
-        report.finished?.(record);
-      }
-      await add(record);
-    }
-  };
-  let closing: Promise<void> | undefined;
-  const closeReport = (status: BatchResult['status'], reason: Remark): Promise<void> => {
-    closing ??= addRest(reason).then(() => report.finish(status, tally.summary(operation.gives)));
-    return closing;
-  };
-  const interrupt = onInterrupt({
-    async cleanUp() {
-      stop.abort();
-      progress.stop();
-      await sink.abandon?.();
-      // The outputs that were just written become records before the next event.
-      await new Promise(setImmediate);
-      // The reader of the report may have closed it; the process ends all the same.
-      await closeReport('interrupted', INTERRUPTED).catch(() => {});
-      say(`oriel: interrupted after ${finished} of ${planned.length} files`);
-    },
-  });
-  try {
-    const entries = runBatch(planned, {
-      operation,
-      options,
-      limits,
-      pool,
-      signal: stop.signal,
-      async deliver(image, { input }, index) {
-        if (interrupt.happened) await forever();
-        return sink.deliver?.(input, index, image);
-      },
+  const { signal } = stop;
+  const results: FileRecord[] = [];
+  const batch = new Batch(
+    planned,
+    { operation, options, limits, pool, signal, failFast: run.failFast },
+    {
+      ...sink,
       onFinish(record) {
-        // A signal or a failure has reported it as skipped meanwhile.
-        if (closing) return;
-        finished += 1;
-        waiting.set(record.index, record);
         progress.advance();
         report.finished?.(record);
-        if (record.status === 'failed' && run.failFast) stop.abort();
       },
-    });
-    for await (const { record, image } of entries) {
-      if (interrupt.happened) await forever();
-      const appended = image && (await sink.append?.(planned[record.index]!.input, image));
-      if (interrupt.happened) await forever();
-      await add(appended ? { ...record, ...appended } : record);
-    }
-    if (interrupt.happened) await forever();
-    const status = added < planned.length ? 'stopped' : 'completed';
-    await addRest(NOT_STARTED);
-    const summary = tally.summary(operation.gives);
-    await sink.finish?.({ ...head, status, summary, results: kept }, options);
-    if (interrupt.happened) await forever();
+      add(record) {
+        // Only a manifest needs all records at the end. Memory must not grow with the folder.
+        if (sink.finish) results.push(record);
+        return report.add(record);
+      },
+    },
+  );
+  let closing: Promise<void> | undefined;
+  const closeReport = (status: BatchResult['status'], reason?: CodedMessage): Promise<void> => {
+    closing ??= batch
+      .skipRest(reason)
+      .then(() => report.finish(status, batch.summary.totals(operation.gives)));
+    return closing;
+  };
+  const removeHandlers = onInterrupt(async () => {
+    stop.abort();
     progress.stop();
-    await closeReport(status, NOT_STARTED);
-    if (!run.quiet) say(totals(tally, performance.now() - started));
+    await sink.abandon?.();
+    // The outputs that were just written become records before the next event.
+    await new Promise(setImmediate);
+    // The reader of the report may have closed it; the process ends all the same.
+    await closeReport('interrupted', INTERRUPTED).catch(() => {});
+    say(`oriel: interrupted after ${batch.finished} of ${planned.length} files`);
+  });
+  try {
+    const status = await batch.run();
+    const summary = batch.summary.totals(operation.gives);
+    await sink.finish?.({ ...head, status, summary, results }, options);
+    signal.throwIfAborted();
+    progress.stop();
+    await closeReport(status);
+    if (!run.quiet) say(totalsLine(batch.summary, performance.now() - started));
   } catch (error) {
-    if (interrupt.happened) await forever();
-    // A reader of the document needs its end; the error itself is reported below.
-    await closeReport('failed', NOT_STARTED).catch(() => {});
+    // The handler of the signal ends the process; nothing more may be printed or written.
+    if (signal.aborted) await forever();
+    // A reader of the document needs its end; main reports the error itself.
+    await closeReport('failed').catch(() => {});
     throw error;
   } finally {
     progress.stop();
-    interrupt.forget();
+    removeHandlers();
     if (pool.abandoned) noteNativeCode();
     else await pool.close();
   }
-  return tally.failed > 0 ? 1 : 0;
+  return batch.summary.failed > 0 ? 1 : 0;
 }
 
-const NOT_STARTED: Remark = { code: 'not_started', message: 'not started' };
-const INTERRUPTED: Remark = { code: 'interrupted', message: 'interrupted before it was done' };
+const INTERRUPTED: CodedMessage = {
+  code: 'interrupted',
+  message: 'interrupted before it was done',
+};
 
-/** Once interrupted the process is about to end: nothing that would need finishing may begin. */
+/** Never resolves. */
 function forever(): Promise<never> {
   return new Promise(() => {});
 }

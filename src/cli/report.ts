@@ -1,4 +1,10 @@
-import type { BatchResult, BatchSummary, FileRecord, Remark, Tally } from '../operations/batch.ts';
+import type {
+  BatchResult,
+  BatchSummary,
+  BatchTotals,
+  CodedMessage,
+  FileRecord,
+} from '../operations/batch-record.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import { jsonText } from './json.ts';
@@ -14,13 +20,13 @@ import {
 } from './terminal.ts';
 import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
-/** What a command says of each file and at the end. */
+/** Prints the records of a batch. */
 export interface Report {
-  /** Each record as soon as it is finished. */
-  finished?(record: FileRecord): unknown;
-  /** Each record, in the order of the inputs. */
+  /** Called with each record as soon as its file has finished, in any order. */
+  finished?(record: FileRecord): void;
+  /** Called with each record in the order of the inputs. */
   add(record: FileRecord): Promise<void>;
-  finish(status: BatchResult['status'], summary: BatchSummary): Promise<void>;
+  finish(status: BatchResult['status'], totals: BatchTotals): Promise<void>;
 }
 
 type Head = Pick<BatchResult, 'requestId' | 'operation'>;
@@ -34,52 +40,62 @@ export function jsonReport(head: Head): Report {
       first = false;
       await print(lead + jsonText(record));
     },
-    async finish(status, summary) {
+    async finish(status, totals) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
       // How a batch ended is known at its end.
-      await print(`${lead}],"status":"${status}","summary":${jsonText(summary)}}\n`);
+      await print(`${lead}],"status":"${status}","summary":${jsonText(totals)}}\n`);
     },
   };
 }
 
 /**
- * A line of JSON for each file.
+ * A line of JSON for each file, as soon as it has finished.
  *
- * @param ordered in the order of the inputs, where a record is complete only then, rather than in
- *   that of completion
+ * @param ordered prints lines in the order of the inputs, where a record is complete only then
  */
 export function linesReport(ordered: boolean): Report {
   let printed = Promise.resolve();
-  const line = (record: FileRecord) => {
-    printed = printed.then(() => print(`${jsonText(record)}\n`));
-    // Nobody waits for a line that is printed as its file finishes; whoever adds the next will see.
+  /** Indexes of records that were printed when their file finished, and were not added yet. */
+  const early = new Set<number>();
+  const print = (record: FileRecord) => {
+    printed = printed.then(() => printLine(record));
+    // An error is handled by the next `add`, or by `finish`.
     printed.catch(() => {});
     return printed;
   };
   return {
-    ...(!ordered && { finished: line }),
-    // A reader that cannot keep up slows the batch down.
-    add: (record) => (ordered ? line(record) : printed),
+    ...(!ordered && {
+      finished(record) {
+        early.add(record.index);
+        void print(record);
+      },
+    }),
+    // The promise slows the batch down to the speed of the reader.
+    add: (record) => (early.delete(record.index) ? printed : print(record)),
     finish: () => printed,
   };
 }
 
-/** The same report for work that goes on when nobody reads of it any more. */
-export function dispensable(report: Report): Report {
-  let unread = false;
-  const unlessUnread = async (print: () => Promise<void>) => {
-    if (unread) return;
+function printLine(record: FileRecord): Promise<void> {
+  return print(`${jsonText(record)}\n`);
+}
+
+/** The same report, which stops printing once the reader of standard output has closed it. */
+export function untilReaderCloses(report: Report): Report {
+  let closed = false;
+  const printUnlessClosed = async (print: () => Promise<void>) => {
+    if (closed) return;
     try {
       await print();
     } catch (error) {
       if (!isReaderGone(error)) throw error;
-      unread = true;
+      closed = true;
     }
   };
   return {
     ...report,
-    add: (record) => unlessUnread(() => report.add(record)),
-    finish: (status, summary) => unlessUnread(() => report.finish(status, summary)),
+    add: (record) => printUnlessClosed(() => report.add(record)),
+    finish: (status, totals) => printUnlessClosed(() => report.finish(status, totals)),
   };
 }
 
@@ -147,7 +163,7 @@ function titleCell(column: string): Cell {
   return text(column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toUpperCase());
 }
 
-const inParentheses = ({ message }: Remark) => `(${message})`;
+const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
 /** Codes of files that a batch which ended early did not get to. */
 const UNDONE = new Set(['not_started', 'interrupted']);
@@ -233,8 +249,8 @@ export function tableReport(
 }
 
 /** The line of totals for people. */
-export function totals(tally: Tally, milliseconds: number): string {
-  const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = tally;
+export function totalsLine(summary: BatchSummary, milliseconds: number): string {
+  const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
   const parts = [`${succeeded} of ${files} done`];
@@ -243,7 +259,7 @@ export function totals(tally: Tally, milliseconds: number): string {
     const count = reasons.get(code) ?? 0;
     if (count > 0) parts.push(text(count));
   };
-  const outdated = tally.outdated > 0 ? ` (${tally.outdated} older than the input)` : '';
+  const outdated = summary.outdated > 0 ? ` (${summary.outdated} older than the input)` : '';
   skipped('output_exists', (count) => `${count} skipped${outdated}`);
   skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
   skipped('not_started', (count) => `${count} not started`);

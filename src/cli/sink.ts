@@ -12,45 +12,39 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
-import type { OutputImage } from '../images/output.ts';
-import type { BatchResult, FileRecord } from '../operations/batch.ts';
+import type { BatchSink } from '../operations/batch.ts';
+import type { BatchResult } from '../operations/batch-record.ts';
+import type { Planned } from './image-plan.ts';
 import type { Input } from './inputs.ts';
 import type { OutputNames } from './naming.ts';
 import { print } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { existsFailure, keptOutput, type Writer } from './writer.ts';
 
-/** Where the images of a batch go. What a method returns is added to the file's record. */
-export interface Sink {
-  /** Takes an image as soon as it is finished. */
-  readonly deliver?: (
-    input: Input,
-    index: number,
-    image: OutputImage,
-  ) => Promise<Partial<FileRecord>>;
-  /** Takes an image when its turn in the order of the inputs has come. */
-  readonly append?: (input: Input, image: OutputImage) => Promise<Partial<FileRecord>>;
+/** Stores the images of a batch: in files, in an archive, or on standard output. */
+export interface OutputSink extends Pick<BatchSink<Planned>, 'store' | 'append'> {
+  /** Completes the output after the last image. */
   readonly finish?: (result: BatchResult, parameters: unknown) => Promise<void>;
-  /** Leaves no trace of what was not finished. */
+  /** Waits for files that are being written, and removes unfinished ones. */
   readonly abandon?: () => Promise<void>;
 }
 
-/** Bytes that reach the page cache sooner than a thread could be found to write them. */
-const WRITTEN_AT_ONCE = 1024 * 1024;
+/** Up to so many bytes, a synchronous write is faster than handing it to a thread. */
+const MAX_SYNC_WRITE_BYTES = 1024 * 1024;
 
 /** A file for each image. */
 export function fileSink(
   names: OutputNames,
   writer: Writer,
   { skipExisting, keepMtime }: { readonly skipExisting: boolean; readonly keepMtime: boolean },
-): Sink {
+): OutputSink {
   return {
-    async deliver(input, index, image) {
+    async store(image, { input }, index) {
       const path = names.resolve(input, index, image);
       try {
         await writer.write(path, (descriptor) => {
           const times = () => (keepMtime ? copyTimes(input, descriptor) : undefined);
-          if (image.bytes.byteLength > WRITTEN_AT_ONCE) {
+          if (image.bytes.byteLength > MAX_SYNC_WRITE_BYTES) {
             return promisify(writeFile)(descriptor, image.bytes).then(times);
           }
           writeFileSync(descriptor, image.bytes);
@@ -74,27 +68,31 @@ function copyTimes({ source }: Input, descriptor: number): undefined {
 }
 
 /** One image on standard output. */
-export function standardOutputSink(): Sink {
+export function standardOutputSink(): OutputSink {
   if (process.stdout.isTTY) {
     throw usageFailure('--out -: expected a file or a pipe, received a terminal');
   }
   return {
-    async deliver(_input, _index, { bytes }) {
+    async store({ bytes }) {
       await print(bytes);
       return { outputFilename: '-' };
     },
   };
 }
 
-/** A stream that fails closes its file whatever `autoClose` says; the writer's is not its to close. */
-const LENT = { write, writev, close: (_: number, done: () => void) => done() };
+/** A stream that fails closes its file whatever `autoClose` says; here only the writer may close it. */
+const WITHOUT_CLOSE = { write, writev, close: (_: number, done: () => void) => done() };
 
 /**
  * One ZIP with all images and their manifest.
  *
  * @param path a file, or `-` for standard output
  */
-export async function zipSink(path: string, writer: Writer, overwrite: boolean): Promise<Sink> {
+export async function zipSink(
+  path: string,
+  writer: Writer,
+  overwrite: boolean,
+): Promise<OutputSink> {
   const toStandardOutput = path === '-';
   if (toStandardOutput && process.stdout.isTTY) {
     throw usageFailure('--zip -: expected a file or a pipe, received a terminal');
@@ -104,8 +102,10 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
   const zip = await createZip();
   const written = toStandardOutput
     ? pipeline(zip.stream, process.stdout, { end: false })
-    : writer.write(path, (fd) => pipeline(zip.stream, createWriteStream(path, { fd, fs: LENT })));
-  // Awaited at the end; until then a full disk must show as the failure of the next image.
+    : writer.write(path, (fd) =>
+        pipeline(zip.stream, createWriteStream(path, { fd, fs: WITHOUT_CLOSE })),
+      );
+  // Awaited at the end. Until then an error of the disk rejects the next `append`.
   const broken = new Promise<never>((_, reject) => {
     written.catch(reject);
   });
@@ -114,13 +114,13 @@ export async function zipSink(path: string, writer: Writer, overwrite: boolean):
     try {
       return await Promise.race([step, broken]);
     } catch (error) {
-      // Where nothing takes the archive's bytes it is aborted; the reason to tell is the writing's.
+      // An archive whose bytes cannot be written is aborted; the error to report is that of the write.
       await written;
       throw error;
     }
   };
   return {
-    async append({ filename, kept }, image) {
+    async append(image, { input: { filename, kept } }) {
       return { outputFilename: await orBroken(zip.add(filename, image, dirname(kept))) };
     },
     async finish(result, parameters) {

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownActor } from '../administration/actor.ts';
+import type { AdminCommand } from '../administration/admin-command.ts';
+import { type AdminEndpoint, readAdminEndpoint } from '../administration/admin-endpoint.ts';
 import { openAudit, recordRecovery } from '../administration/audit.ts';
-import { type Door, readDoor } from '../administration/door.ts';
-import { perform } from '../administration/perform.ts';
-import type { Verb } from '../administration/verb.ts';
+import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
@@ -39,9 +39,9 @@ const ANSWER = 30_000;
  * @throws Failure whatever the verb throws; `service_error` with code `store_locked` where another
  *   process keeps the store and takes no requests
  */
-export async function administer(verb: Verb, request: Request): Promise<Done> {
+export async function administer(verb: AdminCommand, request: Request): Promise<Done> {
   const directory = join(request.dataDir, 'store');
-  if (!verb.founds && isMissing(directory)) {
+  if (!verb.createsStore && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
       status: 404,
@@ -52,7 +52,7 @@ export async function administer(verb: Verb, request: Request): Promise<Done> {
     const locked = await attempt(verb, request, directory);
     if (!(locked instanceof Failure)) return locked;
     // A daemon that starts or ends is between lock and door; a command lets go at once.
-    const door = readDoor(request.dataDir);
+    const door = readAdminEndpoint(request.dataDir);
     const asked = door && (await ask(door, verb, request));
     if (asked) return asked;
     throw locked;
@@ -74,7 +74,7 @@ const SUDO_USER = 'x-oriel-sudo-user';
 
 /** Does it here. Gives the failure to open the store where another process has it. */
 async function attempt(
-  verb: Verb,
+  verb: AdminCommand,
   { options, models, dataDir }: Request,
   directory: string,
 ): Promise<Done | Failure> {
@@ -101,7 +101,7 @@ async function attempt(
   };
   try {
     for (const recovery of recoveries) await recordRecovery(await audit(), who, recovery);
-    const result = await perform(verb, options as never, { store, audit, who });
+    const result = await runAdminCommand(verb, options as never, { store, audit, who });
     const known = verb.warn && models();
     return { result, warnings: known ? verb.warn!(options as never, known) : [] };
   } finally {
@@ -111,8 +111,12 @@ async function attempt(
 }
 
 /** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
-async function ask(door: Door, verb: Verb, { input }: Request): Promise<Done | undefined> {
-  const { postJson } = await import('../upstream.ts');
+async function ask(
+  door: AdminEndpoint,
+  verb: AdminCommand,
+  { input }: Request,
+): Promise<Done | undefined> {
+  const { postJson } = await import('../upstream/post-json.ts');
   const { sudoUser } = ownActor();
   const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
     headers: {

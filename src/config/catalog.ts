@@ -176,9 +176,11 @@ export function findModel({ models }: Catalog, id: string, allowed: Allowed): Mo
   return model;
 }
 
-/** A model's routes in the order in which they are tried: the heaviest first, then as written. */
+/** A model's routes in the order in which they are tried: the highest priority first, then as written. */
 export function routesOf<Routed extends Model>({
   routes,
 }: Routed): readonly Routed['routes'][number][] {
-  return [...(routes as readonly Routed['routes'][number][])].sort((a, b) => b.weight - a.weight);
+  return [...(routes as readonly Routed['routes'][number][])].sort(
+    (a, b) => b.priority - a.priority,
+  );
 }

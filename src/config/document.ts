@@ -29,8 +29,12 @@ export interface Document {
   readonly faults: readonly LineFault[];
   /** The line of a place, or of the nearest place above that the file has. */
   line(path: Path): number;
-  /** The variables that were put in at a place; none elsewhere. */
+  /** Names of the environment variables in the text at a path. */
   variables(path: Path): readonly string[];
+  /** Makes a path stand for the part of the file that has another path. */
+  rename(from: Path, to: Path): void;
+  /** The path in the file for a path that may be renamed. */
+  pathInFile(path: Path): Path;
 }
 
 /** Deeper than any setting; yaml itself runs out of stack at some thousands. */
@@ -73,6 +77,7 @@ class Reader implements Document {
   readonly #counter: LineCounter;
   readonly #lines = new Map<string, number>();
   readonly #variables = new Map<string, readonly string[]>();
+  readonly #pathsInFile = new Map<string, Path>();
   #parsed: ParsedDocument | undefined;
   #aliases = 0;
   #values = 0;
@@ -83,11 +88,20 @@ class Reader implements Document {
   }
 
   line(path: Path): number {
-    return this.#lines.get(keyOf(path)) ?? (path.length === 0 ? 1 : this.line(path.slice(0, -1)));
+    const line = this.#lines.get(keyOf(this.pathInFile(path)));
+    return line ?? (path.length === 0 ? 1 : this.line(path.slice(0, -1)));
   }
 
   variables(path: Path): readonly string[] {
-    return this.#variables.get(keyOf(path)) ?? [];
+    return this.#variables.get(keyOf(this.pathInFile(path))) ?? [];
+  }
+
+  rename(from: Path, to: Path): void {
+    this.#pathsInFile.set(keyOf(to), from);
+  }
+
+  pathInFile(path: Path): Path {
+    return this.#pathsInFile.get(keyOf(path)) ?? path;
   }
 
   readAll(parsed: ParsedDocument): void {

@@ -15,17 +15,17 @@ interface Converted extends Record<string, unknown> {
   readonly required?: readonly string[];
 }
 
-/** Stands for any value: what the environment gives is checked when it is there. */
+/** Text with an environment variable, whose value is checked when the file is loaded. */
 const VARIABLE: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
-/** One setting as editors show it: described, in one piece, and open to variables. */
+/** The schema of one setting for editors: with its description, and open to environment variables. */
 function setting(converted: JsonSchema, schema: v.GenericSchema): JsonSchema {
   const { description: summary } = describeField('', schema);
   const { expects } = metadataOf(schema);
   const description = [summary, ...(expects ? [`Expects ${expects}.`] : [])].join(' ');
   const [only, nothing] = converted.anyOf ?? [];
   if (only?.type === 'object' && nothing?.type === 'null') {
-    // A section whose settings are all commented out reads as null.
+    // A section whose settings are all commented out is null.
     return { ...only, type: ['object', 'null'], description };
   }
   const { default: preset, description: _, ...bare } = converted;
@@ -40,22 +40,30 @@ function setting(converted: JsonSchema, schema: v.GenericSchema): JsonSchema {
   return { ...about, anyOf: [...(bare.anyOf ?? [bare]), VARIABLE] };
 }
 
-/** The configuration as editors check it: what a file says, before it is loaded. */
+/** The JSON Schema by which editors check a configuration file. */
 export function configJsonSchema(): JsonSchema {
   const converted = toJsonSchema(configSchema, {
     typeMode: 'input',
     target: 'draft-07',
-    // Checks by code have no words in JSON Schema; the description tells of them.
+    // Checks in code have no equivalent in JSON Schema; descriptions state them.
     errorMode: 'ignore',
     ignoreActions: ['metadata'],
     overrideSchema({ valibotSchema, jsonSchema }) {
       const { entries } = valibotSchema as { readonly entries?: v.ObjectEntries };
       if (entries === undefined) return null;
       const { required, properties, ...rest } = jsonSchema as unknown as Converted;
-      const settings = Object.entries(properties).map(([name, property]) => [
-        name,
-        setting(property, entries[name] as v.GenericSchema),
-      ]);
+      const settings = Object.entries(properties).flatMap(([name, property]) => {
+        const schema = entries[name] as v.GenericSchema;
+        const { formerName } = metadataOf(schema);
+        const declared = setting(property, schema);
+        if (formerName === undefined) return [[name, declared]];
+        const { default: _, ...former } = declared;
+        const description = `Former name of ${name}, still read.`;
+        return [
+          [name, declared],
+          [formerName, { ...former, description }],
+        ];
+      });
       return {
         ...rest,
         ...(required?.length && { required }),

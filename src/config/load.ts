@@ -99,6 +99,7 @@ function failWith(file: string | null, faults: readonly Fault[], document: Docum
   const lines = faults
     .map((fault) => ({
       ...fault,
+      path: document.pathInFile(fault.path),
       line: 'line' in fault ? Number(fault.line) : document.line(fault.path),
     }))
     .sort((a, b) => a.line - b.line)
@@ -127,6 +128,36 @@ function coerce(value: unknown, document: Document): void {
   }
 }
 
+/** Moves settings from their former names to their names, and adds a warning for each. */
+function renameFormer(value: unknown, document: Document): Renamed {
+  const faults: Fault[] = [];
+  const warnings: string[] = [];
+  for (const { path, value: given, alternatives } of walk(configSchema, value)) {
+    const former = String(path.at(-1));
+    const [name] =
+      Object.entries(alternatives ?? {}).find(
+        ([, schema]) => metadataOf(schema).formerName === former,
+      ) ?? [];
+    if (name === undefined) continue;
+    const parentPath = path.slice(0, -1);
+    const parent = valueAt(value, parentPath) as Record<string, unknown>;
+    delete parent[former];
+    if (Object.hasOwn(parent, name)) {
+      faults.push({ path, message: `the former name of ${name}; leave one of both out` });
+      continue;
+    }
+    parent[name] = given;
+    document.rename(path, [...parentPath, name]);
+    warnings.push(`${formatPath(path)}: renamed to ${name}; the former name is still read`);
+  }
+  return { faults, warnings };
+}
+
+interface Renamed {
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly string[];
+}
+
 /** Shows values in faults, and of those that may be secret only where they come from. */
 function quoting({ value, document }: Settings): FormatValue {
   return (came, path) => {
@@ -141,19 +172,22 @@ function quoting({ value, document }: Settings): FormatValue {
 }
 
 /** Reads the file, and stops at what makes it unreadable. */
-function readSettings(
-  file: string | null,
-  env: Environment,
-): Settings & { faults: readonly Fault[] } {
+function readSettings(file: string | null, env: Environment): Settings & Renamed {
   const document = readDocument(file === null ? '' : readSource(file), env);
   const read = document.value ?? {};
   if (typeof read !== 'object' || Array.isArray(read)) {
     failWith(file, [{ path: [], message: 'expected settings, each with its name' }], document);
   }
   const own = read as Readonly<Record<string, unknown>>;
+  const { faults, warnings } = renameFormer(own, document);
   coerce(own, document);
   const bare = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
-  return { document, faults: document.faults, value: bare ? { ...own, ...sandbox() } : own };
+  return {
+    document,
+    faults: [...document.faults, ...faults],
+    warnings,
+    value: bare ? { ...own, ...sandbox() } : own,
+  };
 }
 
 /**
@@ -167,12 +201,14 @@ function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
   const { document, value } = settings;
   const show = quoting(settings);
   const checked = checkAll(configSchema, value, show);
-  const own = new Set(document.faults.map(({ path }) => JSON.stringify(path)));
+  const own = new Set(settings.faults.map(({ path }) => JSON.stringify(path)));
   const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, show)];
   // What a missing variable left behind is not a fault of its own.
   const faults = [
-    ...document.faults.filter(({ path, variable }) => variable === undefined || needed(path)),
-    ...others.filter(({ path }) => !own.has(JSON.stringify(path))),
+    ...settings.faults.filter(
+      (fault) => !('variable' in fault) || fault.variable === undefined || needed(fault.path),
+    ),
+    ...others.filter(({ path }) => !own.has(JSON.stringify(document.pathInFile(path)))),
   ];
   if (faults.length > 0) failWith(file, faults, document);
   const folder = file === null ? options.cwd : dirname(file);
@@ -186,7 +222,7 @@ export function loadSettings(
   const { file, settings, checked, inFolder } = readChecked(options, () => true);
   const { output } = checked as { readonly output: Config };
   const config = freeze({ ...output, dataDir: inFolder(output.dataDir) });
-  return { config, file, warnings: warningsOf(config), settings };
+  return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 
 /** What commands that work on the store use of a configuration. */

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { day, field, integer, number } from '../schema/fields.ts';
-import { FEATURES } from '../store/features.ts';
+import { FEATURES, REFERENCES } from '../store/features.ts';
 import { DIALECT_NAMES } from './dialects.ts';
 import { identifier, text } from './text.ts';
 import { credits } from './units.ts';
 
-/** How much a model may be asked to reason (interface part 4.1), from nothing to all it can. */
+/** Efforts of reasoning (interface part 4.1), the lowest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -15,22 +15,31 @@ const seconds = v.pipe(
 );
 
 const about = {
-  name: v.optional(field(text(), 'What people call it.')),
-  description: v.optional(field(text(), 'What it is good for, in the catalog.')),
-  created: v.optional(field(seconds, 'The day it appeared, in the catalog.')),
-  ownedBy: v.optional(field(text(), 'Whose it is, in the catalog.'), 'oriel'),
+  name: v.optional(field(text(), 'Name in the catalog.')),
+  description: v.optional(field(text(), 'Description in the catalog.')),
+  created: v.optional(field(seconds, 'Release date in the catalog.')),
+  ownedBy: v.optional(field(text(), 'Owner in the catalog.'), 'oriel'),
 };
 
 const route = {
   provider: field(text(), 'The name of a provider.'),
-  model: field(text(), 'What that provider calls the model.'),
-  weight: v.optional(field(number(0, 1_000_000), 'Heavier routes are tried first.'), 1),
+  model: field(text(), "The provider's name of the model."),
+  priority: v.optional(
+    field(number(0, 1_000_000), 'Routes of higher priority are tried first.', {
+      formerName: 'weight',
+    }),
+    1,
+  ),
 };
 
 const routes = <const Route extends v.GenericSchema>(schema: Route) =>
-  field(v.pipe(v.array(schema), v.nonEmpty()), 'Who answers for it.', {
-    expects: 'a list of one route at least',
-  });
+  field(
+    v.pipe(v.array(schema), v.nonEmpty()),
+    'Its providers, tried by priority, the highest first, then in order.',
+    {
+      expects: 'a list of one route at least',
+    },
+  );
 
 const mediaRoutes = routes(v.strictObject(route));
 
@@ -39,12 +48,14 @@ const price = (unit: string) => v.optional(field(credits(), `Credits ${unit}.`),
 const reasoning = v.strictObject({
   supported_efforts: field(
     v.pipe(v.array(v.picklist(EFFORTS)), v.nonEmpty()),
-    'How much it may be asked to reason.',
+    'Efforts that requests may ask for: none, minimal, low, medium, high, xhigh, max.',
     { expects: 'a list of one effort at least' },
   ),
-  default_effort: field(v.picklist(EFFORTS), 'How much it reasons where nobody asks.'),
-  can_disable: field(v.boolean(), 'Whether it can be asked not to.'),
+  default_effort: field(v.picklist(EFFORTS), 'Effort if the request sets none.'),
+  can_disable: field(v.boolean(), 'Whether requests may switch reasoning off.'),
 });
+
+const UNSTORED = FEATURES.filter((feature) => !REFERENCES.some((one) => one === feature));
 
 const textModel = v.strictObject({
   type: v.literal('text'),
@@ -52,20 +63,30 @@ const textModel = v.strictObject({
   allow: v.optional(
     field(
       v.array(v.picklist(FEATURES)),
-      'What requests may ask of its provider beyond what is metered by tokens and stateless.',
+      'Features that requests may use although they are not metered by tokens, run elsewhere or read what ' +
+        `is stored: ${UNSTORED.join(', ')} (unknown: properties that this version does not know and ` +
+        "otherwise leaves out), and, of what is stored in the provider's account, " +
+        `${REFERENCES.join(', ')}. A key can have more (oriel keys create --allow).`,
       { expects: `a list of ${FEATURES.join(', ')}` },
     ),
   ),
-  rules: v.optional(field(v.picklist(['fixed-reasoning']), 'Special rules that it follows.')),
+  rules: v.optional(
+    field(
+      v.picklist(['fixed-reasoning']),
+      'fixed-reasoning: it always reasons, at a fixed sampling, with efforts low, high and max.',
+    ),
+  ),
   routes: routes(
     v.strictObject({
       ...route,
-      dialect: v.optional(field(v.picklist(DIALECT_NAMES), 'The wire format to speak with it.')),
+      dialect: v.optional(field(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.')),
     }),
   ),
-  reasoning: v.optional(field(reasoning, 'Whether and how much it reasons.')),
-  maxOutputTokens: v.optional(field(integer(1), 'The largest answer that it gives.')),
-  contextWindow: v.optional(field(integer(1), 'The tokens that it can look at.')),
+  reasoning: v.optional(field(reasoning, 'Its reasoning.')),
+  maxOutputTokens: v.optional(
+    field(integer(1), 'Tokens of its largest response. Holds are no larger.'),
+  ),
+  contextWindow: v.optional(field(integer(1), 'Tokens that it can read. Holds are no larger.')),
   price: v.nullish(
     field(
       v.strictObject({
@@ -81,7 +102,7 @@ const textModel = v.strictObject({
         ),
         output: price('per million tokens of output'),
       }),
-      'What it costs.',
+      'Credits per million tokens; cachedInput and cacheWrite cost as input if they are left out.',
     ),
     {},
   ),
@@ -90,12 +111,14 @@ const textModel = v.strictObject({
 const imageModel = v.strictObject({
   type: v.literal('image'),
   ...about,
-  rules: v.optional(field(v.picklist(['native-size']), 'Special rules that it follows.')),
-  routes: mediaRoutes,
-  price: v.nullish(
-    field(v.strictObject({ perImage: price('per image made') }), 'What it costs.'),
-    {},
+  rules: v.optional(
+    field(
+      v.picklist(['native-size']),
+      'native-size: sizes are mapped to the seven that it makes natively.',
+    ),
   ),
+  routes: mediaRoutes,
+  price: v.nullish(field(v.strictObject({ perImage: price('per image made') }), 'Credits.'), {}),
 });
 
 const videoModel = v.strictObject({
@@ -103,7 +126,7 @@ const videoModel = v.strictObject({
   ...about,
   routes: mediaRoutes,
   duration: v.optional(
-    field(integer(1, 3600), 'Seconds of a video where the client does not say how many.'),
+    field(integer(1, 3600), 'Seconds of a video if the client does not set them.'),
     4,
   ),
   price: v.nullish(
@@ -112,14 +135,14 @@ const videoModel = v.strictObject({
         perVideo: price('per video made'),
         perSecond: price('per second of it, on top'),
       }),
-      'What it costs.',
+      'Credits.',
     ),
     {},
   ),
 });
 
 const pricePerRequest = v.nullish(
-  field(v.strictObject({ perRequest: price('per request') }), 'What it costs.'),
+  field(v.strictObject({ perRequest: price('per request') }), 'Credits.'),
   {},
 );
 

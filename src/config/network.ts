@@ -53,22 +53,32 @@ export const network = v.strictObject({
   allowPrivateAddresses: v.optional(
     field(
       v.boolean(),
-      'Whether callbacks and reference inputs may go to private addresses, at any port; providers always may.',
+      'Whether callbacks and reference inputs may go to private addresses, at any port; providers always may. ' +
+        'Cloud metadata (169.254.0.0/16 and the like) stays closed: only allow with its exact address opens it.',
     ),
     false,
   ),
   inputPorts: v.optional(
-    field(v.array(ports), 'Ports from which reference inputs are fetched.', { expects: PORTS }),
+    field(
+      v.array(ports),
+      'Ports from which reference inputs are fetched; a range is a text such as 8000-8999.',
+      { expects: PORTS },
+    ),
     [80, 443],
   ),
   callbackPorts: v.optional(
-    field(v.array(ports), 'Ports to which callbacks are sent.', { expects: PORTS }),
+    field(
+      v.array(ports),
+      'Ports to which callbacks are sent; with 1024-65535 added, all unprivileged ones.',
+      { expects: PORTS },
+    ),
     [80, 443],
   ),
   deny: v.optional(
     field(
       v.array(destination),
-      'Where clients cannot send this server: IP addresses, CIDR ranges, host names with all below them.',
+      'Destinations that clients cannot use: IP addresses, CIDR ranges, and host names, which include all ' +
+        'names below them. Names are checked before and after they are resolved. Takes precedence over allow.',
       { expects: DESTINATIONS },
     ),
     [],
@@ -76,7 +86,8 @@ export const network = v.strictObject({
   allow: v.optional(
     field(
       v.array(destination),
-      'Private addresses and names to which it may go; cloud metadata only where its very address is listed.',
+      'Private addresses and names that are allowed all the same, such as an image server in your own network. ' +
+        'Cloud metadata is opened by a single address only.',
       { expects: DESTINATIONS },
     ),
     [],

@@ -23,27 +23,25 @@ interface ProviderKind {
   readonly mediaApi: 'openai' | 'oriel' | 'sandbox' | null;
 }
 
-const concurrency = v.optional(
-  field(integer(1, 10_000), 'Media tasks that it works on at once.'),
-  8,
-);
+const concurrency = v.optional(field(integer(1, 10_000), 'Media tasks that run on it at once.'), 8);
 
 /** Settings of a provider that is asked over the network. */
 const remote = {
-  baseUrl: field(httpUrl(), 'Where its interface begins, /v1 included.', {
+  baseUrl: field(httpUrl(), 'Base URL of its interface, /v1 included.', {
     secret: 'interpolated',
   }),
   shared: v.optional(
     field(
       v.boolean(),
-      'Whether its account serves several clients, which may then not name what is stored there; unset: true.',
+      'Whether its account serves several clients (the default), which may then not name what is stored ' +
+        'there: files, conversations, responses of others. false if all keys here belong to its owner.',
     ),
   ),
   concurrency,
   apiKey: v.optional(
     field(
       v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/)),
-      'Its key; leave it out where none is asked for.',
+      'Its key; leave it out if it requires none.',
       {
         secret: 'always',
         expects: 'printable ASCII characters without spaces',
@@ -57,7 +55,14 @@ const bearerToken = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 /** OpenAI, and the many servers with its interface. */
 const openai = {
   name: 'openai',
-  settings: v.strictObject({ kind: v.literal('openai'), ...remote }),
+  settings: v.strictObject({
+    kind: field(
+      v.literal('openai'),
+      "Chat completions or responses, by the route's dialect; images, videos, speech and moderations too. " +
+        'Many servers speak the same interface, also those of your own.',
+    ),
+    ...remote,
+  }),
   modelTypes: MODEL_TYPES,
   dialects: ['chat', 'responses'],
   defaultDialect: 'chat',
@@ -68,7 +73,7 @@ const openai = {
 
 const anthropic = {
   name: 'anthropic',
-  settings: v.strictObject({ kind: v.literal('anthropic'), ...remote }),
+  settings: v.strictObject({ kind: field(v.literal('anthropic'), 'Messages.'), ...remote }),
   modelTypes: ['text'],
   dialects: ['messages'],
   defaultDialect: 'messages',
@@ -80,7 +85,10 @@ const anthropic = {
 /** Another gateway with the interface of this one. */
 const oriel = {
   name: 'oriel',
-  settings: v.strictObject({ kind: v.literal('oriel'), ...remote }),
+  settings: v.strictObject({
+    kind: field(v.literal('oriel'), "Another gateway of Oriel's own interface."),
+    ...remote,
+  }),
   modelTypes: MODEL_TYPES,
   dialects: null,
   defaultDialect: null,
@@ -92,7 +100,10 @@ const oriel = {
 /** The models of this program, which fail only where a prompt asks them to. */
 const sandbox = {
   name: 'sandbox',
-  settings: v.strictObject({ kind: v.literal('sandbox'), concurrency }),
+  settings: v.strictObject({
+    kind: field(v.literal('sandbox'), 'The embedded sandbox.'),
+    concurrency,
+  }),
   modelTypes: MODEL_TYPES,
   dialects: null,
   defaultDialect: null,

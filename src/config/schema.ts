@@ -1,13 +1,14 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import { field, integer } from '../schema/fields.ts';
+import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
 import { providerSchema } from './provider-kinds.ts';
 import { httpUrl, identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
 
-/** What is read once, when the daemon starts; everything else a SIGHUP reloads. */
+/** A setting that the daemon reads only at start; it reads all others again on SIGHUP. */
 const ONCE = { restart: true } as const;
 
 const range = v.pipe(
@@ -18,7 +19,7 @@ const range = v.pipe(
   }),
 );
 
-/** What an environment variable makes of a switch, where a list may stand as well. */
+/** The text of an environment variable for a boolean in a union, which is not converted by its type. */
 const booleanText = v.pipe(
   v.picklist(['true', 'false']),
   v.transform((value) => value === 'true'),
@@ -31,12 +32,17 @@ const server = v.strictObject({
   ),
   port: v.optional(field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE), 8787),
   publicUrl: v.optional(
-    field(httpUrl(), 'How clients reach this server, in asset URLs; by default where it listens.'),
+    field(
+      httpUrl(),
+      'How clients reach this server, in the URLs of files. Unset: the address where it listens.',
+      { example: 'https://oriel.example.com' },
+    ),
   ),
   trustProxy: v.optional(
     field(
       v.union([v.boolean(), booleanText, v.array(range)]),
-      'Whether a proxy in front may name the client by X-Forwarded-For: true, or its addresses.',
+      'Proxies in front that may name the client by X-Forwarded-For: false for none, true for any peer, or ' +
+        'a list such as [127.0.0.1, 10.0.0.0/8].',
       { ...ONCE, expects: 'true, false or a list of IP addresses and CIDR ranges' },
     ),
     false,
@@ -50,78 +56,94 @@ const server = v.strictObject({
     '5m',
   ),
   sendTimeout: v.optional(
-    field(duration('1s'), 'How long a client may read nothing of its response.', ONCE),
+    field(
+      duration('1s'),
+      'How long a client may read nothing of its response before its connection is closed.',
+      ONCE,
+    ),
     '60s',
   ),
   bodyLimit: v.optional(field(size('1KB', '1GB'), 'The largest JSON body.', ONCE), '10MB'),
   maxConnections: v.optional(
     field(
       integer(1, 1_000_000),
-      'Connections at once, further ones are closed; unset: 10,000, or what descriptors allow.',
-      ONCE,
+      'Connections at once; further ones are closed. Unset: 10,000, or what the limit of open ' +
+        'descriptors allows.',
+      { ...ONCE, example: 10_000 },
     ),
   ),
   operations: v.optional(
     field(
       v.strictObject({
         host: v.optional(field(text(), 'Address to listen on.', ONCE), '127.0.0.1'),
-        port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE),
+        port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', {
+          ...ONCE,
+          example: 8788,
+        }),
       }),
-      'A listener for /metrics, /docs and /openapi.json, which the public one then does not serve.',
+      'A listener for /metrics, /docs and /openapi.json, which the public one then does not serve; health ' +
+        'is on both. Requests cannot be sent from its /docs: browsers allow pages only their own server.',
     ),
   ),
 });
 
 const pool = v.strictObject({
   threads: v.optional(
-    field(integer(1, 256), 'Images worked on at once; by default as many as cores.', ONCE),
+    field(integer(1, 256), 'Images processed at once. Unset: as many as the machine has cores.', {
+      ...ONCE,
+      example: 4,
+    }),
   ),
   memory: v.optional(
     field(
       size('64MB', '1000TB'),
-      'What large images under way may need together; unset: half of what the machine can spare.',
-      ONCE,
+      'Memory of all large images in progress, by estimates that are enforced on Linux; an image that needs ' +
+        'more by itself is refused. Unset: half of what the container or machine has beyond 512 MB, at ' +
+        'least 256 MB.',
+      { ...ONCE, example: '2GB' },
     ),
   ),
 });
 
 const routing = v.strictObject({
   retries: v.optional(
-    field(integer(0, 10), 'Further tries of one route before the next one is tried; 0 for none.'),
+    field(integer(0, 10), 'Retries of one route before the next one is tried; 0 for none.'),
     2,
   ),
   cooldown: v.nullish(
     field(
       v.strictObject({
         after: v.optional(
-          field(integer(0, 1000), 'Failures in a row that make a route rest; 0 for never.'),
+          field(integer(0, 1000), 'Failures in a row after which a route is skipped; 0 for never.'),
           5,
         ),
-        for: v.optional(field(duration('1ms'), 'How long it rests.'), '30s'),
+        for: v.optional(field(duration('1ms'), 'How long it is skipped.'), '30s'),
       }),
-      'When a route that keeps failing is left alone.',
+      'A route that keeps failing is skipped for a while, and then tried again.',
     ),
     {},
   ),
   timeouts: v.nullish(
     field(
       v.strictObject({
-        connect: v.optional(field(duration('1ms'), 'To connect to a provider.'), '5s'),
+        connect: v.optional(field(duration('1ms'), 'Until a connection is open.'), '5s'),
         firstByte: v.optional(
-          field(duration('1ms'), 'Until a streamed answer begins; others have until `total`.'),
+          field(duration('1ms'), 'Until a streamed response begins; others have until `total`.'),
           '120s',
         ),
-        idle: v.optional(field(duration('1ms'), 'Between two pieces of its answer.'), '120s'),
-        total: v.optional(field(duration('1ms'), 'For the whole of it.'), '10m'),
+        idle: v.optional(field(duration('1ms'), 'Between two chunks of a response.'), '120s'),
+        total: v.optional(field(duration('1ms'), 'For the whole request.'), '10m'),
       }),
-      'How long a provider may take.',
+      'Timeouts of requests to providers.',
     ),
     {},
   ),
   afterCrash: v.optional(
     field(
       v.picklist(['retry', 'fail']),
-      'What becomes of a media task whose provider was being asked when the server stopped: it is asked again, and may charge twice, or the task fails.',
+      'A media task whose request to a provider was in progress when the server stopped (a crash, or a stop ' +
+        'that outlasted server.grace), if the provider knows no idempotency keys and may charge again: ' +
+        'retry sends the request again, fail ends the task as billable_error.',
     ),
     'retry',
   ),
@@ -131,7 +153,7 @@ const answers = v.strictObject({
   model: v.optional(
     field(
       v.picklist(['public', 'upstream']),
-      'The model that answers name: the public identifier, or what the provider calls it.',
+      'The model that responses name: the public identifier, or the name that the provider uses (upstream).',
     ),
     'public',
   ),
@@ -141,14 +163,16 @@ const billing = v.strictObject({
   trustUpstream: v.optional(
     field(
       v.boolean(),
-      'Whether usage that a provider reports is charged even where it exceeds what the request allowed.',
+      'Whether reported usage beyond the limits of the request is charged. Otherwise the excess is not ' +
+        "charged, and is logged with the request's id.",
     ),
     false,
   ),
   maxOutputTokens: v.optional(
     field(
       integer(1),
-      'Limit sent to the provider where neither the client nor a priced text model sets one.',
+      'Output limit sent to the provider for a model that has a price and no maxOutputTokens, if the client ' +
+        'sets none.',
     ),
     16_384,
   ),
@@ -158,123 +182,34 @@ const callbacks = v.strictObject({
   secretOverlap: v.optional(
     field(
       duration('0s', '365d'),
-      'How long callbacks are signed with the secret before as well, after it was rotated.',
+      'How long callbacks are also signed with the former secret after a rotation.',
     ),
     '24h',
   ),
 });
 
-interface PlanDefaults {
-  readonly rpm: number;
-  readonly tasks: number;
-  readonly uploads: string;
-  readonly history: number;
-  readonly historySize: string;
-}
-
-const plan = ({ rpm, tasks, uploads, history, historySize }: PlanDefaults, description: string) =>
-  v.nullish(
-    field(
-      v.strictObject({
-        rpm: v.optional(field(integer(1, 1_000_000), 'Requests a minute of one key.'), rpm),
-        tasks: v.optional(
-          field(integer(1, 10_000_000), 'Tasks of one account that have not ended.'),
-          tasks,
-        ),
-        uploads: v.optional(
-          field(
-            size('1MB', '1000TB'),
-            'Uploaded images that one account may keep, with the inputs of its open tasks.',
-          ),
-          uploads,
-        ),
-        history: v.optional(
-          field(
-            integer(1, 100_000_000),
-            'Ended tasks of one account that are kept; beyond, the oldest go first.',
-          ),
-          history,
-        ),
-        historySize: v.optional(
-          field(
-            size('1MB', '1000TB'),
-            'Bytes of their records and results that are kept; beyond, the oldest go first.',
-          ),
-          historySize,
-        ),
-      }),
-      description,
-    ),
-    {},
-  );
-
-const limits = v.strictObject({
-  free: plan(
-    { rpm: 20, tasks: 100, uploads: '1GB', history: 10_000, historySize: '5GB' },
-    'Free accounts and their keys.',
-  ),
-  paid: plan(
-    { rpm: 600, tasks: 10_000, uploads: '10GB', history: 1_000_000, historySize: '100GB' },
-    'Paid accounts and their keys.',
-  ),
-  address: v.nullish(
-    field(
-      v.strictObject({
-        connections: v.optional(
-          field(
-            integer(1, 1_000_000),
-            'Open connections; unset: a quarter of all for a public address, any for a private one.',
-            ONCE,
-          ),
-        ),
-        failedKeys: v.optional(
-          field(
-            integer(1, 1_000_000),
-            'Requests a minute with an invalid key; further ones get 429, and good keys still pass.',
-          ),
-          120,
-        ),
-      }),
-      'One client address, an IPv6 address by its /64, before its key is known.',
-    ),
-    {},
-  ),
-  syncWait: v.optional(
-    field(duration('0s', '1h'), 'How long a synchronous image request waits for its result.'),
-    '60s',
-  ),
-  taskDeadline: v.optional(
-    field(duration('1s'), 'When a task that has not finished expires.'),
-    '15m',
-  ),
-  retention: v.optional(
-    field(duration('1m', '3650d'), 'How long finished tasks, their files, and uploads are kept.'),
-    '7d',
-  ),
-  ledger: v.optional(
-    field(duration('1d', '3650d'), 'How long the lines of a ledger are kept one by one.'),
-    '365d',
-  ),
-  ledgerLines: v.optional(
-    field(
-      integer(1000, 10_000_000),
-      "Lines of one account's ledger that are kept one by one, in memory.",
-    ),
-    30_000,
-  ),
-});
-
 const batch = v.strictObject({
-  concurrency: v.optional(field(integer(1, 10_000), 'Batches worked on at once.', ONCE), 16),
+  concurrency: v.optional(field(integer(1, 10_000), 'Batches processed at once.', ONCE), 16),
   queue: v.optional(
-    field(integer(0, 100_000), 'Batches that wait beyond those; more are answered 503.', ONCE),
+    field(
+      integer(0, 100_000),
+      'Batches that wait beyond those, of one account about a third; further ones get 503.',
+      ONCE,
+    ),
     64,
   ),
   memory: v.optional(
-    field(size('1MB', '1TB'), 'Finished results that wait in memory to be sent.', ONCE),
+    field(
+      size('1MB', '1TB'),
+      'Finished results that wait in memory to be sent, of all batches together.',
+      ONCE,
+    ),
     '256MB',
   ),
-  spool: v.optional(field(size('100MB', '1000TB'), 'Uploads kept on disk at once.', ONCE), '2GB'),
+  spool: v.optional(
+    field(size('100MB', '1000TB'), 'Uploads kept on disk at once, of all batches together.', ONCE),
+    '2GB',
+  ),
   deadline: v.optional(
     field(duration('1ms', '24h'), 'How long one image may take.'),
     `${DEFAULT_LIMITS.deadline / 1000}s`,
@@ -282,12 +217,12 @@ const batch = v.strictObject({
   pixels: v.optional(
     field(
       integer(1, 10_000_000_000),
-      'Pixels of one image, all the frames that are decoded together.',
+      'Pixels of one image, of all frames that are decoded together.',
     ),
     DEFAULT_LIMITS.pixels,
   ),
   frames: v.optional(
-    field(integer(1, 100_000), 'Frames of one image, where all of them are decoded.'),
+    field(integer(1, 100_000), 'Frames of one image, if all of them are decoded.'),
     DEFAULT_LIMITS.frames,
   ),
   side: v.optional(
@@ -295,7 +230,10 @@ const batch = v.strictObject({
     DEFAULT_LIMITS.side,
   ),
   svg: v.optional(
-    field(v.boolean(), 'Whether SVG is read, which is markup that draws.'),
+    field(
+      v.boolean(),
+      'Whether SVG is read. It is markup, so that a small file can take much work.',
+    ),
     DEFAULT_LIMITS.svg,
   ),
 });
@@ -310,14 +248,14 @@ const overload = v.strictObject({
     '256MB',
   ),
   eventLoopDelay: v.optional(
-    field(duration('10ms', '1h'), 'Delay of the main thread beyond which requests get 503.', ONCE),
+    field(duration('10ms', '1h'), 'Delay of the event loop above which requests get 503.', ONCE),
     '1s',
   ),
   memory: v.optional(
     field(
       size('64MB', '1000TB'),
-      "Memory of the process beyond which they do; unset: 85% of the container's or machine's.",
-      ONCE,
+      "Memory of the process above which requests get 503. Unset: 85% of the container's or machine's.",
+      { ...ONCE, example: '2GB' },
     ),
   ),
 });
@@ -326,7 +264,7 @@ const log = v.strictObject({
   level: v.optional(
     field(
       v.picklist(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-      'The least important messages to write.',
+      'The lowest level of messages to write: fatal, error, warn, info, debug, trace, or silent for none.',
       ONCE,
     ),
     'info',
@@ -334,7 +272,7 @@ const log = v.strictObject({
   format: v.optional(
     field(
       v.picklist(['auto', 'pretty', 'json']),
-      'How they look: auto is pretty on a terminal, else json.',
+      'Format of the messages: pretty, json, or auto, which is pretty on a terminal and json elsewhere.',
       ONCE,
     ),
     'auto',
@@ -342,56 +280,90 @@ const log = v.strictObject({
 });
 
 const metrics = v.strictObject({
-  enabled: v.optional(field(v.boolean(), 'Whether /metrics answers.', ONCE), true),
+  enabled: v.optional(field(v.boolean(), 'Whether /metrics is served.', ONCE), true),
   token: v.optional(
     field(
       text(),
-      'The bearer token that /metrics asks for; unset: only server.operations has it.',
-      {
-        secret: 'always',
-      },
+      'The bearer token that /metrics requires. Unset: only the listener server.operations serves it.',
+      { secret: 'always', example: `\${METRICS_TOKEN}` },
     ),
   ),
 });
 
 const owner = v.strictObject({
-  credits: v.optional(
-    field(credits(), 'Credits of the account that the first start creates.'),
-    1000,
-  ),
+  credits: v.optional(field(credits(), 'Credits of the account.'), 1000),
 });
 
-/** The whole configuration, as a file gives it and as it is loaded. */
+/** The whole configuration: its input is a file, its output the loaded settings. */
 export const configSchema = v.strictObject({
-  server: v.nullish(field(server, 'Where clients connect.'), {}),
+  server: v.nullish(field(server, 'The listener for clients.'), {}),
   dataDir: v.optional(
-    field(text(), 'Where everything is kept; relative to the file that says so.', ONCE),
+    field(
+      text(),
+      'Where accounts, keys, tasks and files are kept; relative to the file that sets it.',
+      ONCE,
+    ),
     './data',
   ),
-  pool: v.nullish(field(pool, 'The processes and threads that work on images.'), {}),
-  routing: v.nullish(field(routing, 'How providers are tried.'), {}),
-  answers: v.nullish(field(answers, 'What text answers tell of their origin.'), {}),
-  billing: v.nullish(field(billing, 'What requests for text are charged.'), {}),
-  network: v.nullish(field(network, 'Where the server may connect to.'), {}),
-  callbacks: v.nullish(field(callbacks, 'How clients are told that a task has ended.'), {}),
-  limits: v.nullish(field(limits, 'What accounts may do, and how long things take.'), {}),
-  batch: v.nullish(field(batch, 'Batch image work.'), {}),
-  overload: v.nullish(field(overload, 'When new requests are turned away.'), {}),
-  log: v.nullish(field(log, 'What the server writes down.'), {}),
-  metrics: v.nullish(field(metrics, 'Figures for Prometheus.'), {}),
-  owner: v.nullish(field(owner, 'The first account.'), {}),
-  providers: v.nullish(
-    field(v.record(identifier(), providerSchema), 'Who answers, by a name of your choice.'),
+  pool: v.nullish(field(pool, 'The processes and threads that process images.'), {}),
+  routing: v.nullish(
+    field(routing, 'How routes are tried if a model has several, or one that fails.'),
     {},
   ),
-  models: v.nullish(field(models, 'What clients may ask for, by its public identifier.'), {}),
+  answers: v.nullish(field(answers, 'The origin of text responses.'), {}),
+  billing: v.nullish(
+    field(
+      billing,
+      'Charges of text requests. A request holds the largest sum that it can cost until it ends: its size ' +
+        'in bytes as tokens of input, and n times its output limit.',
+    ),
+    {},
+  ),
+  network: v.nullish(field(network, 'Where the server may connect to for a client.'), {}),
+  callbacks: v.nullish(field(callbacks, 'Notifications of clients about ended tasks.'), {}),
+  limits: v.nullish(field(limits, 'Limits of accounts, and how long things take.'), {}),
+  batch: v.nullish(
+    field(batch, 'Batches of images. Each file may have 30 MB, each request 100 MB and 20 files.'),
+    {},
+  ),
+  overload: v.nullish(
+    field(
+      overload,
+      'When new requests are refused so that those in progress can finish. As memory or time runs short, ' +
+        'the server refuses, in this order, new connections; large bodies; requests of the account that ' +
+        'has most in progress (429); requests of all accounts (503). /healthz, /readyz and /metrics always ' +
+        "answer. V8's heap limit (node --max-old-space-size) counts as well as the memory of the process.",
+    ),
+    {},
+  ),
+  log: v.nullish(field(log, 'The log. Keys never appear in it.'), {}),
+  metrics: v.nullish(field(metrics, 'Metrics for Prometheus, at /metrics.'), {}),
+  owner: v.nullish(
+    field(owner, 'The account that the first start on an empty data folder creates.'),
+    {},
+  ),
+  providers: v.nullish(
+    field(
+      v.record(identifier(), providerSchema),
+      'Providers of models, by a name of your choice. Without providers and models of your own, a sandbox ' +
+        'replaces both: models that make up their answers, and that need no account anywhere.',
+    ),
+    {},
+  ),
+  models: v.nullish(
+    field(
+      models,
+      'Models for clients, by public identifier. Prices are credits; a model without a price is free.',
+    ),
+    {},
+  ),
 });
 
 type DeepReadonly<Value> = Value extends object
   ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
   : Value;
 
-/** Durations are milliseconds, sizes bytes, sums of credits whole micro-credits. */
+/** The loaded settings: durations in milliseconds, sizes in bytes, credits in whole micro-credits. */
 export type Config = DeepReadonly<v.InferOutput<typeof configSchema>>;
 export type Provider = Config['providers'][string];
 export type Model = Config['models'][string];

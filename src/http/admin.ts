@@ -1,9 +1,13 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { peerActor } from '../administration/actor.ts';
-import { newToken, removeDoor, writeDoor } from '../administration/door.ts';
-import { perform } from '../administration/perform.ts';
-import { VERBS } from '../administration/registry.ts';
+import {
+  newToken,
+  removeAdminEndpoint,
+  writeAdminEndpoint,
+} from '../administration/admin-endpoint.ts';
+import { ADMIN_COMMANDS } from '../administration/registry.ts';
+import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
@@ -25,7 +29,7 @@ export interface AdminOptions {
 }
 
 /**
- * Starts the local admin API: each verb of administration as `POST /group/verb`, on this machine
+ * Starts the local admin API: each command of administration as `POST /group/command`, on this machine
  * only, for whoever can read the data directory.
  */
 export async function startAdmin({
@@ -54,33 +58,33 @@ export async function startAdmin({
     log.info({ requestId: id, method, path: url.split('?', 1)[0], status }, 'administration');
   });
   answerUnknownRoutes(server);
-  for (const verb of VERBS) {
-    server.post(`/${verb.group}/${verb.name}`, async ({ body, headers, socket }) => {
+  for (const command of ADMIN_COMMANDS) {
+    server.post(`/${command.group}/${command.name}`, async ({ body, headers, socket }) => {
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         throw new Failure('invalid_request', 'the body: expected a JSON object');
       }
-      const options = parseFields(verb.options, body as Record<string, unknown>);
+      const options = parseFields(command.options, body as Record<string, unknown>);
       const { remotePort = 0, localPort = 0 } = socket;
       const who = await peerActor(remotePort, localPort, headers['x-oriel-sudo-user']);
-      const result = await perform(verb, options as never, {
+      const result = await runAdminCommand(command, options as never, {
         store,
         audit: async () => audit,
         who,
       });
-      return { result, warnings: verb.warn?.(options, models()) ?? [] };
+      return { result, warnings: command.warn?.(options, models()) ?? [] };
     });
   }
   await server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.server.address() as { port: number };
   try {
-    writeDoor(directory, { url: `http://127.0.0.1:${port}`, token, pid: process.pid });
+    writeAdminEndpoint(directory, { url: `http://127.0.0.1:${port}`, token, pid: process.pid });
   } catch (error) {
     await server.close();
     throw error;
   }
   return {
     async close() {
-      removeDoor(directory);
+      removeAdminEndpoint(directory);
       await server.close();
     },
   };

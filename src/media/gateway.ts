@@ -1,10 +1,10 @@
 import type { Config } from '../config/schema.ts';
-import { clientPool, type ImagePool, MOST_WAITING } from '../operations/pool.ts';
-import { Routing, type Tried } from '../routing/routing.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
+import { type OnAttempt, Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
-import type { Upstream } from '../upstream.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import { keepImage, LARGEST_IMAGE } from './files/kept-image.ts';
 import { pictureLimits } from './files/pictures.ts';
 import { type ModerationCall, Moderator } from './moderation.ts';
@@ -15,7 +15,7 @@ import type { MediaCall, SentFile } from './requests/call.ts';
 import { submitTask } from './requests/submission.ts';
 
 export interface MediaObserver extends RunnerObserver {
-  readonly tried: Tried;
+  readonly onAttempt: OnAttempt;
 }
 
 export interface MediaGatewayOptions {
@@ -23,7 +23,7 @@ export interface MediaGatewayOptions {
   readonly config: () => Config;
   readonly store: Store;
   readonly files: AssetFiles;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly observer: MediaObserver;
 }
@@ -37,7 +37,7 @@ export class MediaGateway {
   constructor(options: MediaGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    const routing = new Routing(config, observer.tried);
+    const routing = new Routing(config, observer.onAttempt);
     this.#moderator = new Moderator({ ...options, routing });
     const worker = new MediaWorker({ ...options, routing });
     this.runner = new Runner({ ...options, routing, worker });
@@ -72,8 +72,8 @@ export class MediaGateway {
   async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
     const { config, files, store } = this.#options;
     const { batch, limits } = config();
-    const turn = { client: account.id, mostWaiting: MOST_WAITING };
-    const pool = clientPool(this.#options.pool, turn);
+    const context = { client: account.id, maxWaiting: MAX_WAITING };
+    const pool = clientPool(this.#options.pool, context);
     const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
     const { asset } = await keepImage(file, 'file', keeping);
     try {

@@ -1,10 +1,10 @@
 import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
-import { clientPool, type ImagePool, MOST_WAITING } from '../operations/pool.ts';
-import { type Routing, waysOf } from '../routing/routing.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
+import { type Routing, routeCandidates } from '../routing/routing.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
-import type { Upstream } from '../upstream.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import type { ModerationAnswer } from './providers/provider.ts';
 import { providerOf } from './providers/providers.ts';
 import { namedModel, usualModerator } from './requests/model.ts';
@@ -13,7 +13,7 @@ import { readModerationRequest } from './requests/moderation.ts';
 interface ModeratorOptions {
   readonly config: () => Config;
   readonly store: Store;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly routing: Routing;
 }
@@ -48,15 +48,15 @@ export class Moderator {
     if (model.type !== 'moderation') throw new TypeError(`${id} does not moderate`);
     const { store, routing } = this.#options;
     const { account, key } = holder;
-    const turn = { client: account.id, mostWaiting: MOST_WAITING };
-    const pool = clientPool(this.#options.pool, turn);
+    const context = { client: account.id, maxWaiting: MAX_WAITING };
+    const pool = clientPool(this.#options.pool, context);
     const reservation = await store.reserve(account.id, key.id, model.price.perRequest);
     const deadline = performance.now() + config.routing.timeouts.total;
     try {
       const answer = await routing.run({
         model: id,
-        subject: { requestId },
-        ways: waysOf(model),
+        logContext: { requestId },
+        candidates: routeCandidates(model),
         signal: left,
         deadline,
         attempt: ({ route }) => {

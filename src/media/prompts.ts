@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import type { Classifications } from '../operations/classify.ts';
-import type { ImagePool, Turn } from '../operations/pool.ts';
+import type { ImagePool, JobContext } from '../operations/pool.ts';
 import type { Classification } from '../safety/classify.ts';
 
 /** Characters, which take 3 ms at worst; while a thread judges more, others are served. */
@@ -36,14 +36,14 @@ export async function admitPrompt(
   pool: ImagePool,
   prompt: string,
   param: string,
-  turn?: Turn,
+  context?: JobContext,
 ): Promise<void> {
   const { checkPrompt, promptRefusal } = gate ?? (await loadGate());
   if (prompt.length <= LONG) {
     checkPrompt(prompt, param);
     return;
   }
-  const [classification] = await classifyInThread(pool, [prompt], turn);
+  const [classification] = await classifyInThread(pool, [prompt], context);
   if (classification!.categories['sexual/minors']) throw promptRefusal(param);
 }
 
@@ -55,10 +55,10 @@ export async function admitPrompt(
 export async function classifyTexts(
   pool: ImagePool,
   texts: readonly string[],
-  turn?: Turn,
+  context?: JobContext,
 ): Promise<readonly Classification[]> {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length > LONG) return classifyInThread(pool, texts, turn);
+  if (length > LONG) return classifyInThread(pool, texts, context);
   const { classify } = await import('../safety/classify.ts');
   return texts.map(classify);
 }
@@ -66,7 +66,7 @@ export async function classifyTexts(
 async function classifyInThread(
   pool: ImagePool,
   texts: readonly string[],
-  turn?: Turn,
+  context?: JobContext,
 ): Promise<readonly Classification[]> {
   const result = await pool.run(
     {
@@ -75,7 +75,7 @@ async function classifyInThread(
       source: { bytes: new Uint8Array() },
       limits: DEFAULT_LIMITS,
     },
-    turn,
+    context,
   );
   if (result.ok) return (result.data as Classifications).classifications;
   throw new Failure('service_error', `The text could not be judged: ${result.error.message}`, {

@@ -1,106 +1,200 @@
 import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
+import { BatchSummary, type CodedMessage, type FileRecord } from './batch-record.ts';
 import type { JobSuccess, Source } from './job.ts';
 import type { Operation } from './operation.ts';
-import type { ImagePool } from './pool.ts';
+import { type ImagePool, sizeOf } from './pool.ts';
 
 /** One file of a batch. */
 export interface BatchInput {
-  /** As its owner knows it; never used to open anything. */
+  /** The user's name for the file; never used to open it. */
   readonly filename: string;
   readonly source: Source;
-  /** A verdict reached before any work: the file is reported with it and not touched. */
-  readonly verdict?: Omit<FileRecord, 'index' | 'inputFilename'>;
-  /** A file that is skipped instead of failed where its format is not read. */
+  /** A record that is known before any work: the file is reported with it and not opened. */
+  readonly knownRecord?: Omit<FileRecord, 'index' | 'inputFilename'>;
+  /** Skipped instead of failed where its format is not read. */
   readonly optional?: boolean;
-}
-
-/** A code for programs and a sentence for people. */
-export interface Remark {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** One element of `results` (interface part 2.8), with what an image output adds to it. */
-export interface FileRecord {
-  readonly index: number;
-  readonly inputFilename: string;
-  /** `skipped` and `planned` (a dry run) are the command line's. */
-  readonly status: 'succeeded' | 'failed' | 'skipped' | 'planned';
-  /** Bytes; 0 where the input could not be read. */
-  readonly originalSize: number;
-  readonly outputFilename?: string;
-  readonly format?: string;
-  readonly width?: number;
-  readonly height?: number;
-  readonly pages?: number;
-  /** Bytes of the output. */
-  readonly size?: number;
-  readonly sha256?: string;
-  readonly data?: object;
-  readonly error?: Remark;
-  /** Why it was skipped: `output_exists`, `unsupported_format`, `not_started`, `interrupted`. */
-  readonly reason?: Remark;
-  readonly warnings?: readonly Remark[];
 }
 
 type Image = NonNullable<JobSuccess['image']>;
 
-/** A finished file; `image` is there when it succeeded with one that was not delivered yet. */
+/** A finished file; `image` is set where it succeeded with one that was not stored yet. */
 export interface BatchEntry {
   readonly record: FileRecord;
   readonly image?: Image;
 }
 
-export interface BatchOptions<Input extends BatchInput> {
+interface FilesOptions {
   readonly operation: Operation;
-  /** What the operation's schema gave. */
+  /** Output of the operation's schema. */
   readonly options: unknown;
   readonly limits: Limits;
   readonly pool: ImagePool;
-  /** Aborted: no further file is started; those under way are finished and yielded. */
-  readonly signal?: AbortSignal;
-  /** Whose files they are, where clients share the pool. */
+  /** The client that the files belong to, where clients share the pool. */
   readonly client?: string;
-  /** Bytes of finished images that may wait for a slow file before them, or for a slow reader. */
+  /** Bytes of finished images that may wait for a slower file before them, or for a slow reader. */
   readonly bytesAhead?: number;
+}
+
+export interface ProcessFilesOptions<Input extends BatchInput> extends FilesOptions {
+  /** Once aborted, no further file is started; those in progress are finished and yielded. */
+  readonly signal?: AbortSignal;
   /**
-   * Takes a finished image in the order of completion while the file's place among the jobs under
-   * way is still held, so that a slow disk slows the reading down. A Failure becomes the file's.
-   * Where it gives undefined, the image is yielded in the order of the inputs instead.
+   * Stores a finished image in the order of completion while the file's slot in the pool is still
+   * held, so that a slow disk slows the reading down. A Failure becomes the file's error. Where it
+   * returns undefined, the image is yielded in the order of the inputs instead.
    */
-  readonly deliver?: (
+  readonly store?: (
     image: Image,
     input: Input,
     index: number,
   ) => Promise<Partial<FileRecord> | undefined>;
-  /** Told of each file as it finishes, whatever its place in the order. */
+  /** Called with each record as soon as its file has finished, in any order. */
   readonly onFinish?: (record: FileRecord) => void;
 }
 
-/** Finished records that may wait for a slow file before them. */
-const RECORDS_AHEAD = 1024;
-/** Bytes of finished images that may wait where the caller does not say how many. */
-const BYTES_AHEAD = 64 * 1024 * 1024;
+/** Receives the records and images of a batch. */
+export interface BatchSink<Input extends BatchInput> {
+  /** Stores an image in the order of completion; a Failure becomes the file's error. */
+  readonly store?: (image: Image, input: Input, index: number) => Promise<Partial<FileRecord>>;
+  /** Stores an image in the order of the inputs; a Failure ends the batch. */
+  readonly append?: (image: Image, input: Input) => Promise<Partial<FileRecord>>;
+  /** Called with each record as soon as its file has finished, in any order. */
+  readonly onFinish?: (record: FileRecord) => void;
+  /** Called with each record in the order of the inputs; the next one waits for the promise. */
+  readonly add: (record: FileRecord) => Promise<void>;
+}
+
+export interface BatchOptions extends FilesOptions {
+  /** Once aborted, `run` rejects with its reason, and nothing more is stored or added. */
+  readonly signal?: AbortSignal;
+  /** Starts no further file after the first that failed. */
+  readonly failFast?: boolean;
+}
+
+const NOT_STARTED: CodedMessage = { code: 'not_started', message: 'not started' };
+
+/** Runs one operation over files and passes their records and images to a sink. */
+export class Batch<Input extends BatchInput> {
+  readonly #inputs: readonly Input[];
+  readonly #options: BatchOptions;
+  readonly #sink: BatchSink<Input>;
+  /** Records of finished files that wait for those of earlier inputs. */
+  readonly #waiting = new Map<number, FileRecord>();
+  #added = 0;
+  #adding = Promise.resolve();
+  #finished = 0;
+  #isClosed = false;
+  /** Counts of the records that were added. */
+  readonly summary = new BatchSummary();
+
+  constructor(inputs: readonly Input[], options: BatchOptions, sink: BatchSink<Input>) {
+    this.#inputs = inputs;
+    this.#options = options;
+    this.#sink = sink;
+  }
+
+  /** Files that have finished, added or not. */
+  get finished(): number {
+    return this.#finished;
+  }
+
+  /**
+   * Runs until each input has a record.
+   *
+   * @returns `stopped` where `failFast` left files out
+   * @throws the signal's reason; an error of the sink
+   */
+  async run(): Promise<'completed' | 'stopped'> {
+    const { signal, failFast = false, ...options } = this.#options;
+    const sink = this.#sink;
+    const stop = new AbortController();
+    const entries = processFiles(this.#inputs, {
+      ...options,
+      signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal,
+      ...(sink.store && {
+        store: async (image, input, index) => {
+          signal?.throwIfAborted();
+          return sink.store?.(image, input, index);
+        },
+      }),
+      onFinish: (record) => {
+        if (this.#isClosed) return;
+        this.#finished += 1;
+        this.#waiting.set(record.index, record);
+        sink.onFinish?.(record);
+        if (failFast && record.status === 'failed') stop.abort();
+      },
+    });
+    for await (const { record, image } of entries) {
+      signal?.throwIfAborted();
+      const stored = image && (await sink.append?.(image, this.#inputs[record.index]!));
+      signal?.throwIfAborted();
+      await this.#add({ ...record, ...stored });
+    }
+    signal?.throwIfAborted();
+    if (this.#added === this.#inputs.length) return 'completed';
+    await this.skipRest(NOT_STARTED);
+    return 'stopped';
+  }
+
+  /**
+   * Adds a record for every input without one, so that a report that ends early is complete. Files
+   * that have finished keep their records.
+   */
+  async skipRest(reason = NOT_STARTED): Promise<void> {
+    this.#isClosed = true;
+    await this.#adding;
+    while (this.#added < this.#inputs.length) {
+      const index = this.#added;
+      const { filename, source } = this.#inputs[index]!;
+      const finished = this.#waiting.get(index);
+      // An archive that was not finished contains none of its images.
+      const isLost = this.#sink.append !== undefined && finished?.status === 'succeeded';
+      await this.#add(
+        finished && !isLost
+          ? finished
+          : {
+              ...{ index, inputFilename: filename, status: 'skipped' },
+              ...{ originalSize: sizeOf(source), reason },
+            },
+      );
+    }
+  }
+
+  #add(record: FileRecord): Promise<void> {
+    this.#added = record.index + 1;
+    this.#waiting.delete(record.index);
+    this.summary.add(record);
+    this.#adding = this.#sink.add(record);
+    return this.#adding;
+  }
+}
+
+/** Finished records that may wait for a slower file before them. */
+const MAX_RECORDS_AHEAD = 1024;
+/** Default of `bytesAhead`. */
+const DEFAULT_BYTES_AHEAD = 64 * 1024 * 1024;
 
 /**
- * Runs one operation over any number of files and yields them in the order of the inputs. Memory
- * is bounded by the pool's size and by what may wait, not by the number of files: inputs are drawn
- * as places fall free, and an unread result stops the drawing.
+ * Runs one operation over any number of files and yields them in the order of the inputs. Memory is
+ * bounded by the pool's size, MAX_RECORDS_AHEAD and `bytesAhead`, not by the number of files: an
+ * input is read from the iterable when the pool has a free slot, and results that wait for the
+ * reader stop the reading of inputs.
  */
-export async function* runBatch<Input extends BatchInput>(
+export async function* processFiles<Input extends BatchInput>(
   inputs: Iterable<Input>,
-  options: BatchOptions<Input>,
+  options: ProcessFilesOptions<Input>,
 ): AsyncGenerator<BatchEntry> {
-  const { pool, signal, bytesAhead = BYTES_AHEAD } = options;
+  const { pool, signal, bytesAhead = DEFAULT_BYTES_AHEAD } = options;
   const iterator = inputs[Symbol.iterator]();
   const finished = new Map<number, BatchEntry>();
   let started = 0;
   let yielded = 0;
   let running = 0;
-  /** Of finished images, the one that the reader is busy with included. */
+  /** Bytes of finished images, including the one that the reader is handling. */
   let bytesWaiting = 0;
-  /** Bytes of the largest image so far: what each job under way may be expected to add. */
+  /** Bytes of the largest image so far: the estimate for each job in progress. */
   let largest = 0;
   let exhausted = false;
   let defect: { readonly error: unknown } | undefined;
@@ -110,7 +204,7 @@ export async function* runBatch<Input extends BatchInput>(
     !exhausted &&
     !signal?.aborted &&
     running < pool.size &&
-    started - yielded < RECORDS_AHEAD &&
+    started - yielded < MAX_RECORDS_AHEAD &&
     (bytesWaiting === 0 || bytesWaiting + running * largest < bytesAhead);
 
   const start = async (input: Input, index: number) => {
@@ -122,14 +216,14 @@ export async function* runBatch<Input extends BatchInput>(
       finished.set(index, entry);
       options.onFinish?.(entry.record);
     } catch (error) {
-      // It was still waiting for a thread when nobody wanted it any more.
+      // The job was still waiting for a thread when the signal aborted.
       const withdrawn = signal?.aborted && error === signal.reason;
-      // Not a file's failure but a defect: the reader gets it, and nothing more is started.
+      // Not a file's failure but a defect: the generator throws it, and nothing more is started.
       if (!withdrawn) defect ??= { error };
       exhausted = true;
     }
     running -= 1;
-    // Not left to the reader: the pool must not idle while a result is being written out.
+    // Called here and not only by the reader: the pool must not idle while a result is written.
     fill();
     wake();
   };
@@ -173,10 +267,10 @@ export async function* runBatch<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  { operation, options, limits, pool, client, signal, deliver }: BatchOptions<Input>,
+  { operation, options, limits, pool, client, signal, store }: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
-  if (input.verdict) return { record: { ...base, ...input.verdict } };
+  if (input.knownRecord) return { record: { ...base, ...input.knownRecord } };
   const { source } = input;
   const job = { operation: operation.name, options, source, limits };
   const result = await pool.run(job, { client, signal });
@@ -206,10 +300,10 @@ async function runOne<Input extends BatchInput>(
     ...(data && { data }),
     ...(warnings.length > 0 && { warnings }),
   };
-  if (!image || !deliver) return { record: done, ...(image && { image }) };
+  if (!image || !store) return { record: done, ...(image && { image }) };
   try {
-    const delivered = await deliver(image, input, index);
-    return delivered ? { record: { ...done, ...delivered } } : { record: done, image };
+    const stored = await store(image, input, index);
+    return stored ? { record: { ...done, ...stored } } : { record: done, image };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { code, message } = error;
@@ -222,77 +316,4 @@ async function runOne<Input extends BatchInput>(
       },
     };
   }
-}
-
-export interface BatchSummary {
-  readonly total: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly originalBytes: number;
-  /** Only where files were skipped. */
-  readonly skipped?: number;
-  /** Only in a dry run. */
-  readonly planned?: number;
-  /** Only for operations that give images. */
-  readonly outputBytes?: number;
-}
-
-/** The warning of an output that was kept although its input changed after it was made. */
-export const OUTPUT_OUTDATED = 'output_outdated';
-
-/** Counts records as they pass, so that no list of them need be kept for it. */
-export class Tally {
-  total = 0;
-  succeeded = 0;
-  failed = 0;
-  skipped = 0;
-  planned = 0;
-  /** How many were skipped, by the code of the reason. */
-  readonly reasons = new Map<string, number>();
-  /** How many were skipped although their inputs are newer than their outputs. */
-  outdated = 0;
-  /** Of every file, failed ones included. */
-  originalBytes = 0;
-  /** Of the files that gave an image: what the outputs replace. */
-  convertedBytes = 0;
-  outputBytes = 0;
-
-  add({ status, originalSize, size, reason, warnings = [] }: FileRecord): void {
-    this.total += 1;
-    this[status] += 1;
-    if (reason) this.reasons.set(reason.code, (this.reasons.get(reason.code) ?? 0) + 1);
-    if (warnings.some(({ code }) => code === OUTPUT_OUTDATED)) this.outdated += 1;
-    this.originalBytes += originalSize;
-    if (status === 'succeeded' && size !== undefined) {
-      this.convertedBytes += originalSize;
-      this.outputBytes += size;
-    }
-  }
-
-  /** The `summary` of interface part 2.8. */
-  summary(gives: Operation['gives']): BatchSummary {
-    const { total, succeeded, failed, skipped, planned, originalBytes, outputBytes } = this;
-    return {
-      total,
-      succeeded,
-      failed,
-      originalBytes,
-      ...(skipped > 0 && { skipped }),
-      ...(planned > 0 && { planned }),
-      ...(gives === 'image' && { outputBytes }),
-    };
-  }
-}
-
-/** The whole result of a batch (interface part 2.8); a ZIP's manifest adds `parameters`. */
-export interface BatchResult {
-  readonly requestId: string;
-  readonly operation: string;
-  /**
-   * Anything but `completed` is the command line's: `stopped` by --fail-fast, `interrupted` by a
-   * signal, `failed` where an output could not be written.
-   */
-  readonly status: 'completed' | 'stopped' | 'interrupted' | 'failed';
-  readonly summary: BatchSummary;
-  readonly results: readonly FileRecord[];
 }

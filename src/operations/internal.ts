@@ -4,7 +4,7 @@ import { preview } from './preview.ts';
 import { render } from './render.ts';
 import { verify } from './verify.ts';
 
-/** What threads do for other parts: no command, no endpoint and no documentation derives from it. */
+/** Operations that other rooms run in threads: without a command, an endpoint or documentation. */
 export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   verify,
   render,

@@ -3,70 +3,71 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../images/file-error.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../upstream/abort-signal.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
 import type { Job, JobFailure, JobResult, Source } from './job.ts';
-import { Places } from './places.ts';
 
-/** Whose job it is, where clients share a pool, and until when it is wanted. */
-export interface Turn {
-  /** Clients that wait are served fairly, whatever the number of their jobs. */
+/** The client and the abort signal of a job. */
+export interface JobContext {
+  /** Clients that share a pool are served fairly, whatever the number of their jobs. */
   readonly client?: string | undefined;
-  readonly signal?: Cancelled | undefined;
-  /** Jobs of the client that may wait already; with more, a Failure is thrown. */
-  readonly mostWaiting?: number;
+  readonly signal?: AbortSignalLike | undefined;
+  /** Jobs of the client that may wait already; with more, `run` throws a Failure. */
+  readonly maxWaiting?: number;
 }
 
-/** Something that performs image jobs. */
+/** Runs image jobs in threads or processes. */
 export interface ImagePool {
-  /** How many jobs it performs at once. */
+  /** Jobs at once. */
   readonly size: number;
   /**
-   * Performs one job. Whatever goes wrong with it, its deadline and the death of its thread or
-   * process included, is its result. One that still waits when its turn's signal is aborted never
-   * starts: the reason is thrown. A thread finishes what it began, since libvips cannot be stopped
-   * midway; a process may be killed.
+   * Runs one job. Its result is a failure where it misses its deadline or its thread or process dies.
+   * A job that still waits when its signal aborts never starts, and the promise rejects with the
+   * reason. A thread finishes a job that it began, since libvips cannot be stopped midway; a process
+   * may be killed.
    */
-  run(job: Job, turn?: Turn): Promise<JobResult>;
-  /** Gives up jobs under way, and resolves when no native code is left running in them. */
+  run(job: Job, context?: JobContext): Promise<JobResult>;
+  /** Gives up jobs in progress; resolves when none of them runs native code any more. */
   close(): Promise<void>;
 }
 
-/** A pool all of whose jobs are one client's. */
-export function clientPool(pool: ImagePool, turn: Turn & { readonly client: string }): ImagePool {
+/** A view of a pool that adds one client's context to each job. */
+export function clientPool(
+  pool: ImagePool,
+  context: JobContext & { readonly client: string },
+): ImagePool {
   return {
     size: pool.size,
-    run: (job, own) => pool.run(job, { ...turn, ...own }),
+    run: (job, own) => pool.run(job, { ...context, ...own }),
     close: () => pool.close(),
   };
 }
 
-/** Jobs of one account that may wait where further requests of it can be refused. */
-export const MOST_WAITING = 256;
+/** Jobs of one account that may wait in requests that can be refused. */
+export const MAX_WAITING = 256;
 
 /** A pool that is made for one batch. */
 export interface BatchPool extends ImagePool {
-  /** Whether a job was reported as overdue: its native code may still run, which `close` waits for. */
+  /** Whether a job missed its deadline: its native code may still run, and `close` waits for it. */
   readonly abandoned: boolean;
 }
 
-/** What a pool did and does. */
 export interface PoolStatistics {
   readonly waiting: number;
   readonly running: number;
-  /** By operation, since the start: jobs that ended, and the milliseconds that threads gave them. */
+  /** By operation, since the start: jobs that ended, and the milliseconds that they took. */
   readonly finished: ReadonlyMap<string, { readonly jobs: number; readonly milliseconds: number }>;
 }
 
-/** A pool that many clients share for long. */
+/** A pool that clients share for the lifetime of the daemon. */
 export interface SharedPool extends ImagePool {
   statistics(): PoolStatistics;
   /**
-   * Looks whether a newcomer's job would be begun.
+   * Checks whether a new client's job would start.
    *
-   * @param patience milliseconds to wait for it
-   * @returns null where it would, else why not
+   * @returns null where it starts within the timeout, else the reason why not
    */
-  probe(patience: number): Promise<string | null>;
+  probe(timeoutMs: number): Promise<string | null>;
 }
 
 export interface PoolOptions {
@@ -79,7 +80,7 @@ export interface PoolOptions {
 /** A pool of threads, for one batch or for jobs without native code. */
 export type ThreadPool = BatchPool & Pick<SharedPool, 'statistics'>;
 
-/** Bytes; 0 where the file cannot be asked, for which reading it will give the reason. */
+/** Bytes; 0 where `stat` fails, for which reading the file will give the reason. */
 export function sizeOf(source: Source): number {
   if ('bytes' in source) return source.bytes.byteLength;
   try {
@@ -93,7 +94,7 @@ export function failed(originalSize: number, code: FileErrorCode, message: strin
   return { ok: false, originalSize, error: { code, message } };
 }
 
-export function overdue(originalSize: number, { limits }: Job): JobFailure {
+export function timedOut(originalSize: number, { limits }: Job): JobFailure {
   const seconds = Number((limits.deadline / 1000).toFixed(3));
   return failed(originalSize, 'timeout', `not done within ${seconds} s`);
 }
@@ -102,10 +103,10 @@ export function workerFile(name: 'image' | 'process'): string {
   return createRequire(import.meta.url).resolve(`#workers/${name}.js`);
 }
 
-/** Memory in which the threads of all pools agree on which of them does what is done once. */
+/** Memory shared by the threads of all pools, by which one of them initialises libvips for all. */
 const workerData = { fence: new SharedArrayBuffer(4) };
 
-/** Starts a thread for each core; they stay until the pool is closed. */
+/** Starts a thread for each core. They run until the pool is closed. */
 export async function startPool({
   threads = availableParallelism(),
   worker = workerFile('image'),
@@ -114,21 +115,21 @@ export async function startPool({
   const piscina = new Piscina({
     filename: worker,
     workerData,
-    // With a minimum of all, Piscina starts the successor of a thread that died or was given up
-    // at once, while native code may still hold on to the old one.
+    // With the minimum at the maximum, Piscina replaces a thread that died or was given up at once,
+    // while native code may still occupy the old one.
     minThreads: threads,
     maxThreads: threads,
-    // Waiting on a lock between jobs would keep a thread from noticing anything else.
+    // A thread that waits on a lock between jobs would handle no other event.
     atomics: 'disabled',
     // Piscina would load the file by require(), and Node 20 aborts the whole process where a thread
-    // is ended meanwhile (v8::Module::IsGraphAsync); it falls back to import(), which bears that.
+    // is ended meanwhile (v8::Module::IsGraphAsync); it falls back to import(), which does not.
     execArgv: ['--no-experimental-require-module'],
   });
-  // A thread that dies between jobs is replaced; there is no job whose result could say so.
+  // A thread that dies between jobs is replaced; no job's result could report it.
   piscina.on('error', () => {});
 
-  // Jobs wait here rather than in Piscina, which does not tell when it starts one.
-  const places = new Places(threads);
+  // Jobs wait here rather than in Piscina, which does not report when it starts one.
+  const slots = new FairSemaphore(threads);
   let abandoned = false;
   const finished = new Map<string, { jobs: number; milliseconds: number }>();
   const count = (operation: string, milliseconds: number) => {
@@ -141,24 +142,24 @@ export async function startPool({
   return {
     size: threads,
     async run(job, { client = '', signal } = {}) {
-      const leave = await places.take(client, signal);
+      const release = await slots.acquire(client, signal);
       const started = performance.now();
       // Aborting a job under way is how Piscina gives up its thread.
-      const late = new AbortController();
-      const timer = setTimeout(() => late.abort(), job.limits.deadline);
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), job.limits.deadline);
       const bytes = 'bytes' in job.source ? job.source.bytes : undefined;
       // Bytes are moved to the thread: afterwards their length is 0 here.
       const moved = bytes?.byteLength;
       const size = () => moved ?? sizeOf(job.source);
       try {
         return (await piscina.run(job, {
-          signal: late.signal,
+          signal: deadline.signal,
           ...(bytes && { transferList: [bytes.buffer as ArrayBuffer] }),
         })) as JobResult;
       } catch (error) {
-        if (late.signal.aborted) {
+        if (deadline.signal.aborted) {
           abandoned = true;
-          return overdue(size(), job);
+          return timedOut(size(), job);
         }
         const reason = error instanceof Error ? error.message : String(error);
         return failed(
@@ -169,27 +170,27 @@ export async function startPool({
       } finally {
         clearTimeout(timer);
         count(job.operation, performance.now() - started);
-        leave();
+        release();
       }
     },
     get abandoned() {
       return abandoned;
     },
-    statistics: () => ({ waiting: places.waiting, running: places.taken, finished }),
+    statistics: () => ({ waiting: slots.waiting, running: slots.acquired, finished }),
     close: () => piscina.destroy(),
   };
 }
 
 /**
- * Performs jobs on the calling thread, several at once. sharp's own work runs on libuv's threads in
- * any case, so for a little work, starting threads with a decoder each would cost more than it gives.
+ * Runs jobs on the calling thread, several at once. sharp's own work runs on libuv's threads in any
+ * case, so for a little work, starting threads with a decoder each would take longer than it saves.
  *
  * @param size jobs at once
  */
 export async function inlinePool(size: number): Promise<BatchPool> {
   const file = pathToFileURL(workerFile('image')).href;
-  const { perform } = (await import(file)) as typeof import('#workers/image.js');
-  const underWay = new Set<Promise<JobResult>>();
+  const { runJob } = (await import(file)) as typeof import('#workers/image.js');
+  const inProgress = new Set<Promise<JobResult>>();
   let abandoned = false;
   return {
     size,
@@ -197,43 +198,43 @@ export async function inlinePool(size: number): Promise<BatchPool> {
       return abandoned;
     },
     async run(job) {
-      const performed = perform(job);
-      underWay.add(performed);
-      void performed.then(() => underWay.delete(performed));
+      const result = runJob(job);
+      inProgress.add(result);
+      void result.then(() => inProgress.delete(result));
       let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<JobResult>((resolve) => {
+      const timeout = new Promise<JobResult>((resolve) => {
         timer = setTimeout(() => {
           abandoned = true;
-          resolve(overdue(sizeOf(job.source), job));
+          resolve(timedOut(sizeOf(job.source), job));
         }, job.limits.deadline);
       });
       try {
-        return await Promise.race([performed, late]);
+        return await Promise.race([result, timeout]);
       } finally {
         clearTimeout(timer);
       }
     },
     async close() {
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
     },
   };
 }
 
 /** CPU milliseconds of work below which starting threads (80 ms each) costs more than 3 %. */
 const LITTLE_WORK = 5000;
-/** CPU milliseconds of one file beside which passing it to a thread and back (0.5 ms) is nothing. */
+/** CPU milliseconds of one file from which on passing it to a thread and back (0.5 ms) pays. */
 const LARGE_FILE = 10;
-/** CPU milliseconds that the calling thread itself spends on a file, which bounds how many it feeds. */
+/** CPU milliseconds that the calling thread itself spends on a file, which limits its throughput. */
 const OWN_SHARE = 0.5;
 
-/** Files beyond the cores that are under way, so that those stay busy while small ones are passed on. */
+/** Files in progress beyond the cores, which keep them busy while results of small files are written. */
 const SPARE = 2;
 
 /**
- * The pool that will be fastest for a batch: threads, or the calling thread alone.
+ * Chooses the faster pool for a batch: threads, or the calling thread alone.
  *
- * @param work roughly, as the operation's cost tells
- * @param jobs files that shall be worked on at once; the processor's cores where not given
+ * @param work estimate by the operation's cost
+ * @param jobs files at once; the processor's cores where not given
  */
 export async function poolFor(
   work: { readonly milliseconds: number; readonly files: number },

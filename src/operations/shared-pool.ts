@@ -2,18 +2,18 @@ import { availableParallelism, totalmem } from 'node:os';
 import { Failure } from '../failure.ts';
 import type { FileErrorCode } from '../images/file-error.ts';
 import type { Estimate } from '../images/input.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
 import type { Job, JobResult } from './job.ts';
-import { Places } from './places.ts';
 import {
   failed,
-  overdue,
+  type JobContext,
   type SharedPool,
   sizeOf,
   startPool,
-  type Turn,
+  timedOut,
   workerFile,
 } from './pool.ts';
-import { Processes, ProcessLost } from './processes.ts';
+import { ProcessLostError, WorkerProcesses } from './worker-processes.ts';
 
 export interface SharedPoolOptions {
   /** Jobs at once; the processor's cores where not given. */
@@ -23,47 +23,48 @@ export interface SharedPoolOptions {
   /** The built file that a process runs, for tests that need one which misbehaves. */
   readonly worker?: string;
   /** Milliseconds after which a job that was estimated to be small counts as large. */
-  readonly patience?: number;
+  readonly smallJobTimeoutMs?: number;
 }
 
-/** What a job may take without waiting for a place among the large ones. */
+/** Resources that a job may use without waiting for a slot among the large ones. */
 const SMALL: Estimate = { milliseconds: 1000, bytes: 64 * 2 ** 20 };
 
 const MB = 2 ** 20;
 
-/** Half of what the container or machine has beyond what the daemon and small jobs need. */
+/** Half of the memory of the container or machine beyond the needs of the daemon and small jobs. */
 function defaultMemory(): number {
-  // 0 or far more than there is, depending on the version, where nothing constrains the process.
+  // Without a constraint this is 0 or far more than the memory, depending on Node's version.
   const constrained = process.constrainedMemory?.() ?? 0;
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return Math.max(256 * MB, (available - 512 * MB) / 2);
 }
 
 /**
- * The daemon's pool. Whatever decodes or draws an image is done by processes, so that no native code
- * runs in the daemon itself: a job can be killed at its deadline, a crash costs one file, and libuv's
- * threads are left to the disk. Threads do the rest: judging long texts and hashing bytes.
+ * The daemon's pool. Processes decode and draw images, so that no native code runs in the daemon
+ * itself: a job can be killed at its deadline, a crash costs one file, and libuv's threads stay free
+ * for the disk. Threads classify long texts and hash bytes.
  *
- * A process begins each job as a small one and gives it back if, by the image's header, it will take
- * more. Large jobs have processes of their own and wait for memory; small ones never wait for them.
- * Estimates can be wrong: a small job that takes too long is killed, and begun again as a large one.
+ * A process starts each job as a small one and returns an estimate instead of a result if, by the
+ * image's header, it needs more. Large jobs have processes of their own and wait for memory; small
+ * jobs never wait for them. Estimates can be wrong: a small job that takes too long is killed and
+ * started again as a large one.
  */
 export async function startSharedPool({
   threads = availableParallelism(),
   memory = defaultMemory(),
   worker = workerFile('process'),
-  patience = 5000,
+  smallJobTimeoutMs = 5000,
 }: SharedPoolOptions = {}): Promise<SharedPool> {
   const inThreads = await startPool({ threads });
-  // One place more than a single client may have, so that its jobs never fill all of them.
+  // One slot more than a single client may hold, so that its jobs never occupy all of them.
   const small = {
-    places: new Places(threads + 1, { places: threads }),
-    processes: new Processes({ worker, nice: 0 }),
+    slots: new FairSemaphore(threads + 1, { permitsPerClient: threads }),
+    processes: new WorkerProcesses({ worker, nice: 0 }),
   };
-  const shares = { places: threads, bytes: memory, bytesOfOne: (memory * 3) / 4 };
+  const limits = { permitsPerClient: threads, bytes: memory, bytesPerClient: (memory * 3) / 4 };
   const large = {
-    places: new Places(threads + 1, shares),
-    processes: new Processes({ worker, nice: 10 }),
+    slots: new FairSemaphore(threads + 1, limits),
+    processes: new WorkerProcesses({ worker, nice: 10 }),
   };
   const finished = new Map<string, { jobs: number; milliseconds: number }>();
   const count = (operation: string, milliseconds: number, jobs = 1) => {
@@ -73,73 +74,75 @@ export async function startSharedPool({
     finished.set(operation, counted);
   };
   const waitingOf = (client: string) =>
-    small.places.waitingOf(client) + large.places.waitingOf(client);
+    small.slots.waitingOf(client) + large.slots.waitingOf(client);
 
-  /** Performs a job that is granted this much; undefined where it needs more. */
+  /** Runs a job within a grant; returns the estimate where the job needs more. */
   const attempt = async (
-    { places, processes }: typeof small,
+    { slots, processes }: typeof small,
     job: Job,
     grant: Estimate,
-    { client = '', signal }: Turn,
+    { client = '', signal }: JobContext,
   ): Promise<JobResult | Estimate> => {
     const isLarge = grant !== SMALL;
-    const leave = await places.take(client, signal, isLarge ? grant.bytes : 0);
+    const release = await slots.acquire(client, signal, isLarge ? grant.bytes : 0);
     const started = performance.now();
-    const deadline = isLarge ? job.limits.deadline : Math.min(job.limits.deadline, patience);
+    const deadline = isLarge
+      ? job.limits.deadline
+      : Math.min(job.limits.deadline, smallJobTimeoutMs);
     try {
-      // A small job is finished: to start a process again would cost more than the rest of it.
+      // A small job is not aborted: starting another process would cost more than finishing it.
       const outcome = await processes.run({ job, grant }, deadline, isLarge ? signal : undefined);
       const done = outcome.result !== undefined;
       count(job.operation, performance.now() - started, done ? 1 : 0);
       return done ? outcome.result : outcome.estimate;
     } catch (error) {
-      const isOver =
-        !(error instanceof ProcessLost && error.late) || deadline === job.limits.deadline;
-      count(job.operation, performance.now() - started, isOver ? 1 : 0);
-      if (!(error instanceof ProcessLost)) throw error;
-      if (!isOver) return grant;
+      const isFinal =
+        !(error instanceof ProcessLostError && error.isTimeout) || deadline === job.limits.deadline;
+      count(job.operation, performance.now() - started, isFinal ? 1 : 0);
+      if (!(error instanceof ProcessLostError)) throw error;
+      if (!isFinal) return grant;
       const size = sizeOf(job.source);
-      return error.late ? overdue(size, job) : failed(size, 'worker_crashed', error.message);
+      return error.isTimeout ? timedOut(size, job) : failed(size, 'worker_crashed', error.message);
     } finally {
-      leave();
+      release();
     }
   };
 
   return {
     size: threads,
-    async run(job, turn = {}) {
-      const { client = '', mostWaiting } = turn;
-      if (mostWaiting !== undefined && waitingOf(client) >= mostWaiting) throw tooMany(mostWaiting);
-      if (!isNative(job)) return inThreads.run(job, turn);
-      let outcome = await attempt(small, job, SMALL, turn);
-      // Decoding is estimated before encoding, so that a grant may have to grow.
+    async run(job, context = {}) {
+      const { client = '', maxWaiting } = context;
+      if (maxWaiting !== undefined && waitingOf(client) >= maxWaiting) throw tooMany(maxWaiting);
+      if (!isNative(job)) return inThreads.run(job, context);
+      let outcome = await attempt(small, job, SMALL, context);
+      // Decoding is estimated before encoding, so the grant may have to grow twice.
       for (let grant = SMALL; !('ok' in outcome); ) {
         const refused = refusal(outcome, job, memory);
         if (refused !== null) return refused;
         const bytes = Math.max(grant.bytes, outcome.bytes);
         grant = { milliseconds: job.limits.deadline, bytes };
-        outcome = await attempt(large, job, grant, turn);
+        outcome = await attempt(large, job, grant, context);
       }
       return outcome;
     },
     statistics: () => {
-      const { waiting, running, finished: judged } = inThreads.statistics();
+      const { waiting, running, finished: byThreads } = inThreads.statistics();
       return {
-        waiting: waiting + small.places.waiting + large.places.waiting,
-        running: running + small.places.taken + large.places.taken,
-        finished: new Map([...finished, ...judged]),
+        waiting: waiting + small.slots.waiting + large.slots.waiting,
+        running: running + small.slots.acquired + large.slots.acquired,
+        finished: new Map([...finished, ...byThreads]),
       };
     },
-    async probe(patience) {
+    async probe(timeoutMs) {
       const fault = small.processes.startFault ?? large.processes.startFault;
       if (fault !== null) return fault;
-      const giveUp = new AbortController();
-      const timer = setTimeout(() => giveUp.abort(), patience);
+      const timeout = new AbortController();
+      const timer = setTimeout(() => timeout.abort(), timeoutMs);
       try {
-        (await small.places.take('readiness probe', giveUp.signal))();
+        (await small.slots.acquire('readiness probe', timeout.signal))();
         return null;
       } catch {
-        return `no image work was begun for ${patience / 1000} s`;
+        return `no image work was begun for ${timeoutMs / 1000} s`;
       } finally {
         clearTimeout(timer);
       }

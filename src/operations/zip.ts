@@ -1,7 +1,7 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { outputExtension } from '../images/formats.ts';
 import type { OutputImage } from '../images/output.ts';
-import type { BatchResult } from './batch.ts';
+import type { BatchResult } from './batch-record.ts';
 import { EntryNames } from './filename.ts';
 
 const MANIFEST = 'manifest.json';

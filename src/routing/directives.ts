@@ -1,13 +1,14 @@
 import { parseDuration } from '../config/units.ts';
 import { Failure, type FailureType } from '../failure.ts';
 
-/** How a prompt may ask the sandbox to misbehave in one respect: `sandbox:delay=5s`. */
+/** A directive in a prompt that makes the sandbox misbehave: `sandbox:delay=5s`. */
 export interface Directive<Value> {
+  /** Description of valid values, for messages. */
   readonly expects: string;
-  /** What its value means; null where it means nothing. */
+  /** Parses a value; null where it is invalid. */
   read(value: string): Value | null;
-  /** It may stand without a value: `sandbox:refuse`. */
-  readonly bare?: boolean;
+  /** Whether the directive may stand without a value: `sandbox:refuse`. */
+  readonly valueless?: boolean;
 }
 
 type Directives = Readonly<Record<string, Directive<unknown>>>;
@@ -19,10 +20,10 @@ type Values<Known extends Directives> = {
 const DIRECTIVE = /(?<![\w:/.])sandbox:([a-z]+)(?:=([\w.]*)|\b)/g;
 
 /**
- * Reads what stands as `sandbox:fail=timeout` in prompts; of two the later counts.
+ * Reads directives such as `sandbox:fail=timeout` from prompts. The last of several counts.
  *
- * @param texts with where each stands in the request
- * @throws Failure invalid_request where a directive is unknown, or its value
+ * @param texts prompts, with the path of each in the request
+ * @throws Failure invalid_request where a directive or its value is unknown
  */
 export function readDirectives<Known extends Directives>(
   texts: readonly { readonly text: string; readonly path: string }[],
@@ -32,13 +33,13 @@ export function readDirectives<Known extends Directives>(
   for (const { text, path } of texts) {
     for (const [, name = '', value] of text.matchAll(DIRECTIVE)) {
       const directive = Object.hasOwn(known, name) ? known[name] : undefined;
-      if (value === undefined && !directive?.bare) continue;
+      if (value === undefined && !directive?.valueless) continue;
       if (directive === undefined) throw refused(path, name, unknown(known));
-      // What ends a sentence is none of the value.
-      const told = (value ?? '').replace(/\.$/, '');
-      found[name] = directive.read(told);
+      // A full stop ends the sentence, not the value.
+      const given = (value ?? '').replace(/\.$/, '');
+      found[name] = directive.read(given);
       if (found[name] === null) {
-        throw refused(path, name, `expected ${directive.expects}, received "${told}"`);
+        throw refused(path, name, `expected ${directive.expects}, received "${given}"`);
       }
     }
   }
@@ -54,7 +55,7 @@ function refused(param: string, name: string, why: string): Failure {
   return new Failure('invalid_request', `${param}: sandbox:${name}: ${why}`, { param });
 }
 
-/** A directive that chooses one of some words. */
+/** A directive whose value is one of a list of words. */
 export function choice<Word extends string>(words: readonly Word[]): Directive<Word> {
   return {
     expects: `one of ${words.join(', ')}`,
@@ -62,7 +63,7 @@ export function choice<Word extends string>(words: readonly Word[]): Directive<W
   };
 }
 
-/** A directive with a number. */
+/** A directive whose value is an integer from 1. */
 export function count(most: number): Directive<number> {
   return {
     expects: `an integer from 1 to ${most}`,
@@ -73,23 +74,21 @@ export function count(most: number): Directive<number> {
   };
 }
 
-/** A directive that says all by being there. */
-export const flag: Directive<true> = { expects: 'nothing', read: () => true, bare: true };
+/** A directive without a value. */
+export const flag: Directive<true> = { expects: 'nothing', read: () => true, valueless: true };
 
-const LONGEST_DELAY = '10m';
+const MAX_DELAY = '10m';
 
-/** Milliseconds before anything happens. */
+/** A directive whose value is a delay, in milliseconds once read. */
 export const delay: Directive<number> = {
-  expects: `a duration with its unit (ms, s, m) up to ${LONGEST_DELAY}`,
+  expects: `a duration with its unit (ms, s, m) up to ${MAX_DELAY}`,
   read(value) {
     const milliseconds = parseDuration(value);
-    return milliseconds !== null && milliseconds <= parseDuration(LONGEST_DELAY)!
-      ? milliseconds
-      : null;
+    return milliseconds !== null && milliseconds <= parseDuration(MAX_DELAY)! ? milliseconds : null;
   },
 };
 
-/** What `sandbox:fail=TYPE` asks for. */
+/** The failure of `sandbox:fail=TYPE`. */
 export function failureOf(type: FailureType): Failure {
   const code = type === 'content_policy' ? type : 'sandbox_failure';
   return new Failure(type, `the sandbox was asked to fail: ${type}`, {

@@ -1,66 +1,66 @@
 import { isIPv6 } from 'node:net';
+import { Failure } from '../failure.ts';
 
-/** What is put in the place of a key, or of a part of it. */
-export const PLACE = '[key]';
+/** Replacement of a key, or of a part of it. */
+export const REDACTED_KEY = '[key]';
 
-/** Keys shorter than this protect nothing, and may be words: `none`, `ollama`. */
-export const SHORTEST_KEY = 8;
+/** Shorter keys protect nothing, and may be words: `none`, `ollama`. */
+export const MIN_KEY_LENGTH = 8;
 
-/** Characters in a row by which a part of a key is told. */
-const PART = 13;
+/** Characters in a row that count as a part of a key. */
+const KEY_PART_LENGTH = 13;
 
-/** A text without a key, its parts of over 12 characters and its masked forms, `sk-ab…wxyz`. */
-export function withoutSecret(text: string, secret: string | undefined): string {
-  if (secret === undefined || secret.length < SHORTEST_KEY) return text;
-  return withoutMasked(withoutParts(text, secret), secret);
+/** Removes a key, its parts of over 12 characters and its masked forms, `sk-ab…wxyz`, from a text. */
+export function redactKey(text: string, key: string | undefined): string {
+  if (key === undefined || key.length < MIN_KEY_LENGTH) return text;
+  return redactMaskedKey(redactKeyParts(text, key), key);
 }
 
-/** A provider as the configuration has it: what answers to clients must not name. */
-export interface Origin {
+/** Properties of a provider's configuration that no response to a client may contain. */
+export interface ProviderOrigin {
   readonly name: string;
   readonly apiKey?: string | undefined;
   readonly baseUrl?: string | undefined;
 }
 
-/** What is put in the place of an address. */
-const ADDRESS = '[address]';
+const REDACTED_ADDRESS = '[address]';
 
-/** URLs, addresses of IPv4 and IPv6, and names of hosts with a port. */
+/** URLs, IPv4 and IPv6 addresses, and host names with a port. */
 const ADDRESSES =
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>()]+|\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d{1,5})?|(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:.])|\b(?:localhost|(?:[a-z0-9-]+\.)+[a-z0-9-]+):\d{1,5}\b/gi;
 
-/** A text of an upstream without its name in the configuration and without addresses. */
-export function withoutOrigin(text: string, { name, baseUrl = '' }: Origin): string {
-  let clean = text.replace(ADDRESSES, (found) => {
-    // Times such as 12:30:45 look like the end of an IPv6 address.
+/** Removes the provider's name in the configuration and all addresses from an upstream's text. */
+function redactOrigin(text: string, { name, baseUrl = '' }: ProviderOrigin): string {
+  let redacted = text.replace(ADDRESSES, (found) => {
+    // Times such as 12:30:45 match the end of an IPv6 address.
     const isBare = /^[0-9a-f:]+$/i.test(found);
-    return isBare && !isIPv6(found) ? found : ADDRESS;
+    return isBare && !isIPv6(found) ? found : REDACTED_ADDRESS;
   });
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '';
-  if (host !== '') clean = withoutWord(clean, host, ADDRESS);
-  return withoutWord(clean, name, 'the provider');
+  if (host !== '') redacted = replaceWord(redacted, host, REDACTED_ADDRESS);
+  return replaceWord(redacted, name, 'the provider');
 }
 
-function withoutWord(text: string, word: string, place: string): string {
+function replaceWord(text: string, word: string, replacement: string): string {
   const literal = escapeForExpression(word);
-  return text.replace(new RegExp(`(?<![\\w-])${literal}(?![\\w-])`, 'gi'), place);
+  return text.replace(new RegExp(`(?<![\\w-])${literal}(?![\\w-])`, 'gi'), replacement);
 }
 
-/** What a client is told, which may hold anything, without a key that stands in it as it is. */
-export function told<Told extends string | Buffer>(text: Told, secret: string | undefined) {
-  if (secret === undefined || secret.length < SHORTEST_KEY) return text;
-  // Keys are ASCII, and texts are searched four times as fast as bytes.
-  const ascii = typeof text === 'string' ? text : text.toString('latin1');
-  if (ascii.includes(secret)) return withoutSecret(text.toString(), secret);
-  const mayBeEscaped = ascii.includes('\\u00') || /["\\/]/.test(secret);
-  if (!mayBeEscaped) return text;
-  const escaped = escapedForms(secret);
-  return escaped.test(ascii) ? text.toString().replace(escaped, PLACE) : text;
+/** Removes a key that a response body contains verbatim or JSON-escaped. */
+export function redactKeyInBody<Body extends string | Buffer>(body: Body, key: string | undefined) {
+  if (key === undefined || key.length < MIN_KEY_LENGTH) return body;
+  // Keys are ASCII, and strings are searched four times as fast as buffers.
+  const ascii = typeof body === 'string' ? body : body.toString('latin1');
+  if (ascii.includes(key)) return redactKey(body.toString(), key);
+  const mayBeEscaped = ascii.includes('\\u00') || /["\\/]/.test(key);
+  if (!mayBeEscaped) return body;
+  const escaped = escapedForms(key);
+  return escaped.test(ascii) ? body.toString().replace(escaped, REDACTED_KEY) : body;
 }
 
-/** A key in JSON, any of its characters escaped. */
-function escapedForms(secret: string): RegExp {
-  const forms = Array.from(secret, (character) => {
+/** Matches a key in JSON, any of its characters escaped. */
+function escapedForms(key: string): RegExp {
+  const forms = Array.from(key, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, '0');
     const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
     const literal = escapeForExpression(character);
@@ -73,47 +73,88 @@ function escapeForExpression(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** An upstream's complaint as it came, each of its texts and names without a key and its parts. */
-export function complaintWithout(complaint: unknown, secret: string | undefined): unknown {
-  if (typeof complaint === 'string') return withoutSecret(complaint, secret);
-  if (Array.isArray(complaint)) return complaint.map((one) => complaintWithout(one, secret));
-  if (typeof complaint !== 'object' || complaint === null) return complaint;
+/** Removes a key from all strings and property names of a JSON value. */
+export function redactKeyInJson(value: unknown, key: string | undefined): unknown {
+  if (typeof value === 'string') return redactKey(value, key);
+  if (Array.isArray(value)) return value.map((item) => redactKeyInJson(item, key));
+  if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(complaint).map(([name, value]) => [
-      withoutSecret(name, secret),
-      complaintWithout(value, secret),
-    ]),
+    Object.entries(value).map(([name, item]) => [redactKey(name, key), redactKeyInJson(item, key)]),
   );
 }
 
-function withoutParts(text: string, secret: string): string {
-  const length = Math.min(PART, secret.length);
+function redactKeyParts(text: string, key: string): string {
+  const length = Math.min(KEY_PART_LENGTH, key.length);
   const parts = new Set<string>();
-  for (let start = 0; start + length <= secret.length; start += 1) {
-    parts.add(secret.slice(start, start + length));
+  for (let start = 0; start + length <= key.length; start += 1) {
+    parts.add(key.slice(start, start + length));
   }
   let result = '';
-  /** Where what is still to be copied begins. */
-  let from = 0;
+  /** End of the text copied so far. */
+  let copied = 0;
   for (let start = 0; start + length <= text.length; start += 1) {
     if (!parts.has(text.slice(start, start + length))) continue;
-    // Windows that overlap, or touch, are one part.
-    result += start > from || from === 0 ? text.slice(from, start) + PLACE : '';
-    from = start + length;
+    // Windows that overlap or touch are one part.
+    result += start > copied || copied === 0 ? text.slice(copied, start) + REDACTED_KEY : '';
+    copied = start + length;
   }
-  return result + text.slice(from);
+  return result + text.slice(copied);
 }
 
-/** Echoes such as `sk-ab***wxyz` show the beginning and the end. */
-function withoutMasked(text: string, secret: string): string {
+/** Masked keys such as `sk-ab***wxyz` contain the beginning or the end. */
+function redactMaskedKey(text: string, key: string): string {
   if (!/[*…]|\.\.\./.test(text)) return text;
-  const head = secret.slice(0, 3);
-  const tail = secret.slice(-3);
+  const head = key.slice(0, 3);
+  const tail = key.slice(-3);
   return text
     .split(/([\s"'`<>()]+)/)
     .map((word) => {
-      const masked = word.includes('*') || word.includes('…') || word.includes('...');
-      return masked && (word.includes(head) || word.includes(tail)) ? PLACE : word;
+      const isMasked = word.includes('*') || word.includes('…') || word.includes('...');
+      return isMasked && (word.includes(head) || word.includes(tail)) ? REDACTED_KEY : word;
     })
     .join('');
+}
+
+/** Removes a provider's key from a failure. */
+export function redactFailure(failure: Failure, key: string | undefined): Failure {
+  const redact = (text: string | null) => (text === null ? null : redactKey(text, key));
+  return withTexts(failure, {
+    message: redactKey(failure.message, key),
+    param: redact(failure.param),
+    code: redact(failure.code),
+    detail: redact(failure.detail),
+  });
+}
+
+/**
+ * Removes a provider's key, name and addresses from a failure. Its `detail`, which goes to the log
+ * only, keeps name and addresses.
+ */
+export function redactForClient(failure: Failure, origin: ProviderOrigin): Failure {
+  const redacted = redactFailure(failure, origin.apiKey);
+  const { param, code, detail } = redacted;
+  // Without a detail the message is Oriel's own and contains no provider's words.
+  if (detail === null) return redacted;
+  const message = redactOrigin(redacted.message, origin);
+  return withTexts(redacted, { message, param, code, detail });
+}
+
+type Texts = Pick<Failure, 'message' | 'param' | 'code' | 'detail'>;
+
+function withTexts(failure: Failure, { message, param, code, detail }: Texts): Failure {
+  const isSame =
+    message === failure.message &&
+    param === failure.param &&
+    code === failure.code &&
+    detail === failure.detail;
+  if (isSame) return failure;
+  const { type, status, retryAfter, cause } = failure;
+  return new Failure(type, message, {
+    status,
+    cause,
+    ...(param !== null && { param }),
+    ...(code !== null && { code }),
+    ...(detail !== null && { detail }),
+    ...(retryAfter !== null && { retryAfter }),
+  });
 }

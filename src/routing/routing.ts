@@ -1,164 +1,168 @@
 import { routesOf } from '../config/catalog.ts';
+import { kindOf } from '../config/provider-kinds.ts';
 import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import type { Cancelled } from '../upstream/cancellation.ts';
-import { RouteHealth } from './health.ts';
-import { pauseBefore } from './patience.ts';
-import { forClient, isRetriable, isRoutable } from './upstream-failure.ts';
+import type { AbortSignalLike } from '../upstream/abort-signal.ts';
+import { waitBeforeRetry } from './backoff.ts';
+import { CircuitBreakers } from './circuit-breaker.ts';
+import { redactForClient } from './redaction.ts';
+import { canFailOver, isRetriable } from './retry-policy.ts';
 
-/** A provider to ask, as a model of the catalog names it. */
+/** A provider of the catalog that serves a model. */
 interface Route {
   readonly provider: string;
 }
 
-/** A route with the name by which its health is remembered. */
-export interface Way<Routed extends Route> {
-  readonly route: Routed;
+/** A route with the name of its circuit breaker. */
+export interface RouteCandidate<RouteType extends Route> {
+  readonly route: RouteType;
   readonly name: string;
 }
 
-const waysOfModels = new WeakMap<Model, readonly Way<Model['routes'][number]>[]>();
+const candidatesOfModels = new WeakMap<Model, readonly RouteCandidate<Model['routes'][number]>[]>();
 
-/** A model's routes in the order in which they are tried, found once for each model of each configuration. */
-export function waysOf<Routed extends Model>(
-  model: Routed,
-): readonly Way<Routed['routes'][number]>[] {
-  let ways = waysOfModels.get(model);
-  if (!ways) {
-    ways = routesOf<Model>(model).map((route) => ({ route, name: nameOf(route) }));
-    waysOfModels.set(model, ways);
+/** A model's routes in the order in which they are tried, sorted once for each loaded configuration. */
+export function routeCandidates<ModelType extends Model>(
+  model: ModelType,
+): readonly RouteCandidate<ModelType['routes'][number]>[] {
+  let candidates = candidatesOfModels.get(model);
+  if (!candidates) {
+    candidates = routesOf<Model>(model).map((route) => ({ route, name: nameOf(route) }));
+    candidatesOfModels.set(model, candidates);
   }
-  return ways;
+  return candidates;
 }
 
-/** Tasks keep it in their records, so that it is the same after a restart. */
+/** Tasks store the name in their records, so it must not change across restarts. */
 function nameOf(route: Model['routes'][number]): string {
   const { provider, model } = route;
   const dialect = 'dialect' in route && route.dialect ? [route.dialect] : [];
   return JSON.stringify([provider, model, ...dialect]);
 }
 
-/** One request that is to be answered by one of several routes. */
-export interface Trial<Routed extends Route, Outcome> {
+/** A request that one of several routes is to answer. */
+export interface RoutedRequest<RouteType extends Route, Outcome> {
   /** The model's public identifier. */
   readonly model: string;
-  readonly subject: Subject;
-  /** In the order in which they are tried. */
-  readonly ways: readonly Way<Routed>[];
-  readonly signal: Cancelled;
-  /** When it must be over, on the clock of `performance`. */
+  readonly logContext: LogContext;
+  /** Routes in the order in which they are tried. */
+  readonly candidates: readonly RouteCandidate<RouteType>[];
+  readonly signal: AbortSignalLike;
+  /** Time of `performance.now()` by which an answer is needed. */
   readonly deadline: number;
-  /** Asks a route once. @throws Failure where nobody has been told anything yet */
-  attempt(way: Way<Routed>): Promise<Outcome>;
-  /** What an outcome ended with of which the client was told something; null where all is well. */
+  /** Sends the request to a route once. @throws Failure only before the response to the client has started */
+  attempt(candidate: RouteCandidate<RouteType>): Promise<Outcome>;
+  /** The failure of an outcome after which the response has started; null on success. */
   failureOf?(outcome: Outcome): Failure | null;
-  /** A try came to nothing, and there may be another. */
-  forget?(): void;
+  /** Called after a failed attempt that another one may follow. */
+  onAttemptFailed?(): void;
 }
 
-/** What an attempt was made for, for the log: the identifier of a request, of a task, or neither. */
-export interface Subject {
+/** Identifier of the request or task that an attempt was made for, for the log. */
+export interface LogContext {
   readonly requestId?: string;
   readonly task?: string;
 }
 
 /** Called after each attempt at a route. @param failure null where the attempt succeeded */
-export type Tried = (provider: string, failure: Failure | null, subject: Subject) => void;
+export type OnAttempt = (provider: string, failure: Failure | null, logContext: LogContext) => void;
 
-/** No number of failures makes a route rest. */
-const NEVER = { after: 0, for: 0 };
+/** A cooldown that never begins. */
+const NO_COOLDOWN = { after: 0, for: 0 };
 
-/** No route of a model may be tried now. `retryAfter` tells when the first may be. */
-export class Resting extends Failure {
-  /** @param rest milliseconds */
-  constructor(model: string, rest: number) {
+/** The circuits of all routes of a model are open. `retryAfter` is when the first one may be tried. */
+export class CircuitOpen extends Failure {
+  /** @param cooldown milliseconds */
+  constructor(model: string, cooldown: number) {
     super('service_error', `all upstreams of the model ${model} are failing`, {
       code: 'upstreams_resting',
-      retryAfter: rest / 1000,
+      retryAfter: cooldown / 1000,
     });
   }
 }
 
-/** Tries the routes of models: again where that may help, then the next one, and lets those rest that keep failing. */
+/** Tries the routes of models in order, with retries, and skips routes whose circuit is open. */
 export class Routing {
   readonly #config: () => Config;
-  readonly #tried: Tried;
-  readonly #health = new RouteHealth();
+  readonly #onAttempt: OnAttempt;
+  readonly #circuits = new CircuitBreakers();
 
-  constructor(config: () => Config, tried: Tried) {
+  constructor(config: () => Config, onAttempt: OnAttempt) {
     this.#config = config;
-    this.#tried = tried;
+    this.#onAttempt = onAttempt;
   }
 
   /** Milliseconds until a route may be tried; 0 for now. */
-  restOf({ name }: Way<Route>): number {
-    return this.#health.restOf(name);
+  remainingCooldown({ name }: RouteCandidate<Route>): number {
+    return this.#circuits.remainingCooldown(name);
   }
 
-  /** @throws Failure of the route that failed last; Resting where all are */
-  async run<Routed extends Route, Outcome>(trial: Trial<Routed, Outcome>): Promise<Outcome> {
+  /** @throws Failure of the route that failed last; CircuitOpen where none could be tried */
+  async run<RouteType extends Route, Outcome>(
+    request: RoutedRequest<RouteType, Outcome>,
+  ): Promise<Outcome> {
     let last: Failure | null = null;
-    let rest = Infinity;
-    for (const way of trial.ways) {
-      const resting = this.#health.restOf(way.name);
-      if (resting > 0) {
-        rest = Math.min(rest, resting);
+    let shortestCooldown = Infinity;
+    for (const candidate of request.candidates) {
+      const cooldown = this.#circuits.remainingCooldown(candidate.name);
+      if (cooldown > 0) {
+        shortestCooldown = Math.min(shortestCooldown, cooldown);
         continue;
       }
-      const outcome = await this.#retry(trial, way);
+      const outcome = await this.#attemptWithRetries(request, candidate);
       if (!(outcome instanceof Failure)) return outcome;
-      // A refusal to translate tells less than what went wrong where it could be tried.
-      if (last === null || !isUntold(outcome)) last = outcome;
+      // A route that cannot represent the request says less than one that failed.
+      if (last === null || !wasNotSent(outcome)) last = outcome;
     }
     if (last) throw last;
-    throw new Resting(trial.model, rest);
+    throw new CircuitOpen(request.model, shortestCooldown);
   }
 
-  /** Tries one route, again where that may help. A failure that is returned is worth another route. */
-  async #retry<Routed extends Route, Outcome>(
-    trial: Trial<Routed, Outcome>,
-    way: Way<Routed>,
+  /** Tries one route. Returns a failure where the next route may be tried, throws one where not. */
+  async #attemptWithRetries<RouteType extends Route, Outcome>(
+    request: RoutedRequest<RouteType, Outcome>,
+    candidate: RouteCandidate<RouteType>,
   ): Promise<Outcome | Failure> {
     const { routing, providers } = this.#config();
-    const { provider } = way.route;
-    const { signal } = trial;
-    // What fails there was asked to fail.
-    const isSandbox = providers[provider]?.kind === 'sandbox';
-    const cooldown = isSandbox ? NEVER : routing.cooldown;
-    const retries = isSandbox ? 0 : routing.retries;
-    for (let tries = 0; ; tries += 1) {
-      const tell = this.#health.begin(way.name, cooldown);
+    const { provider } = candidate.route;
+    const { signal, logContext } = request;
+    const settings = providers[provider];
+    const isRetried = settings === undefined || kindOf(settings).isRetried;
+    const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
+    const retries = isRetried ? routing.retries : 0;
+    for (let attempts = 1; ; attempts += 1) {
+      const report = this.#circuits.begin(candidate.name, cooldown);
       let failure: Failure;
       try {
-        const outcome = await trial.attempt(way);
-        const told = trial.failureOf?.(outcome) ?? null;
-        tell(healthOf(told, signal));
-        this.#tried(provider, told, trial.subject);
+        const outcome = await request.attempt(candidate);
+        const lateFailure = request.failureOf?.(outcome) ?? null;
+        report(successOf(lateFailure, signal));
+        this.#onAttempt(provider, lateFailure, logContext);
         return outcome;
-      } catch (error) {
-        const fault = signal.aborted ? signal.reason : error;
-        tell(fault instanceof Failure ? healthOf(fault, signal) : null);
-        if (!(fault instanceof Failure) || signal.aborted) throw fault;
-        failure = forClient(fault, { ...providers[provider], name: provider });
+      } catch (thrown) {
+        const error = signal.aborted ? signal.reason : thrown;
+        report(error instanceof Failure ? successOf(error, signal) : null);
+        if (!(error instanceof Failure) || signal.aborted) throw error;
+        failure = redactForClient(error, { ...providers[provider], name: provider });
       }
-      if (isUntold(failure)) return failure;
-      this.#tried(provider, failure, trial.subject);
-      if (!isRoutable(failure)) throw failure;
-      trial.forget?.();
-      const again = isRetriable(failure) && tries < retries;
-      if (!again || this.#health.restOf(way.name) > 0) return failure;
-      if (!(await pauseBefore(tries + 1, failure, trial))) return failure;
+      if (wasNotSent(failure)) return failure;
+      this.#onAttempt(provider, failure, logContext);
+      if (!canFailOver(failure)) throw failure;
+      request.onAttemptFailed?.();
+      if (!isRetriable(failure) || attempts > retries) return failure;
+      if (this.#circuits.remainingCooldown(candidate.name) > 0) return failure;
+      if (!(await waitBeforeRetry(attempts, failure, request))) return failure;
     }
   }
 }
 
-/** What a try says of its route; null for nothing. */
-function healthOf(failure: Failure | null, signal: Cancelled): boolean | null {
+/** What an attempt says of its route: success, failure, or null for nothing. */
+function successOf(failure: Failure | null, signal: AbortSignalLike): boolean | null {
   if (failure === null) return true;
-  return isRoutable(failure) && !signal.aborted ? false : null;
+  return canFailOver(failure) && !signal.aborted ? false : null;
 }
 
-/** Whether a route was not asked at all: it could not have understood, or may not be asked this. */
-function isUntold({ code }: Failure): boolean {
+/** Whether the request was not sent, because the route cannot represent it or may not get it. */
+function wasNotSent({ code }: Failure): boolean {
   return code === 'not_supported_by_model' || code === 'not_allowed';
 }

@@ -1,71 +1,71 @@
 import { Failure, type FailureType } from '../failure.ts';
-import { readComplaint } from './complaint.ts';
-import { type Origin, withoutOrigin, withoutSecret } from './redaction.ts';
+import { redactKey } from './redaction.ts';
+import { readUpstreamError, type UpstreamError } from './upstream-error.ts';
 
-/** What may be wrong at an upstream. */
+/** A kind of upstream failure. */
 interface Kind {
   readonly type: FailureType;
   readonly status?: number;
-  /** Ours, where the upstream's own would mean something else to the client. */
+  /** Oriel's code, where the upstream's own would mean something else to the client. */
   readonly code?: string;
   /**
-   * What clients are told, while the upstream's words, which may name it, go to the log; null where
-   * its words are for the client.
+   * Message for clients, after "The provider", while the upstream's message, which may name it, goes
+   * to the log; null where clients get the upstream's message.
    */
-  readonly says: string | null;
-  /** A word for it is surer than the status that it came with. */
-  readonly sure?: boolean;
+  readonly message: string | null;
+  /** Whether an error code of this kind outweighs the status that it came with. */
+  readonly outweighsStatus?: boolean;
 }
 
 const KINDS = {
-  invalid: { type: 'invalid_request', says: null },
-  tooLarge: { type: 'invalid_request', status: 413, says: null },
-  missing: { type: 'invalid_request', status: 404, says: null },
-  content: { type: 'content_policy', says: null, sure: true },
-  rate: { type: 'rate_limit', says: 'takes no more requests for now', sure: true },
+  invalid: { type: 'invalid_request', message: null },
+  tooLarge: { type: 'invalid_request', status: 413, message: null },
+  missing: { type: 'invalid_request', status: 404, message: null },
+  content: { type: 'content_policy', message: null, outweighsStatus: true },
+  rate: { type: 'rate_limit', message: 'takes no more requests for now', outweighsStatus: true },
   auth: {
     type: 'service_error',
     code: 'upstream_auth',
-    says: "did not accept the gateway's credentials",
+    message: "did not accept the gateway's credentials",
   },
   quota: {
     type: 'service_error',
     code: 'upstream_quota',
-    says: 'has no credit left for the gateway',
-    sure: true,
+    message: 'has no credit left for the gateway',
+    outweighsStatus: true,
   },
   notFound: {
     type: 'service_error',
     code: 'upstream_not_found',
-    says: 'does not know the model or the address',
-    sure: true,
+    message: 'does not know the model or the address',
+    outweighsStatus: true,
   },
-  refused: { type: 'service_error', code: 'upstream_refused', says: 'refused the request' },
+  refused: { type: 'service_error', code: 'upstream_refused', message: 'refused the request' },
   redirect: {
     type: 'service_error',
     code: 'upstream_redirect',
-    says: 'is at another address than the configuration tells',
+    message: 'is at another address than the configured one',
   },
-  conflict: { type: 'service_error', code: 'upstream_conflict', says: 'was not ready' },
-  late: { type: 'timeout', code: 'upstream_timeout', says: 'did not finish in time' },
+  conflict: { type: 'service_error', code: 'upstream_conflict', message: 'was not ready' },
+  late: { type: 'timeout', code: 'upstream_timeout', message: 'did not finish in time' },
   overloaded: {
     type: 'service_error',
     code: 'upstream_overloaded',
-    says: 'is overloaded',
-    sure: true,
+    message: 'is overloaded',
+    outweighsStatus: true,
   },
-  failed: { type: 'service_error', code: 'upstream_failed', says: 'failed' },
+  failed: { type: 'service_error', code: 'upstream_failed', message: 'failed' },
   billable: {
     type: 'billable_error',
     code: 'upstream_failed',
-    says: 'failed, and charged for it',
-    sure: true,
+    message: 'failed, and charged for it',
+    outweighsStatus: true,
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 type KindName = keyof typeof KINDS;
 
-const STATUSES = new Map<number, KindName>([
+const KIND_BY_STATUS = new Map<number, KindName>([
   [400, 'invalid'],
   [401, 'auth'],
   [402, 'quota'],
@@ -84,8 +84,8 @@ const STATUSES = new Map<number, KindName>([
   [529, 'overloaded'],
 ]);
 
-/** What upstreams put into `type` and `code`, by what they mean. */
-const WORDS = new Map<string, KindName>(
+/** Values of `type` and `code` in upstreams' error bodies. */
+const KIND_BY_ERROR_CODE = new Map<string, KindName>(
   Object.entries({
     invalid: [
       'invalid_request_error',
@@ -157,31 +157,31 @@ const WORDS = new Map<string, KindName>(
       'unknown',
     ],
     billable: ['billable_error'],
-  } satisfies Partial<Record<KindName, readonly string[]>>).flatMap(([kind, words]) =>
-    words.map((word) => [word, kind as KindName] as const),
+  } satisfies Partial<Record<KindName, readonly string[]>>).flatMap(([kind, codes]) =>
+    codes.map((code) => [code, kind as KindName] as const),
   ),
 );
 
-/** Anthropic says this as an invalid request. */
-const NO_CREDIT = 'Your credit balance is too low';
+/** Message of Anthropic's for missing credit, whose error type is `invalid_request_error`. */
+const NO_CREDIT_MESSAGE = 'Your credit balance is too low';
 
 /** Characters of a message. */
-const LONGEST = 1000;
+const MAX_MESSAGE_LENGTH = 1000;
 
-/** Seconds; no client waits longer, and some servers name a year. */
-const LONGEST_WAIT = 86_400;
+/** Upper bound of Retry-After in seconds: some servers send a year. */
+const MAX_RETRY_AFTER = 86_400;
 
 interface UpstreamFailureOptions {
-  /** The header `retry-after`, as it came. */
+  /** The header `retry-after`. */
   readonly retryAfter?: string | undefined;
-  /** The header `retry-after-ms`, as it came. */
+  /** The header `retry-after-ms`. */
   readonly retryAfterMs?: string | undefined;
-  /** What may be in no message: the provider's key. */
-  readonly secret?: string | undefined;
+  /** The provider's key, which is redacted. */
+  readonly apiKey?: string | undefined;
 }
 
 /**
- * What went wrong at an upstream, by what it said about it.
+ * Classifies an upstream's error response.
  *
  * @param status null inside a stream
  * @param body parsed JSON, or text
@@ -191,178 +191,69 @@ export function upstreamFailure(
   body: unknown,
   options: UpstreamFailureOptions = {},
 ): Failure {
-  const complaint = readComplaint(body);
-  const said = status !== null && status >= 300 ? status : complaint.status;
-  const name = kindOf(said, complaint);
-  const kind: Kind = KINDS[name];
-  const clean = (text: string) => withoutSecret(text, options.secret);
+  const error = readUpstreamError(body);
+  const actualStatus = status !== null && status >= 300 ? status : error.status;
+  const kind: Kind = KINDS[kindOf(actualStatus, error)];
+  const redact = (text: string) => redactKey(text, options.apiKey);
 
-  const words = clean(complaint.message);
+  const upstreamMessage = redact(error.message);
   const message =
-    kind.says === null && words !== ''
-      ? words
-      : `The provider ${kind.says ?? 'refused the request'}`;
-  const detail = [said === null ? '' : `status ${said}`, words].filter((part) => part !== '');
-  const code = kind.code ?? (complaint.code === null ? null : clean(complaint.code));
-  const param = kind.type === 'invalid_request' && complaint.param !== null;
-  const wait = waitOf(options);
-  return new Failure(kind.type, cut(message), {
+    kind.message === null && upstreamMessage !== ''
+      ? upstreamMessage
+      : `The provider ${kind.message ?? 'refused the request'}`;
+  const statusText = actualStatus === null ? '' : `status ${actualStatus}`;
+  const detail = [statusText, upstreamMessage].filter((part) => part !== '');
+  const code = kind.code ?? (error.code === null ? null : redact(error.code));
+  const param = kind.type === 'invalid_request' && error.param !== null;
+  const retryAfter = retryAfterOf(options);
+  return new Failure(kind.type, truncate(message), {
     ...(kind.status !== undefined && { status: kind.status }),
     ...(code !== null && { code }),
-    ...(param && { param: clean(complaint.param!) }),
-    ...(wait !== null && { retryAfter: wait }),
-    detail: cut(detail.join(': ')),
+    ...(param && { param: redact(error.param!) }),
+    ...(retryAfter !== null && { retryAfter }),
+    detail: truncate(detail.join(': ')),
   });
 }
 
-interface Said {
-  readonly type: string | null;
-  readonly code: string | null;
-  readonly param: string | null;
-  readonly message: string;
-}
-
-function kindOf(status: number | null, { type, code, param, message }: Said): KindName {
-  const words = [code, type].flatMap((word) => WORDS.get(word?.toLowerCase() ?? '') ?? []);
-  // What is not there may be something else that the request names, such as an earlier answer.
+function kindOf(
+  status: number | null,
+  { type, code, param, message }: Omit<UpstreamError, 'status'>,
+): KindName {
+  const kinds = [code, type].flatMap(
+    (word) => KIND_BY_ERROR_CODE.get(word?.toLowerCase() ?? '') ?? [],
+  );
+  // A 404 may be for something that the request names other than the model, such as an earlier response.
   if (status === 404 && param !== null && param !== 'model') return 'missing';
-  const sure = words.find((word) => (KINDS[word] as Kind).sure);
-  if (sure !== undefined) return sure;
-  if (message.startsWith(NO_CREDIT)) return 'quota';
-  return (status === null ? undefined : byStatus(status)) ?? words[0] ?? 'failed';
+  const certain = kinds.find((kind) => (KINDS[kind] as Kind).outweighsStatus);
+  if (certain !== undefined) return certain;
+  if (message.startsWith(NO_CREDIT_MESSAGE)) return 'quota';
+  return (status === null ? undefined : byStatus(status)) ?? kinds[0] ?? 'failed';
 }
 
 function byStatus(status: number): KindName | undefined {
-  const known = STATUSES.get(status);
+  const known = KIND_BY_STATUS.get(status);
   if (known !== undefined) return known;
   if (status >= 500) return 'failed';
   if (status >= 400) return 'refused';
   return status >= 300 ? 'redirect' : undefined;
 }
 
-/** Seconds, of the two headers that tell it. */
-function waitOf({ retryAfter, retryAfterMs }: UpstreamFailureOptions): number | null {
+/** Seconds until a retry, by whichever header is set. */
+function retryAfterOf({ retryAfter, retryAfterMs }: UpstreamFailureOptions): number | null {
   const seconds = isNumber(retryAfterMs)
     ? Number(retryAfterMs) / 1000
     : isNumber(retryAfter)
       ? Number(retryAfter)
       : (Date.parse(retryAfter ?? '') - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), LONGEST_WAIT);
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), MAX_RETRY_AFTER);
 }
 
 function isNumber(text: string | undefined): boolean {
   return text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text);
 }
 
-function cut(message: string): string {
-  if (message.length <= LONGEST) return message;
-  // Not between the halves of a character.
-  return `${message.slice(0, LONGEST - 1).replace(/[\ud800-\udbff]$/, '')}…`;
-}
-
-interface Hope {
-  /** The same request to the same route may do better. */
-  readonly again: boolean;
-  /** Another route may do better. */
-  readonly elsewhere: boolean;
-}
-
-const NOWHERE: Hope = { again: false, elsewhere: false };
-const ELSEWHERE: Hope = { again: false, elsewhere: true };
-const AGAIN: Hope = { again: true, elsewhere: true };
-
-const HOPE_BY_TYPE: Readonly<Record<FailureType, Hope>> = {
-  invalid_request: NOWHERE,
-  auth_error: NOWHERE,
-  rate_limit: AGAIN,
-  insufficient_quota: NOWHERE,
-  content_policy: NOWHERE,
-  timeout: AGAIN,
-  network_error: AGAIN,
-  service_error: AGAIN,
-  billable_error: NOWHERE,
-  unknown: NOWHERE,
-};
-
-/** Codes that say more than their types. */
-const HOPE_BY_CODE = new Map<string, Hope>([
-  ['upstream_auth', ELSEWHERE],
-  ['upstream_quota', ELSEWHERE],
-  ['upstream_not_found', ELSEWHERE],
-  ['upstream_refused', ELSEWHERE],
-  ['upstream_redirect', ELSEWHERE],
-  ['upstream_request_invalid', ELSEWHERE],
-  ['upstream_answer_too_large', ELSEWHERE],
-  ['upstream_answer_unreadable', ELSEWHERE],
-  // Who has waited this long would wait as long again.
-  ['first_byte_timeout', ELSEWHERE],
-  ['idle_timeout', ELSEWHERE],
-  // No time is left.
-  ['total_timeout', NOWHERE],
-  // No descriptor is left here: no provider is to blame, and none can be reached.
-  ['connections_exhausted', { again: true, elsewhere: false }],
-  ['aborted', NOWHERE],
-]);
-
-/** Whether the provider refuses the gateway itself: its key, or its account. */
-export function needsOperator({ type, code }: Failure): boolean {
-  return type === 'service_error' && (code === 'upstream_auth' || code === 'upstream_quota');
-}
-
-/** The same request to the same route may do better. */
-export function isRetriable(failure: Failure): boolean {
-  return hopeOf(failure).again;
-}
-
-/** Another route may do better. */
-export function isRoutable(failure: Failure): boolean {
-  return hopeOf(failure).elsewhere;
-}
-
-function hopeOf({ type, code }: Failure): Hope {
-  const byType = HOPE_BY_TYPE[type];
-  // A code that the upstream chose cannot make a fault of the request anybody else's.
-  return byType.elsewhere ? (HOPE_BY_CODE.get(code ?? '') ?? byType) : byType;
-}
-
-/** A failure that does not tell the provider's key, wherever in a stream it was found. */
-export function withoutKey(failure: Failure, secret: string | undefined): Failure {
-  const message = withoutSecret(failure.message, secret);
-  const param = failure.param === null ? null : withoutSecret(failure.param, secret);
-  const code = failure.code === null ? null : withoutSecret(failure.code, secret);
-  const detail = failure.detail === null ? null : withoutSecret(failure.detail, secret);
-  return rephrased(failure, { message, param, code, detail });
-}
-
-/**
- * A failure of a provider as its client is told it: without the key, the provider's name and
- * addresses. The detail, which is for the log, keeps the latter two.
- */
-export function forClient(failure: Failure, origin: Origin): Failure {
-  const keyless = withoutKey(failure, origin.apiKey);
-  const { param, code, detail } = keyless;
-  // Words of ours name nobody.
-  if (detail === null) return keyless;
-  const message = withoutOrigin(keyless.message, origin);
-  return rephrased(keyless, { message, param, code, detail });
-}
-
-type Words = Pick<Failure, 'message' | 'param' | 'code' | 'detail'>;
-
-function rephrased(failure: Failure, { message, param, code, detail }: Words): Failure {
-  const isSame =
-    message === failure.message &&
-    param === failure.param &&
-    code === failure.code &&
-    detail === failure.detail;
-  if (isSame) return failure;
-  const { type, status, retryAfter, cause } = failure;
-  return new Failure(type, message, {
-    status,
-    cause,
-    ...(param !== null && { param }),
-    ...(code !== null && { code }),
-    ...(detail !== null && { detail }),
-    ...(retryAfter !== null && { retryAfter }),
-  });
+function truncate(message: string): string {
+  if (message.length <= MAX_MESSAGE_LENGTH) return message;
+  // Not between the halves of a surrogate pair.
+  return `${message.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -1,66 +1,30 @@
 import { normalise } from './normalise.ts';
+import { readAgeWords } from './word-lists.ts';
 import type { Word } from './words.ts';
 
-/** An age that a prompt states, in years. The words from `start` to `end` say it. */
+/** An age in years that the words from `start` to `end` state. */
 export interface Age {
   readonly years: number;
   readonly start: number;
   readonly end: number;
 }
 
-function list(text: string): string[] {
-  return text.split(/\s*,\s*/).map((term) => normalise(term.trim()));
-}
+const WORDS = readAgeWords();
+const normalised = (words: readonly string[]) => words.map(normalise);
 
-/** One to seventeen, by language; what several languages share is written once. */
+/** The numbers from 1 to 17 by their names. */
 const NUMBERS = new Map<string, number>();
-for (const names of [
-  'one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen, fourteen, fifteen, sixteen, seventeen',
-  'ein, zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, elf, zwölf, dreizehn, vierzehn, fünfzehn, sechzehn, siebzehn',
-  'un, deux, trois, quatre, cinq, six, sept, huit, neuf, dix, onze, douze, treize, quatorze, quinze, seize, dix-sept',
-  'un, dos, tres, cuatro, cinco, seis, siete, ocho, nueve, diez, once, doce, trece, catorce, quince, dieciséis, diecisiete',
-  'um, dois, três, quatro, cinco, seis, sete, oito, nove, dez, onze, doze, treze, quatorze, quinze, dezesseis, dezessete',
-  'un, due, tre, quattro, cinque, sei, sette, otto, nove, dieci, undici, dodici, tredici, quattordici, quindici, sedici, diciassette',
-  'jeden, dwa, trzy, cztery, pięć, sześć, siedem, osiem, dziewięć, dziesięć, jedenaście, dwanaście, trzynaście, czternaście, piętnaście, szesnaście, siedemnaście',
-  'één, twee, drie, vier, vijf, zes, zeven, acht, negen, tien, elf, twaalf, dertien, veertien, vijftien, zestien, zeventien',
-  'bir, iki, üç, dört, beş, altı, yedi, sekiz, dokuz, on, onbir, oniki, onüç, ondört, onbeş, onaltı, onyedi',
-  'один, два, три, четыре, пять, шесть, семь, восемь, девять, десять, одиннадцать, двенадцать, тринадцать, четырнадцать, пятнадцать, шестнадцать, семнадцать',
-  'одного, двух, трёх, четырёх, пяти, шести, семи, восьми, девяти, десяти, одиннадцати, двенадцати, тринадцати, четырнадцати, пятнадцати, шестнадцати, семнадцати',
-  'один, два, три, чотири, п’ять, шість, сім, вісім, дев’ять, десять, одинадцять, дванадцять, тринадцять, чотирнадцять, п’ятнадцять, шістнадцять, сімнадцять',
-  'एक, दो, तीन, चार, पाँच, छह, सात, आठ, नौ, दस, ग्यारह, बारह, तेरह, चौदह, पंद्रह, सोलह, सत्रह',
-  'satu, dua, tiga, empat, lima, enam, tujuh, delapan, sembilan, sepuluh, sebelas, -, -, -, -, -, -',
-  'một, hai, ba, bốn, năm, sáu, bảy, tám, chín, mười, -, -, -, -, -, -, -',
-  '한, 두, 세, 네, 다섯, 여섯, 일곱, 여덟, 아홉, 열, 열한, 열두, 열세, 열네, 열다섯, 열여섯, 열일곱',
-  'واحد, سنتين, ثلاث, أربع, خمس, ست, سبع, ثماني, تسع, عشر, -, -, -, -, -, -, -',
-]) {
-  list(names).forEach((name, index) => {
-    if (name !== '-') NUMBERS.set(name, index + 1);
-  });
+for (const names of Object.values(WORDS.numbers)) {
+  for (const [index, name] of names.entries()) {
+    if (name !== null) NUMBERS.set(normalise(name), index + 1);
+  }
 }
-
-/** Words before a number that make it an adult's: `twenty-five`, `dua puluh lima`. */
-const TENS = new Set(
-  list(
-    'twenty, thirty, forty, fifty, sixty, seventy, eighty, ninety, hundred, vingt, trente, quarante, cinquante, soixante, treinta, cuarenta, cincuenta, sesenta, setenta, vinte, trinta, quarenta, sessenta, dwadzieścia, trzydzieści, czterdzieści, pięćdziesiąt, yirmi, otuz, kırk, elli, altmış, двадцать, тридцать, сорок, пятьдесят, двадцяти, двадцати, тридцати, двадцять, тридцять, сорока, puluh, mươi, عشرين, ثلاثين',
-  ),
-);
-const LINKS = new Set(['y', 'e', 'i', 'et', 'and']);
-
-/** What stands after a number of years: each is a run of words; a last `*` leaves the end open. */
-const UNITS = list(
-  'year old*, years old*, year olds, yr old*, yrs old*, years of age, years young, yo, y o, yrs, yr, yos, jahre alt, jahr alt, jährig*, jahre altes, jahre alte, jahre alter, ans, an, años, año, anos, ano, anni, anno, lat, lata, letni*, latka, latek, latki, jaar, jarig*, yaş*, лет, года, год, годик*, летн*, років, роки, рік, річн*, 岁, 歳, 才, 周岁, 살*, 세*, साल*, वर्ष*, बरस, سنوات, سنة, سنه, سنين, عام*, أعوام, tahun, thn, tuổi',
-).map(unit);
-/** The same for those under two. */
-const INFANT_UNITS = list(
-  'month old*, months old*, week old*, weeks old*, day old*, days old*, monate alt, mois, meses, mesi, miesięcy, maanden oud, месяц*, місяц*, 个月大, か月, ヶ月, 개월*, bulan, tháng tuổi',
-).map(unit);
-/** What stands before it. */
-const LEADS = new Set(
-  list(
-    'aged, age, ages, turning, alter, edad, idade, età, wieku, leeftijd, возраст, возрасте, віком, віці, usia, berusia, umur, berumur, عمره, عمرها, عمر, بعمر, उम्र, आयु, tuổi, lên, looks, look',
-  ),
-);
-const LEAD_FILLERS = new Set(list('of, de, von, is, około, about, around, only, just, :, like, a'));
+const TENS = new Set(normalised(WORDS.tens));
+const LINKS = new Set(normalised(WORDS.links));
+const UNITS = normalised(WORDS.units).map(unit);
+const INFANT_UNITS = normalised(WORDS.infantUnits).map(unit);
+const LEADS = new Set(normalised(WORDS.leads));
+const LEAD_FILLERS = new Set(normalised(WORDS.leadFillers));
 
 const HAN_DIGITS = '〇一二三四五六七八九';
 const COUNTED = /^([0-9]{1,3})(\p{L}+)$/u;
@@ -78,7 +42,7 @@ function unit(written: string): Unit {
   return { words: isHan ? Array.from(bare) : bare.split(' '), isOpen };
 }
 
-/** Every age that is stated in the prompt. */
+/** Every age that a prompt states. */
 export function agesOf(words: readonly Word[]): Age[] {
   const ages: Age[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -110,13 +74,13 @@ function ageAt(words: readonly Word[], at: number): Age | null {
   return isLed(words, start) ? { years, start, end: at + 1 } : null;
 }
 
-/** The number whose last word is at this place. */
+/** The number whose last word is at an index. */
 function numberAt(words: readonly Word[], at: number): { years: number; start: number } | null {
   const { text } = words[at]!;
   if (DIGITS.test(text)) {
     const before = words[at - 1];
     if (words[at]!.glued && before !== undefined && DIGITS.test(before.text)) {
-      // `1,000` is a thousand; `2.5` and `10-12` are as old as their first number says.
+      // `1,000` is a thousand; of `2.5` and `10-12` the first number is the age.
       if (text.length === 3) return { years: 1000, start: at - 1 };
       return { years: Number(before.text), start: at - 1 };
     }
@@ -162,7 +126,7 @@ function isHanDigit(text: string): boolean {
   );
 }
 
-/** Where the first unit that stands at a place ends. A head stands for the first word if given. */
+/** The end of the first unit that begins at an index. `head` replaces its first word. */
 function unitEnd(
   words: readonly Word[],
   at: number,

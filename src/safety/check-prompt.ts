@@ -2,8 +2,8 @@ import { Failure } from '../failure.ts';
 import { isRefused } from './verdict.ts';
 
 /**
- * Refuses a prompt that shows a minor with nudity, sexual content, or sensitive areas of the body
- * bared or dwelt on.
+ * Refuses a prompt that shows a minor with nudity, sexual content, or bared or emphasised sensitive
+ * areas of the body.
  *
  * @throws Failure content_policy
  */
@@ -11,7 +11,7 @@ export function checkPrompt(prompt: string, param: string): void {
   if (isRefused(prompt)) throw promptRefusal(param);
 }
 
-/** The message does not repeat the prompt. */
+/** The failure for a refused prompt. Its message does not repeat the prompt. */
 export function promptRefusal(param: string): Failure {
   return new Failure(
     'content_policy',

@@ -1,9 +1,9 @@
-/** Rounds of escapes within escapes. */
-const ROUNDS = 4;
+/** Levels of escapes within escapes that are resolved. */
+const MAX_LEVELS = 4;
 
 const MAY_BE_ESCAPED = /[%&\\<]|u\+[0-9a-f]/i;
 
-/** Percent-encoded bytes; `%2541` is one of them that was encoded again. */
+/** Percent-encoded bytes; `%2541` is one that was encoded twice. */
 const PERCENT = /(?:%(?:25)*[0-9a-f]{2})+/gi;
 const PERCENT_BYTE = /%(?:25)*([0-9a-f]{2})/gi;
 const CODE_UNIT = /(?:\\|%)u([0-9a-f]{4})/gi;
@@ -13,7 +13,7 @@ const OCTAL = /\\([0-3][0-7]{2})/g;
 const DECIMAL_ENTITY = /&(?:amp;)*#0*(\d{1,7});?/gi;
 const HEXADECIMAL_ENTITY = /&(?:amp;)*#x0*([0-9a-f]{1,6});?/gi;
 const NAMED_ENTITY = /&(?:amp;)*([a-z]{2,20});/gi;
-/** Tags and comments, which browsers do not show. */
+/** HTML tags and comments, which browsers do not show. */
 const MARKUP = /<!--.{0,200}?-->|<\/?[a-z][^<>]{0,200}>/gis;
 
 const ACCENTED = /^([a-z])(?:acute|grave|uml|circ|tilde|ring|cedil|caron|slash|macr|breve|ogon)$/i;
@@ -25,14 +25,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a text says when escapes of URLs, HTML and programming languages are resolved and markup is left
- * out; the text itself where it has none. Never longer than the text, in time that grows with its length.
+ * Resolves escapes of URLs, HTML and programming languages, and removes markup. Returns the text itself
+ * if it has none. The result is never longer than the text; time grows with the length.
  */
 export function unescaped(text: string): string {
-  let clear = text;
-  for (let round = 0; round < ROUNDS && MAY_BE_ESCAPED.test(clear); round++) {
-    const before = clear;
-    clear = clear
+  let result = text;
+  for (let round = 0; round < MAX_LEVELS && MAY_BE_ESCAPED.test(result); round++) {
+    const before = result;
+    result = result
       .replace(CODE_UNIT, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
       .replace(PERCENT, decodedBytes)
       .replace(CODE_POINT, (written, braced: string | undefined, bare: string) =>
@@ -48,9 +48,9 @@ export function unescaped(text: string): string {
         return ENTITIES[name] ?? ACCENTED.exec(name)?.[1] ?? written;
       })
       .replace(MARKUP, '');
-    if (clear === before) break;
+    if (result === before) break;
   }
-  return clear;
+  return result;
 }
 
 function decodedBytes(escapes: string): string {

@@ -3,18 +3,18 @@ import {
   type Lexicon,
   lexicon,
   type Node,
-  nodesBehind,
+  nodesSharing,
   pairOf,
   type Term,
 } from './lexicon.ts';
 import { canViolate, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
-/** A term found in a prompt. */
+/** A term found in a prompt, at a range of words. */
 export interface Hit {
   readonly termClass: TermClass;
   readonly grammar: Grammar;
-  /** The first word, and the one after the last. */
+  /** Index of the first word, and of the one after the last. */
   readonly start: number;
   readonly end: number;
 }
@@ -23,16 +23,16 @@ interface Found extends Hit {
   readonly term: Term;
 }
 
-/** Letters with digits or signs for some of them. */
+/** A word with digits or signs in place of some letters. */
 const MASKED = /\p{L}.*[*@$€!|0-9]|[*@$€!|0-9].*\p{L}/u;
 const KATAKANA = /^[\u30a1-\u30fa\u30fc]$/;
 
-/** Words written as one are looked for in words of these lengths. */
+/** Lengths of words in which two terms written as one word are searched. */
 const FUSED = { least: 7, most: 28 } as const;
 
 const NONE: readonly Hit[] = [];
 
-/** What was found in a prompt, in the order of first words. */
+/** The terms found in a prompt, in the order of their first words. */
 export class Hits {
   readonly all: readonly Hit[];
   readonly #words: readonly Word[];
@@ -57,10 +57,10 @@ export class Hits {
     return this.#byClass.has(termClass);
   }
 
-  /** Those of several classes, in order. */
+  /** The hits of several classes, in order. */
   ofAny(termClasses: ReadonlySet<TermClass>): readonly Hit[] {
-    const meant = [...termClasses].filter((termClass) => this.has(termClass));
-    if (meant.length < 2) return meant.length === 0 ? NONE : this.of(meant[0]!);
+    const present = [...termClasses].filter((termClass) => this.has(termClass));
+    if (present.length < 2) return present.length === 0 ? NONE : this.of(present[0]!);
     return this.all.filter(({ termClass }) => termClasses.has(termClass));
   }
 
@@ -79,14 +79,14 @@ export class Hits {
   }
 }
 
-/** All terms in a prompt without those inside neutral phrases. */
+/** All terms in a prompt except those inside neutral phrases. */
 export function findHits(words: readonly Word[]): Hits {
   return new Search(words).hits();
 }
 
 /**
- * Whether a prompt may hold a term that may be a violation: whether it is meant, other terms tell. Nearly
- * no prompt does, and to look for these alone takes a third of the time.
+ * Whether a prompt has a term that can be a violation, depending on its other terms. Nearly no prompt has
+ * one, and this search takes a third of the time of the full one.
  */
 export function mayViolate(words: readonly Word[]): boolean {
   return new Search(words).mayViolate();
@@ -96,12 +96,12 @@ class Search {
   readonly #words: readonly Word[];
   readonly #lexicon: Lexicon;
   #found: Found[] = [];
-  /** The languages that the prompt shows. */
+  /** Bit set of the languages that the prompt shows. */
   #languages = 0;
   #hasDoubtful = false;
   #hasNeutral = false;
-  /** Whether only violations are looked for. */
-  #isHasty = false;
+  /** Whether the search is only for terms that can be violations. */
+  #onlyViolating = false;
 
   constructor(words: readonly Word[]) {
     this.#words = words;
@@ -120,7 +120,7 @@ class Search {
   }
 
   mayViolate(): boolean {
-    this.#isHasty = true;
+    this.#onlyViolating = true;
     for (let at = 0; at < this.#words.length; at++) {
       this.#findAt(at);
       if (this.#found.length > 0) return true;
@@ -137,7 +137,7 @@ class Search {
 
   #add(term: Term, start: number, end: number): void {
     const { termClass, grammar } = term;
-    if (this.#isHasty) {
+    if (this.#onlyViolating) {
       if (!canViolate(termClass)) return;
     } else if (term.needsEvidence) {
       this.#hasDoubtful = true;
@@ -148,33 +148,33 @@ class Search {
     this.#found.push({ termClass, grammar, start, end, term });
   }
 
-  /** Walks the terms that go on at a word. As deep as the longest term has words. */
+  /** Follows the trie from a node at a word. The depth is the number of words of the longest term. */
   #follow(node: Node, start: number, at: number): void {
     for (const reading of this.#words[at]!.readings) {
       const exact = node.words?.get(reading);
-      if (exact !== undefined) this.#arriveAtAll(exact, reading, start, at + 1);
+      if (exact !== undefined) this.#visitAll(exact, reading, start, at + 1);
       const lengths = node.lengths?.get(pairOf(reading));
       if (lengths === undefined) continue;
       for (const length of lengths) {
         if (length > reading.length) continue;
         const begun = node.beginnings!.get(reading.slice(0, length));
         if (begun === undefined) continue;
-        this.#arriveAtAll(begun, reading, start, at + 1);
+        this.#visitAll(begun, reading, start, at + 1);
         break;
       }
     }
   }
 
-  #arriveAtAll(node: Node, reading: string, start: number, end: number): void {
-    if (node.also === null) this.#arrive(node, start, end);
-    else for (const each of nodesBehind(node, reading)) this.#arrive(each, start, end);
+  #visitAll(node: Node, reading: string, start: number, end: number): void {
+    if (node.nextSqueezed === null) this.#visit(node, start, end);
+    else for (const each of nodesSharing(node, reading)) this.#visit(each, start, end);
   }
 
-  #arrive(node: Node, start: number, end: number): void {
-    if (this.#isHasty && !node.leadsToViolation) return;
+  #visit(node: Node, start: number, end: number): void {
+    if (this.#onlyViolating && !node.leadsToViolation) return;
     if (node.terms.length > 0 && !this.#isInsideKatakana(start)) {
       for (const term of node.terms) {
-        // What is written in disguise is not meant harmlessly.
+        // A disguised term is not harmless.
         if (term.termClass === 'neutral' && this.#isDisguised(start, end)) continue;
         this.#add(term, start, end);
       }
@@ -188,7 +188,7 @@ class Search {
     return false;
   }
 
-  /** Words in katakana are foreign ones, and many hold another one's sounds: フロリダ. */
+  /** Katakana writes foreign words, many of which contain a term's sounds: フロリダ. */
   #isInsideKatakana(start: number): boolean {
     const before = this.#words[start - 1];
     const word = this.#words[start]!;
@@ -196,7 +196,7 @@ class Search {
     return KATAKANA.test(word.text) && KATAKANA.test(before.text);
   }
 
-  /** A term in pieces: `n a k e d`, `n-u-d-e`, `na ked`. Each piece is read as a letter if it can be. */
+  /** Finds a term in pieces: `n a k e d`, `n-u-d-e`, `na ked`. A single sign may stand for a letter. */
   #addPieced(at: number): void {
     const { hidden, hiddenBeginnings } = this.#lexicon;
     const first = this.#words[at]!;
@@ -222,7 +222,7 @@ class Search {
     }
   }
 
-  /** Two terms written as one word. */
+  /** Finds two terms written as one word. */
   #addFused(at: number): void {
     const { hidden, hiddenBeginnings } = this.#lexicon;
     for (const text of this.#words[at]!.readings) {

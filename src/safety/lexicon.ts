@@ -1,59 +1,66 @@
 import { setImmediate } from 'node:timers/promises';
-import { LANGUAGES } from './languages.ts';
 import { normalise } from './normalise.ts';
 import { SQUEEZED, squeeze } from './spellings.ts';
-import { canViolate, type Language, TERM_CLASSES, type TermClass } from './terms.ts';
+import { canViolate, TERM_CLASSES, type TermClass } from './terms.ts';
+import {
+  LANGUAGE_CODES,
+  type LanguageCode,
+  type LanguageTerms,
+  readLanguageTerms,
+} from './word-lists.ts';
 import { textsOf } from './words.ts';
 
-/** How a language puts words together, as far as the rules ask. */
+/** How a language orders and separates words, as far as the rules need it. */
 export type Grammar = 'english' | 'spaced' | 'unspaced';
 
-/** What a term means, in all the languages that have it and agree about that. */
+/** A meaning of a term, shared by all languages in which it means the same. */
 export interface Term {
   readonly termClass: TermClass;
   readonly grammar: Grammar;
-  /** A bit for each language. */
+  /** Bit set of languages. */
   readonly languages: number;
-  /** Counts only where the prompt shows the term's language. */
+  /** Whether it counts only in prompts that show one of its languages. */
   readonly needsEvidence: boolean;
 }
 
-/** Where the words of a prompt have led so far. */
+/** A node of the trie of terms, whose edges are words. */
 export interface Node {
-  /** What ends here. */
+  /** Terms that end here. */
   terms: readonly Term[];
-  /** Whether anything that ends here or further on may be a violation. */
+  /** Whether a term that ends here or below can be a violation. */
   leadsToViolation: boolean;
+  /** Children by whole words. */
   words: Map<string, Node> | null;
-  /** By beginnings of words. */
+  /** Children by beginnings of words. */
   beginnings: Map<string, Node> | null;
-  /** The lengths of those beginnings, the longest first, by the pair of letters they begin with. */
+  /** Lengths of those beginnings, the longest first, by their first two letters. */
   lengths: Map<number, number[]> | null;
-  /** The next one of those that cannot be told apart without their double letters: `goose`, `gosse`. */
-  also: Node | null;
+  /** Next sibling that is the same without double letters: `goose`, `gosse`. */
+  nextSqueezed: Node | null;
 }
 
 export interface Lexicon {
   readonly root: Node;
-  /** The terms of one word that are looked for in disguise. */
+  /** Terms of one word that are also searched in disguise, by the word. */
   readonly hidden: ReadonlyMap<string, readonly Term[]>;
-  /** All that such a word begins with. */
+  /** All prefixes of those words. */
   readonly hiddenBeginnings: ReadonlySet<string>;
 }
 
-/** Classes whose terms are looked for in disguise: two words pulled apart or written as one. */
+/** Classes whose terms are also searched in disguise: pulled apart, or two written as one word. */
 const DISGUISED: ReadonlySet<TermClass> = new Set<TermClass>([
   ...(['minor', 'youth', 'private', 'area', 'exposure'] as const),
   ...(['nudity', 'suggestive', 'sexual'] as const),
 ]);
 
-/** Classes for which it matters how the term's language puts words together. */
+/** Classes for whose terms the rules need the grammar of the language. */
 const GRAMMATICAL: ReadonlySet<TermClass> = new Set<TermClass>(['area', 'soft', 'exposure']);
-const UNSPACED = new Set(['zh', 'ja']);
+/** Languages written without spaces. */
+const UNSPACED: ReadonlySet<LanguageCode> = new Set<LanguageCode>(['zh', 'ja']);
 
 const NO_TERMS: readonly Term[] = [];
 const PLAIN = /^[a-z]+$/;
-/** Words shorter than this are not looked for without their double letters. */
+/** Fewest letters of a word that is also searched without double letters. */
 const SQUEEZABLE = 4;
 
 /** The first two letters of a word as one number. */
@@ -61,12 +68,14 @@ export function pairOf(word: string): number {
   return word.length === 1 ? word.charCodeAt(0) : word.charCodeAt(0) * 0x10000 + word.charCodeAt(1);
 }
 
-/** Compiles the terms of all languages. Stops after some, to go on when asked. */
+/** Compiles the terms of all languages, and yields between parts of the work. */
 function* compile(): Generator<void, Lexicon> {
   const root = newNode();
-  for (const [index, language] of LANGUAGES.entries()) {
+  for (const [index, code] of LANGUAGE_CODES.entries()) {
+    const terms = readLanguageTerms(code);
+    yield;
     for (const termClass of TERM_CLASSES) {
-      insertAll(root, language, termClass, 1 << index);
+      insertAll(root, terms, termClass, { code, bit: 1 << index });
       yield;
     }
   }
@@ -81,20 +90,20 @@ function* compile(): Generator<void, Lexicon> {
   return { root, hidden, hiddenBeginnings };
 }
 
-/** Adds the terms of one word that are looked for in disguise. */
+/** Adds the terms of one word that are searched in disguise. */
 function hide(
   word: string,
   node: Node,
   hidden: Map<string, readonly Term[]>,
   beginnings: Set<string>,
 ): void {
-  const terms = nodesBehind(node, word).flatMap((each) => each.terms);
-  const meant = terms.filter(({ termClass }) => DISGUISED.has(termClass));
-  if (meant.length === 0) return;
-  hidden.set(word, meant.concat(hidden.get(word) ?? []));
+  const terms = nodesSharing(node, word).flatMap((each) => each.terms);
+  const disguised = terms.filter(({ termClass }) => DISGUISED.has(termClass));
+  if (disguised.length === 0) return;
+  hidden.set(word, disguised.concat(hidden.get(word) ?? []));
   for (let end = word.length; end > 0; end--) {
     const beginning = word.slice(0, end);
-    // Then those of the beginning are there, too.
+    // Then its own prefixes are there, too.
     if (beginnings.has(beginning)) return;
     beginnings.add(beginning);
   }
@@ -109,29 +118,29 @@ function compileMore(): void {
   if (done) compiled = value;
 }
 
-/** The terms of all languages. What is not compiled yet is compiled now, which takes 40 ms at most. */
+/** The terms of all languages. Compiles the rest if needed, which takes 40 ms at most. */
 export function lexicon(): Lexicon {
   while (compiled === null) compileMore();
   return compiled;
 }
 
-/** Milliseconds of one turn of the event loop that compiling may take. */
-const SLICE = 2;
+/** Compile time in one turn of the event loop, in milliseconds. */
+const SLICE_MS = 2;
 
-/** Compiles the terms a little in every turn of the event loop, so that nobody has to wait for it. */
+/** Compiles the terms in slices, one in every turn of the event loop, so that requests do not wait. */
 export async function prepareLexicon(): Promise<void> {
   while (compiled === null) {
-    const end = performance.now() + SLICE;
+    const end = performance.now() + SLICE_MS;
     while (compiled === null && performance.now() < end) compileMore();
     await setImmediate(undefined, { ref: false });
   }
 }
 
-/** The node that was found by a reading, and those that it cannot be told apart from in that reading. */
-export function nodesBehind(node: Node, reading: string): readonly Node[] {
-  if (node.also === null || !reading.startsWith(SQUEEZED)) return [node];
+/** The node found by a reading and, for a reading without double letters, those that share it. */
+export function nodesSharing(node: Node, reading: string): readonly Node[] {
+  if (node.nextSqueezed === null || !reading.startsWith(SQUEEZED)) return [node];
   const nodes: Node[] = [];
-  for (let each: Node | null = node; each !== null; each = each.also) nodes.push(each);
+  for (let each: Node | null = node; each !== null; each = each.nextSqueezed) nodes.push(each);
   return nodes;
 }
 
@@ -142,12 +151,17 @@ function newNode(): Node {
     words: null,
     beginnings: null,
     lengths: null,
-    also: null,
+    nextSqueezed: null,
   };
 }
 
-/** @param bit the language's */
-function insertAll(root: Node, { code, terms }: Language, termClass: TermClass, bit: number): void {
+/** Inserts the terms of one class of one language. */
+function insertAll(
+  root: Node,
+  terms: LanguageTerms,
+  termClass: TermClass,
+  { code, bit }: { readonly code: LanguageCode; readonly bit: number },
+): void {
   const written = terms[termClass];
   if (written === undefined) return;
   let grammar: Grammar = 'spaced';
@@ -155,24 +169,22 @@ function insertAll(root: Node, { code, terms }: Language, termClass: TermClass, 
     if (code === 'en') grammar = 'english';
     else if (UNSPACED.has(code)) grammar = 'unspaced';
   }
-  // Most nodes have one term, and share it.
-  const sure = [{ termClass, grammar, languages: bit, needsEvidence: false }];
+  // Most nodes have one term, so that they share one array.
+  const certain = [{ termClass, grammar, languages: bit, needsEvidence: false }];
   const doubtful = [{ termClass, grammar, languages: bit, needsEvidence: true }];
-  const canViolateRules = canViolate(termClass);
-  if (canViolateRules) root.leadsToViolation = true;
-  // All at once, which takes a tenth of the time that one by one does.
-  for (const spelled of normalise(written).split(',')) {
-    const term = spelled.trim();
-    if (term === '') continue;
+  const violates = canViolate(termClass);
+  if (violates) root.leadsToViolation = true;
+  // One call for all terms takes a tenth of the time of a call for each.
+  for (const term of normalise(written.join('\n')).split('\n')) {
     const needsEvidence = term.startsWith('~');
-    const node = nodeOf(root, needsEvidence ? term.slice(1) : term, canViolateRules);
-    const added = needsEvidence ? doubtful : sure;
-    node.terms = node.terms.length === 0 ? added : together(node.terms, added[0]!);
+    const node = nodeOf(root, needsEvidence ? term.slice(1) : term, violates);
+    const added = needsEvidence ? doubtful : certain;
+    node.terms = node.terms.length === 0 ? added : mergeTerm(node.terms, added[0]!);
   }
 }
 
-/** Terms that mean the same in several languages are one. */
-function together(terms: readonly Term[], added: Term): readonly Term[] {
+/** Merges a term into those of a node: one that means the same in several languages is one term. */
+function mergeTerm(terms: readonly Term[], added: Term): readonly Term[] {
   const isSame = ({ termClass, grammar, needsEvidence }: Term) =>
     termClass === added.termClass &&
     grammar === added.grammar &&
@@ -183,8 +195,8 @@ function together(terms: readonly Term[], added: Term): readonly Term[] {
   );
 }
 
-/** Where a term ends. */
-function nodeOf(root: Node, term: string, canViolateRules: boolean): Node {
+/** The node where a term ends, made if there is none. */
+function nodeOf(root: Node, term: string, violates: boolean): Node {
   let node = root;
   for (const part of term.split(' ')) {
     const isOpen = part.endsWith('*');
@@ -192,7 +204,7 @@ function nodeOf(root: Node, term: string, canViolateRules: boolean): Node {
     const words = PLAIN.test(bare) ? [bare] : textsOf(bare);
     for (let index = 0; index < words.length; index++) {
       node = child(node, words[index]!, isOpen && index === words.length - 1);
-      if (canViolateRules) node.leadsToViolation = true;
+      if (violates) node.leadsToViolation = true;
     }
   }
   return node;
@@ -218,8 +230,8 @@ function child(node: Node, word: string, open: boolean): Node {
     if (open) addLength(node, squeezed);
     return found;
   }
-  while (last.also !== null) last = last.also;
-  last.also = found;
+  while (last.nextSqueezed !== null) last = last.nextSqueezed;
+  last.nextSqueezed = found;
   return found;
 }
 

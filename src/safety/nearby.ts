@@ -1,4 +1,4 @@
-/** What begins within so many words of a place. The list is in order. */
+/** The ranges that begin within `reach` words of an index. The list is sorted by `start`. */
 export function nearby<T extends { readonly start: number }>(
   list: readonly T[],
   at: number,

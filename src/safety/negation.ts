@@ -7,21 +7,21 @@ const NEGATABLE: ReadonlySet<TermClass> = new Set<TermClass>([
   ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
   ...(['area', 'soft', 'exposure', 'emphasis'] as const),
 ]);
-/** How many parts between commas one negation may govern when `or` binds them. */
-const LIST = 6;
+/** Parts between commas that one negation may govern if `or` joins them. */
+const MAX_LIST_PARTS = 6;
 
-/** The end of the longest term that begins at each word; 0 where none does. */
+/** End of the longest term that begins at each word; 0 if none does. */
 type Ends = Int32Array;
 
-/** How far a negation has come: whether it has taken something back already. */
-const FIRST = 1;
-const LATER = 2;
+/** State of reading on from a negation: whether a term was negated yet. */
+const BEFORE_TERM = 1;
+const AFTER_TERM = 2;
 
-const NOTHING: ReadonlySet<number> = new Set();
+const NO_WORDS: ReadonlySet<number> = new Set();
 
-/** Where the words begin that a negation before them or an absence after them takes back. */
+/** Indexes of the words that a negation before them or an absence after them negates. */
 export function negatedWords(words: readonly Word[], hits: Hits): ReadonlySet<number> {
-  if (!hits.has('negation') && !hits.has('absence')) return NOTHING;
+  if (!hits.has('negation') && !hits.has('absence')) return NO_WORDS;
   return new Negations(words, hits).negated();
 }
 
@@ -31,7 +31,7 @@ class Negations {
   readonly #terms: Ends;
   readonly #eithers: Ends;
   readonly #fillers: Ends;
-  /** How far a negation had come at each word. What was read so is not read again for the next one. */
+  /** Furthest state in which each word was read, so that it is not read again for the next negation. */
   readonly #read: Uint8Array;
   readonly #negated = new Set<number>();
 
@@ -51,25 +51,25 @@ class Negations {
     }
     const negationEnds = new Set(negations.values());
     for (const [start, end] of negations) {
-      // `not without` says that there is some.
+      // `not without` is no negation.
       const isDoubled = negations.has(end) || negationEnds.has(start);
-      if (!isDoubled) this.#takeBack(end);
+      if (!isDoubled) this.#negateAfter(end);
     }
-    for (const absence of this.#hits.of('absence')) this.#takeBackBefore(absence);
+    for (const absence of this.#hits.of('absence')) this.#negateBefore(absence);
     return this.#negated;
   }
 
-  /** Takes back what follows a negation word by word, until a word is something else. */
-  #takeBack(from: number): void {
+  /** Negates the terms after a negation, up to the first word that is neither term nor filler. */
+  #negateAfter(from: number): void {
     const first = this.#words[from];
     if (first === undefined) return;
     let { segment } = first;
-    let state = FIRST;
+    let state = BEFORE_TERM;
     for (let at = from; at < this.#words.length; ) {
       const word = this.#words[at]!;
       if (word.sentence !== first.sentence) return;
       if (word.segment !== segment) {
-        if (state === FIRST || !this.#isBoundList(at)) return;
+        if (state === BEFORE_TERM || !this.#isJoinedList(at)) return;
         segment = word.segment;
       }
       if (this.#read[at]! >= state) return;
@@ -79,13 +79,14 @@ class Negations {
       if (end === 0) return;
       if (term > 0) {
         for (let index = at; index < term; index++) this.#negated.add(index);
-        state = LATER;
+        state = AFTER_TERM;
       }
       at = end;
     }
   }
 
-  #takeBackBefore({ start }: Hit): void {
+  /** Negates the terms just before an absence. */
+  #negateBefore({ start }: Hit): void {
     for (const before of nearby(this.#hits.all, start - 4, 4)) {
       const gap = start - before.end;
       if (gap < 0 || gap > 1 || this.#terms[before.start] === 0) continue;
@@ -94,12 +95,12 @@ class Negations {
     }
   }
 
-  /** Whether `or` binds what is listed from a place on: `no X, Y or Z`. */
-  #isBoundList(from: number): boolean {
+  /** Whether `or` joins the list that begins at a word: `no X, Y or Z`. */
+  #isJoinedList(from: number): boolean {
     const { segment, sentence } = this.#words[from]!;
-    for (let at = from; at < this.#words.length && at < from + 4 * LIST; at++) {
+    for (let at = from; at < this.#words.length && at < from + 4 * MAX_LIST_PARTS; at++) {
       const word = this.#words[at]!;
-      if (word.sentence !== sentence || word.segment > segment + LIST) return false;
+      if (word.sentence !== sentence || word.segment > segment + MAX_LIST_PARTS) return false;
       if (this.#eithers[at]! > 0) return true;
     }
     return false;

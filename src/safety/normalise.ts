@@ -11,7 +11,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ...pairs('օ ո ս հ ց', 'o n u h g'),
 };
 
-/** Latin letters that have no decomposition, and look-alikes that are letters of no living word. */
+/** Latin letters that have no decomposition, and look-alikes that no living language uses. */
 const FOLDED: Readonly<Record<string, string>> = {
   ...pairs('ß ẞ æ œ ø đ ð ł ı ħ ŧ þ ſ ς ɑ ɡ ɩ ɪ ʏ', 'ss ss ae oe o d d l i h t th s σ a g i i y'),
   ...pairs(
@@ -23,8 +23,8 @@ const FOLDED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Joiners, bidirectional controls, tags, variation selectors, skin tones, blank letters, marks
- * around a letter, Arabic vowel marks and what stretches its words, and controls that end no line.
+ * Joiners, bidirectional controls, tags, variation selectors, skin tones, blank letters, enclosing
+ * marks, Arabic vowel marks and tatweel, and controls other than tabs and line ends.
  */
 const INVISIBLE = new RegExp(
   [
@@ -40,12 +40,12 @@ const INVISIBLE = new RegExp(
 );
 
 /**
- * Accents, and any other mark on a Latin, Greek or Cyrillic letter. Vowel signs of other scripts are
- * letters there and stay.
+ * Accents, and any other mark on a Latin, Greek or Cyrillic letter. Vowel signs of other scripts stay,
+ * because they are letters there.
  */
 const ACCENTS = new RegExp(
   [
-    // First, so that it takes all marks on a letter at once.
+    // First, so that it matches all marks on a letter at once.
     String.raw`(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+`,
     String.raw`[\u0300-\u036f]`,
     String.raw`[\u0483-\u0489]`,
@@ -71,9 +71,9 @@ const FORMULAS = /[\ufdfa\ufdfb]/g;
 const LINE_END = /[\v\f\u2028\u2029\u0085]/g;
 
 /**
- * One spelling for all that reads alike: compatible forms, case, accents, invisible characters,
- * digits of all scripts, and foreign letters inside a Latin word. Applied twice, it changes nothing
- * more. Time and memory grow with the length.
+ * Folds spellings that look alike into one: compatibility forms, case, accents, invisible characters,
+ * digits of all scripts, and foreign letters inside a Latin word. Idempotent. Time and memory grow with
+ * the length.
  */
 export function normalise(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
@@ -84,21 +84,21 @@ export function normalise(text: string): string {
     .toLowerCase()
     .normalize('NFKD')
     .replace(INVISIBLE, '')
-    // Before the accents, which go from Latin letters: what was in a circle is one now.
+    // Before the accents, which are removed from Latin letters only: an enclosed letter becomes one here.
     .replace(ENCLOSED, unenclosed)
     .replace(ACCENTS, '')
     .replace(APOSTROPHES, "'")
     .replace(FOLDABLE, (letter) => FOLDED[letter]!)
     .replace(DIGIT, asciiDigit)
     .normalize('NFC');
-  // Nearly no text has words of both.
+  // Nearly no text has both look-alikes and Latin letters.
   if (!LOOKING_ALIKE.test(folded) || !LATIN.test(folded)) return folded;
   return folded
     .replace(WORD, (word) => (LATIN.test(word) ? latinised(word) : word))
     .replace(ACCENTS, '');
 }
 
-/** The word in Latin letters where every one of its letters looks like one; otherwise null. */
+/** The word in Latin letters if each of its letters looks like one; otherwise null. */
 export function latinReading(word: string): string | null {
   let reading = '';
   for (const letter of word) {
@@ -113,14 +113,14 @@ function latinised(word: string): string {
   return word.replace(LOOK_ALIKE, (letter) => LOOK_ALIKES[letter]!);
 }
 
-/** Letters in circles and squares, and those of which flags are made. */
+/** The Latin letter of an enclosed letter or a regional indicator. */
 function unenclosed(letter: string): string {
   const code = letter.codePointAt(0)!;
   const first = [0x1f1e6, 0x1f170, 0x1f150, 0x1f130].find((start) => code >= start)!;
   return String.fromCharCode(0x61 + code - first);
 }
 
-/** Digits of a script stand in rows of ten; the row's zero is the first one not preceded by a digit. */
+/** A script's digits are ten consecutive code points; the zero is the first one with no digit before it. */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0)!;
   let value = 0;

@@ -3,21 +3,21 @@ import type { Hit, Hits } from './hits.ts';
 import { EXPLICIT } from './terms.ts';
 import type { Word } from './words.ts';
 
-/** Somebody in the prompt, by the words that name them. */
+/** A person in a prompt, at the range of words that names them. */
 export interface Person {
   readonly start: number;
   readonly end: number;
   readonly isMinor: boolean;
 }
 
-const ADULT = 18;
-/** Words that may part an age that follows from whom it is told of: `girl, who is now 30`. */
+const ADULT_AGE = 18;
+/** Most words between a person and the age stated after them: `girl, who is now 30`. */
 const AGE_REACH = 6;
 
-/** A run of words: nothing explicit has more. */
+/** Most words of an explicit term. */
 const LONGEST_TERM = 12;
 
-/** Who is in the prompt, in order. */
+/** The people in a prompt, in order. */
 export function peopleOf(words: readonly Word[], hits: Hits): Person[] {
   const ages = agesOf(words);
   const adults = hits.of('adult');
@@ -45,26 +45,26 @@ function minorsOf(words: readonly Word[], hits: Hits, ages: readonly Age[]): (Hi
       ),
     ...ages.filter(({ years, end }) => {
       const isOfThing = [end, end + 1].some((at) => thingAt.has(at) && !adultAt.has(at));
-      return years < ADULT && !isOfThing;
+      return years < ADULT_AGE && !isOfThing;
     }),
   ];
 }
 
-/** Tells whether an adult age is said of somebody. */
+/** Returns a test of whether a person's stated age is an adult's. */
 function grownTest(
   words: readonly Word[],
   hits: Hits,
   ages: readonly Age[],
   adultAt: ReadonlySet<number>,
 ): (hit: Hit) => boolean {
-  const grown = [...hits.of('grown'), ...ages.filter(({ years }) => years >= ADULT)];
+  const grown = [...hits.of('grown'), ...ages.filter(({ years }) => years >= ADULT_AGE)];
   if (grown.length === 0) return () => false;
   const apart = startsOf(hits.of('apart'));
   const grownAt = new Map<number, number>();
   for (const { start, end } of grown) {
     for (let at = start; at < end; at++) grownAt.set(at, Math.max(grownAt.get(at) ?? 0, end));
   }
-  /** Whether what is said from a place on tells of another, who is named after it. */
+  /** Whether the words before an index describe an adult who is named at it. */
   const isOfAnother = (end: number) => adultAt.has(end) || adultAt.has(end + 1);
   return ({ start, end }) => {
     // `25-year-old girl`, `adult blonde girl`
@@ -81,10 +81,10 @@ function grownTest(
   };
 }
 
-/** Tells whether somebody is there at all: `no children`. */
+/** Returns a test of whether a person is present and not negated: `no children`. */
 function presenceTest(words: readonly Word[], hits: Hits): (hit: Hit) => boolean {
   if (!hits.has('negation')) return () => true;
-  // `wearing nothing` negates nobody.
+  // In `wearing nothing` the negation is part of an explicit term.
   const explicitEnds = new Set<number>();
   for (const { start, end } of hits.ofAny(EXPLICIT)) {
     if (end - start <= LONGEST_TERM) explicitEnds.add(end);

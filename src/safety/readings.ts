@@ -2,34 +2,34 @@ import { unescaped } from './escapes.ts';
 import { normalise } from './normalise.ts';
 
 /**
- * What stands between letters without spaces: signs, which within a word may also be letters (`n@ked`),
- * dots but for a single one, which would end a sentence, and pictures. There is one way to read each
- * character: with two, a search that fails would try all combinations.
+ * Separators between letters without spaces: signs, which within a word may also be letters (`n@ked`),
+ * several dots (a single one ends a sentence), and pictures. The pattern matches each character in one
+ * way only: with two, a failing search would try all combinations.
  */
 const SIGNS_BETWEEN =
   /(?<=\p{L})(?:(?!(?<!\.)\.(?!\.))[@$€£!|+*.\p{Extended_Pictographic}])+(?=\p{L})/gu;
 
-/** Single letters with one separator between each two: `n|u|d|e`, `n. u. d. e`. */
+/** Single letters with the same separator between them: `n|u|d|e`, `n. u. d. e`. */
 const SAME_SEPARATOR = /(?<![\p{L}\p{N}])\p{L}([^\p{L}]{1,8})\p{L}(?!\p{L})(?:\1\p{L}(?!\p{L}))+/gu;
 
-/** Single letters with any separators between them: `n.u-d_e`. */
+/** Single letters with different separators between them: `n.u-d_e`. */
 const ANY_SEPARATOR = /(?<![\p{L}\p{N}])\p{L}(?:[^\p{L}]{1,8}\p{L}(?!\p{L})){2,}/gu;
 
-/** Letters with one letter or digit between each two: `nxuxdxe`. */
+/** Letters with the same letter or digit between them: `nxuxdxe`. */
 const LETTER_AS_SEPARATOR =
   /(?<![\p{L}\p{N}])\p{L}([\p{L}\p{N}])\p{L}(?:\1\p{L})+(?![\p{L}\p{N}])/gu;
 
 const NON_LETTERS = /[^\p{L}]+/gu;
 
 /**
- * The readings of a text, normalised, each of which is judged: as it is written; without escapes and
- * markup; with signs as spaces; and with letters joined that separators keep apart. Most texts have one.
+ * The normalised readings of a text, each of which the rules check: as written; without escapes and
+ * markup; with signs as spaces; and with separated letters joined. Most texts have one.
  */
 export function* readingsOfText(text: string): Generator<string> {
   const written = normalise(text);
   yield written;
-  const clear = unescaped(text);
-  const resolved = clear === text ? written : normalise(clear);
+  const plain = unescaped(text);
+  const resolved = plain === text ? written : normalise(plain);
   if (resolved !== written) yield resolved;
   const spaced = resolved.replace(SIGNS_BETWEEN, ' ');
   if (spaced !== resolved) yield spaced;

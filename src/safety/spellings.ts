@@ -1,7 +1,7 @@
 import { latinReading } from './normalise.ts';
 
-/** Digits and signs that are read as letters; some as either of two. */
-const READ_AS: Readonly<Record<string, string>> = {
+/** Digits and signs that stand for letters. */
+const LETTER_FOR: Readonly<Record<string, string>> = {
   ...{ '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g' },
   ...{ '@': 'a', $: 's', '€': 'e', '!': 'i', '|': 'i', '+': 't', '£': 'l' },
 };
@@ -22,20 +22,17 @@ const HANGUL_PARTICLE =
   /(?:에게서|으로서|에서는|이라는|에게|에서|으로|까지|부터|처럼|보다|이랑|들은|들이|들을|들의|들과|들|은|는|이|가|을|를|의|에|와|과|도|로|만|랑)$/;
 const VOWELS = ['a', 'e', 'i', 'o', 'u'];
 
-/** More letters than any term has: longer words are read as they are. */
-const LONGEST = 40;
-/** One double letter in a word with fewer is how that word is written: `barre`. */
-const TELLING = 5;
+/** Most letters of a word with several readings; no term has as many. */
+const MAX_LETTERS = 40;
+/** Fewest letters of a word in which a single double letter may be a disguise: not `barre`. */
+const MIN_SQUEEZED = 5;
 
-/**
- * What a word may be meant to say, its own text first. Never more than a dozen readings, of a word
- * that has been normalised.
- */
+/** The readings of a normalised word, its own text first. At most a dozen. */
 export function readingsOf(text: string): readonly string[] {
   const letters = lettersOf(text);
   if (letters === 'latin') return [text];
-  if (letters === 'drawn') return drawnReadings(text);
-  if (text.length > LONGEST && !REPEATED.test(text)) return [text];
+  if (letters === 'repeated') return repeatedReadings(text);
+  if (text.length > MAX_LETTERS && !REPEATED.test(text)) return [text];
   const readings = new Set([text]);
   if (letters === 'foreign') {
     addForeign(text, readings);
@@ -46,51 +43,51 @@ export function readingsOf(text: string): readonly string[] {
     const counted = text.replace(COUNTED, '');
     for (const word of new Set([text, counted])) {
       readings.add(word);
-      readings.add(word.replace(SIGNS, (sign) => READ_AS[sign]!));
+      readings.add(word.replace(SIGNS, (sign) => LETTER_FOR[sign]!));
       if (/[1!|]/.test(word)) {
-        readings.add(word.replace(/[1!|]/g, 'l').replace(SIGNS, (sign) => READ_AS[sign]!));
+        readings.add(word.replace(/[1!|]/g, 'l').replace(SIGNS, (sign) => LETTER_FOR[sign]!));
       }
     }
   } else if (!hasLetter && text.length === 1 && SIGN.test(text)) {
-    readings.add(READ_AS[text] ?? text);
+    readings.add(LETTER_FOR[text] ?? text);
   }
   if (text.includes('*')) for (const guess of unmasked(text)) readings.add(guess);
   if (NON_ASCII.test(text)) addForeign(text, readings);
   for (const reading of [...readings]) {
     if (!REPEATED.test(reading)) continue;
-    const drawn = reading.replace(THRICE, '$1$1');
+    const atMostTwice = reading.replace(THRICE, '$1$1');
     const squeezed = squeeze(reading);
-    readings.add(drawn);
-    const isPlayed = drawn !== reading || reading.length - squeezed.length > 1;
-    if (isPlayed || squeezed.length >= TELLING) readings.add(squeezed);
-    if (isPlayed) readings.add(SQUEEZED + squeezed);
+    readings.add(atMostTwice);
+    const isDisguise = atMostTwice !== reading || reading.length - squeezed.length > 1;
+    if (isDisguise || squeezed.length >= MIN_SQUEEZED) readings.add(squeezed);
+    if (isDisguise) readings.add(SQUEEZED + squeezed);
   }
   return [...readings];
 }
 
-/** What a word of plain letters may be meant to say, of which some stand twice in a row or more often. */
-function drawnReadings(text: string): string[] {
-  let drawn = '';
+/** The readings of a word of plain letters, some of which are repeated. */
+function repeatedReadings(text: string): string[] {
+  let atMostTwice = '';
   let squeezed = '';
   let run = 0;
   for (let at = 0; at < text.length; at++) {
     run = at > 0 && text[at] === text[at - 1] ? run + 1 : 1;
-    if (run <= 2) drawn += text[at];
+    if (run <= 2) atMostTwice += text[at];
     if (run === 1) squeezed += text[at];
   }
-  const readings = drawn === text ? [text] : [text, drawn];
-  const isPlayed = drawn !== text || text.length - squeezed.length > 1;
-  if (isPlayed || squeezed.length >= TELLING) readings.push(squeezed);
-  if (isPlayed) readings.push(SQUEEZED + squeezed);
+  const readings = atMostTwice === text ? [text] : [text, atMostTwice];
+  const isDisguise = atMostTwice !== text || text.length - squeezed.length > 1;
+  if (isDisguise || squeezed.length >= MIN_SQUEEZED) readings.push(squeezed);
+  if (isDisguise) readings.push(SQUEEZED + squeezed);
   return readings;
 }
 
-type Letters = 'latin' | 'drawn' | 'foreign' | 'other';
+type Letters = 'latin' | 'repeated' | 'foreign' | 'other';
 
 /**
- * What a word is made of: plain letters, none of them twice in a row, as nearly every word is; plain
- * letters of which some are; characters that have no second reading by themselves, none of them twice;
- * anything else.
+ * The kind of letters of a word: `latin`, a to z without repeated letters, as in nearly every word;
+ * `repeated`, a to z with repeated letters; `foreign`, characters with a single reading and without
+ * repetitions; `other`, anything else.
  */
 function lettersOf(text: string): Letters {
   let isPlain = true;
@@ -105,22 +102,22 @@ function lettersOf(text: string): Letters {
     if (code < 0x80 || code === POUND || code === EURO || isSurrogate) return 'other';
     isPlain = false;
   }
-  if (isPlain) return isRepeated ? 'drawn' : 'latin';
+  if (isPlain) return isRepeated ? 'repeated' : 'latin';
   return isRepeated ? 'other' : 'foreign';
 }
 
-/** Stands before a reading that has lost double letters, to match what has lost its own. */
+/** Prefix of a reading without double letters, which matches only terms without theirs. */
 export const SQUEEZED = '=';
 
-/** Makes every run of one letter a single one. */
+/** Replaces every run of one letter with a single one. */
 export function squeeze(word: string): string {
-  // Most have none, and telling that takes a tenth of the time.
+  // Most words have none, and this check takes a tenth of the time.
   const letters = lettersOf(word);
   if (letters === 'latin' || letters === 'foreign') return word;
   return word.replace(/(.)\1+/gu, '$1');
 }
 
-/** A masked letter is nearly always the first vowel, so that all masks are given the same one. */
+/** Replaces all stars with the same vowel: nearly always the first vowel is masked. */
 function unmasked(text: string): string[] {
   const bare = text.replace(/\*/g, '');
   return [bare, ...VOWELS.map((vowel) => text.replace(/\*+/g, vowel))];

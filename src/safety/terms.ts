@@ -1,24 +1,24 @@
 /**
- * What a term can mean to the rules:
+ * Classes of terms. The files in config/safety list the terms of each class:
  *
- * - `neutral`: a phrase that means none of what its words mean alone: `mole rat`, `chest of drawers`
- * - `minor`: somebody under 18, whatever else is said; `youth`: the same unless an adult age is said
- * - `girl`: a minor or a pronoun that is female
- * - `grown`: says that a youth beside it is an adult; `adult`: a person who is one
- * - `young`: makes a minor of whoever it stands before, unless that is an `adult`
- * - `thing`: what has an age without being a person: an animal, a drink
- * - `pronoun`: somebody of an earlier sentence
- * - `private`: parts of the body that are never shown; `area`: those never shown bare or dwelt on;
- *   `soft`: those that only lack of clothing makes sensitive, and underwear
- * - `exposure`, `emphasis`: what is done to an area
+ * - `neutral`: a phrase whose words mean something else alone: `mole rat`, `chest of drawers`
+ * - `minor`: a person under 18, whatever age is stated; `youth`: the same unless an adult age is stated
+ * - `girl`: a female minor or pronoun
+ * - `grown`: states that a youth beside it is an adult; `adult`: an adult person
+ * - `young`: makes the person after it a minor, unless that is an `adult`
+ * - `thing`: something with an age that is no person: an animal, a drink
+ * - `pronoun`: refers to a person of an earlier sentence
+ * - `private`: parts of the body that must not be shown; `area`: parts that must not be shown bare or
+ *   emphasised; `soft`: parts that are sensitive only without clothing, and underwear
+ * - `exposure`, `emphasis`: bares or emphasises an area
  * - `nudity`, `suggestive`, `sexual`: explicit by themselves
- * - `negation` stands before what it negates, `absence` after it; `filler` may stand between
- * - `either`: binds a list of negated things
- * - `medical`, `care`, `newborn`, `birth`, `art`, `lesson`, `activity`: contexts, the last one being
- *   sports and play in which boys wear little
- * - `apart`: words that begin another clause or another person: `and`, `while`, `beside`
- * - `evidence`: function words which show that a prompt is in a language
- * - the rest: what the moderation model tells besides
+ * - `negation` stands before the negated term, `absence` after it; `filler` may stand between
+ * - `either`: joins a list of negated terms
+ * - `medical`, `care`, `newborn`, `birth`, `art`, `lesson`, `activity`: contexts; `activity` is sports
+ *   and play in which boys wear little
+ * - `apart`: begins another clause or another person: `and`, `while`, `beside`
+ * - `evidence`: function words that show the language of a prompt
+ * - the others: further categories of the moderation model
  */
 export const TERM_CLASSES = [
   ...([
@@ -42,23 +42,12 @@ export const TERM_CLASSES = [
 
 export type TermClass = (typeof TERM_CLASSES)[number];
 
-/** The classes whose terms are explicit without any other. */
+/** Classes whose terms are explicit by themselves. */
 export const EXPLICIT: ReadonlySet<TermClass> = new Set<TermClass>([
   ...(['nudity', 'suggestive', 'sexual', 'private'] as const),
 ]);
 
-/** Whether terms of a class may be a violation, by themselves or with others. */
+/** Whether terms of a class can be a violation, by themselves or with others. */
 export function canViolate(termClass: TermClass): boolean {
   return EXPLICIT.has(termClass) || termClass === 'area' || termClass === 'soft';
-}
-
-/**
- * One language's terms, separated by commas. A term is one or several words; a word that ends with
- * `*` stands for all that begin with it. A term that begins with `~` is also a common word of other
- * languages and counts only where the prompt shows this one. Terms are written as people write them
- * and normalised as prompts are.
- */
-export interface Language {
-  readonly code: string;
-  readonly terms: Readonly<Partial<Record<TermClass, string>>>;
 }

@@ -6,21 +6,21 @@ import { canViolate, type TermClass } from './terms.ts';
 import { type Violation, violationsOf } from './violations.ts';
 import { type Word, wordsOf } from './words.ts';
 
-/** What the rules find in a text. */
+/** Findings of the rules in a text. */
 export interface Verdict {
-  /** A minor, with what no minor may be shown with. */
+  /** Whether it combines a minor with a violation. */
   readonly isOfMinor: boolean;
-  /** Explicit, whoever it is about. */
+  /** Whether it is explicit, with or without a minor. */
   readonly isSexual: boolean;
-  /** Of the terms that are in it. */
+  /** Classes of the terms in it. */
   readonly classes: ReadonlySet<TermClass>;
 }
 
-/** Sentences through which `she` or a sentence about nobody still tells of an earlier person. */
-const CHAIN = 4;
-/** Words between people who are named together: `a boy and his mother`. */
-const BESIDE = 2;
-/** Words after a part of the body in which its owner may still be named: `the legs of a girl`. */
+/** Most sentences between a person and a pronoun or a sentence without a person that refers to them. */
+const MAX_REFERENCE_SENTENCES = 4;
+/** Most words between people who are named together: `a boy and his mother`. */
+const TOGETHER_REACH = 2;
+/** Most words between a part of the body and its owner after it: `the legs of a girl`. */
 const OWNER_REACH = 5;
 
 /** Whether the rules refuse a text. Time and memory grow with its length. */
@@ -37,10 +37,10 @@ function isReadingRefused(reading: string): boolean {
   if (!hasViolatingTerm(hits)) return false;
   const people = peopleOf(words, hits);
   if (!people.some(({ isMinor }) => isMinor)) return false;
-  return combines(words, hits, people, violationsOf(words, hits, people));
+  return combinesWithMinor(words, hits, people, violationsOf(words, hits, people));
 }
 
-/** All that the rules find in a text. */
+/** Checks a text against all rules. */
 export function verdictOf(text: string): Verdict {
   const verdicts = Array.from(readingsOfText(text), readingVerdict);
   return {
@@ -58,7 +58,7 @@ function readingVerdict(reading: string): Verdict {
   const people = peopleOf(words, hits);
   const violations = violationsOf(words, hits, people);
   return {
-    isOfMinor: combines(words, hits, people, violations),
+    isOfMinor: combinesWithMinor(words, hits, people, violations),
     isSexual: violations.some(({ isOfBody }) => !isOfBody),
     classes,
   };
@@ -69,7 +69,8 @@ function hasViolatingTerm(hits: Hits): boolean {
   return false;
 }
 
-function combines(
+/** Whether a violation belongs to a minor. */
+function combinesWithMinor(
   words: readonly Word[],
   hits: Hits,
   people: readonly Person[],
@@ -84,7 +85,7 @@ function combines(
   );
 }
 
-/** Whose body it is: whoever is named before it in the sentence, or just after. */
+/** Whether a body is a minor's: its owner is named before it in the sentence, or just after. */
 function isOfMinorBody(
   words: readonly Word[],
   { start, end }: Violation,
@@ -104,7 +105,7 @@ function isOfMinorBody(
   return scenes.hasMinor({ start, end, isOfBody: true, termClass: 'area' });
 }
 
-/** Which sentences tell of the same scene. */
+/** Finds which sentences describe the same scene, and the people in it. */
 class Scenes {
   readonly #words: readonly Word[];
   readonly #people: readonly Person[];
@@ -126,16 +127,16 @@ class Scenes {
     this.#pronounSentences = sentencesOf(hits.of('pronoun'));
   }
 
-  /** Whether a minor is in the sentence, in one beside it, or in one that it still tells of. */
+  /** Whether a minor is in the violation's sentence, in one beside it, or in one that it refers to. */
   hasMinor({ start, isOfBody }: Violation): boolean {
     const { sentence } = this.#words[start]!;
     if (this.#minorSentences.has(sentence)) return true;
     if (!isOfBody && this.#isMinorNext(sentence)) return true;
-    // One sentence about others does not change who a sentence is about that names nobody.
+    // A sentence without people may refer across one sentence about others.
     let others = this.#peopleSentences.has(sentence) ? 0 : 1;
-    for (let back = sentence; back > sentence - CHAIN && back > 0; back--) {
+    for (let back = sentence; back > sentence - MAX_REFERENCE_SENTENCES && back > 0; back--) {
       const isNew = this.#peopleSentences.has(back) && !this.#pronounSentences.has(back);
-      // A scene that is told in one sentence is still before the eye in the next.
+      // A scene of one sentence continues in the next.
       if (isNew && (back < sentence || isOfBody) && --others < 0) return false;
       if (this.#minorSentences.has(back - 1)) return true;
     }
@@ -144,22 +145,22 @@ class Scenes {
 
   /** Whether the next sentence that names people names a minor. */
   #isMinorNext(sentence: number): boolean {
-    for (let next = sentence + 1; next <= sentence + CHAIN; next++) {
+    for (let next = sentence + 1; next <= sentence + MAX_REFERENCE_SENTENCES; next++) {
       if (this.#minorSentences.has(next)) return true;
       if (this.#peopleSentences.has(next)) return false;
     }
     return false;
   }
 
-  /** Whether another clause or person begins between two places. */
+  /** Whether another clause or person begins between two words. */
   areApart(from: number, to: number): boolean {
     for (let at = from; at < to; at++) if (this.#apart.has(at)) return true;
     return false;
   }
 
   /**
-   * Whether who was named last before a place, in its sentence, is a minor or was named along with one;
-   * null where nobody was.
+   * Whether the last person named before a word in its sentence is a minor or is named together with one;
+   * null if no person is.
    */
   isMinorLastBefore(start: number): boolean | null {
     let low = 0;
@@ -175,16 +176,16 @@ class Scenes {
   }
 }
 
-/** For each person whether it is a minor, or was named along with one before it. */
+/** For each person whether it is a minor, or is named together with one before it. */
 function withMinor(words: readonly Word[], people: readonly Person[]): boolean[] {
   const known: boolean[] = [];
   for (const [index, { start, isMinor }] of people.entries()) {
     const before = people[index - 1];
-    const isBeside =
+    const isTogether =
       before !== undefined &&
-      start - before.end <= BESIDE &&
+      start - before.end <= TOGETHER_REACH &&
       areOneSentence(words, before.start, start);
-    known.push(isMinor || (isBeside && known[index - 1]!));
+    known.push(isMinor || (isTogether && known[index - 1]!));
   }
   return known;
 }

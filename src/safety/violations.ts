@@ -5,28 +5,28 @@ import type { Person } from './people.ts';
 import { EXPLICIT, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
-/** Something that no minor may be shown with. */
+/** Content that a prompt must not combine with a minor. */
 export interface Violation {
   readonly start: number;
   readonly end: number;
-  /** Whether it shows the body of one person, so that it matters whose. */
+  /** Whether it shows the body of one person, so that the rules need to know whose. */
   readonly isOfBody: boolean;
   readonly termClass: TermClass;
 }
 
-/** Words between an exposure and what it exposes. Where each character is a word, a few more. */
+/** Most words between an exposure and the exposed area; more where each character is a word. */
 const REACH = { exposure: 2, emphasisBefore: 6, emphasisAfter: 3, unspaced: 6 } as const;
-/** Words between a work of art and the nudity that is its own. */
+/** Most words between a work of art and nudity that belongs to it. */
 const ART_REACH = 4;
-/** Words around nudity in which a newborn may be named. */
+/** Most words between nudity and a newborn. */
 const BIRTH_REACH = 40;
-/** A part between commas that is short enough to be a tag. */
-const TAG = 3;
+/** Most words of a part between commas that counts as a tag. */
+const TAG_WORDS = 3;
 
-const DOING: ReadonlySet<TermClass> = new Set<TermClass>(['exposure', 'emphasis']);
+const EXPOSING: ReadonlySet<TermClass> = new Set<TermClass>(['exposure', 'emphasis']);
 const AREAS: ReadonlySet<TermClass> = new Set<TermClass>(['area', 'soft']);
 
-/** The violations of a prompt that neither a negation nor a context takes back. */
+/** The violations of a prompt that neither a negation nor a context excuses. */
 export function violationsOf(
   words: readonly Word[],
   hits: Hits,
@@ -52,27 +52,27 @@ export function violationsOf(
   return violations.concat(exposures(words, hits, negated));
 }
 
-/** Areas of the body that are bared or dwelt on. */
+/** Areas of the body that are bared or emphasised. */
 function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<number>): Violation[] {
-  const isStanding = ({ start }: Hit) => !negated.has(start);
+  const isAffirmed = ({ start }: Hit) => !negated.has(start);
   const violations: Violation[] = [];
-  const doing = hits.ofAny(DOING).filter(isStanding);
-  if (doing.length === 0) return violations;
+  const acts = hits.ofAny(EXPOSING).filter(isAffirmed);
+  if (acts.length === 0) return violations;
   let first = 0;
-  for (const area of hits.ofAny(AREAS).filter(isStanding)) {
+  for (const area of hits.ofAny(AREAS).filter(isAffirmed)) {
     const { termClass, start, end } = area;
     const { sentence } = words[start]!;
     const has = (context: TermClass) => hits.isInSentence(context, sentence);
     const isCare = has('care');
     const isTreated = isCare || has('medical');
     if (termClass === 'soft' && isTreated) continue;
-    // A breast is bared to feed a baby.
+    // Breastfeeding.
     if (isCare && has('newborn')) continue;
     const isBoyAtPlay = has('activity') && !has('girl');
     if (termClass === 'soft' && isBoyAtPlay) continue;
-    while (first < doing.length && start - doing[first]!.end > REACH.emphasisBefore) first++;
-    for (let index = first; index < doing.length; index++) {
-      const act = doing[index]!;
+    while (first < acts.length && start - acts[first]!.end > REACH.emphasisBefore) first++;
+    for (let index = first; index < acts.length; index++) {
+      const act = acts[index]!;
       if (act.start - end > REACH.unspaced) break;
       if (act.termClass === 'emphasis' && (termClass === 'soft' || isTreated)) continue;
       if (!reaches(words, act, area)) continue;
@@ -102,14 +102,14 @@ function reaches(words: readonly Word[], act: Hit, area: Hit): boolean {
     return gap <= (isBefore ? REACH.emphasisBefore : REACH.emphasisAfter);
   }
   if (gap > REACH.exposure) return false;
-  // In English what comes after describes what follows it: `a chest with exposed hinges`.
+  // In English an exposure describes the word after it: `a chest with exposed hinges`.
   if (isBefore || act.grammar !== 'english') return true;
   return words[act.end]?.segment !== one.segment;
 }
 
 function isTag(words: readonly Word[], at: number): boolean {
   const { segment } = words[at]!;
-  return words[at - TAG]?.segment !== segment || words[at + TAG]?.segment !== segment;
+  return words[at - TAG_WORDS]?.segment !== segment || words[at + TAG_WORDS]?.segment !== segment;
 }
 
 /** Whether every minor of the sentence is a newborn. */
@@ -132,7 +132,7 @@ function isOfNewborn(
   );
 }
 
-/** Whether nudity is a statue's or a painting's, and neither is of a minor. */
+/** Whether the nudity is that of a statue or painting that shows no minor. */
 function isArt(
   words: readonly Word[],
   nudity: Hit,

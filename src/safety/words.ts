@@ -1,16 +1,16 @@
 import { normalise } from './normalise.ts';
 import { readingsOf } from './spellings.ts';
 
-/** A word of a prompt, or one character where a script puts no spaces. */
+/** A word of a prompt, or one character of a script without spaces. */
 export interface Word {
   readonly text: string;
-  /** The text and other readings of it: letters for digits, no repeated letters, no particles. */
+  /** The text and its other readings: letters for digits, no repeated letters, no particles. */
   readonly readings: readonly string[];
-  /** Whether no space parts it from the word before: `mole-rat`, `n.u`. */
+  /** Whether there is no space before it: `mole-rat`, `n.u`. */
   readonly glued: boolean;
-  /** Parts between full stops, question and exclamation marks and line ends, from zero. */
+  /** Number of its sentence, which ends at a full stop, question or exclamation mark or line end. */
   readonly sentence: number;
-  /** Parts between commas and the like, counted through the whole prompt. */
+  /** Number of its part between commas and the like, counted through the whole prompt. */
   readonly segment: number;
 }
 
@@ -25,12 +25,12 @@ const BORDER: Kind = 6;
 const OTHER: Kind = 7;
 
 const STOPS = new Set('.!?;\n\r。！？｡；।॥؟۔…‼⁉');
-/** Stops that are also written inside words and numbers: `3.5`, `n.u`. */
+/** Stops that also occur inside words and numbers: `3.5`, `n.u`. */
 const INNER_STOPS = codesOf('.!?;');
 const BORDERS = new Set(',:()[]{}"“”«»„、，：（）「」『』【】،؛–—•·');
-/** Signs that are taken for letters inside a word. */
+/** Signs that count as letters inside a word. */
 const SIGNS = new Set('@$*€|+£');
-/** Those that are letters at either end, too; the others are marks there: `*emphasis*`. */
+/** Signs that count as letters also at either end; the others are markup there: `*emphasis*`. */
 const OUTER_SIGNS = codesOf('@$€£');
 const STAR = 0x2a;
 const PLUS = 0x2b;
@@ -40,14 +40,14 @@ const BLANK = /\s/u;
 const LETTERS = /[\p{L}\p{N}\p{M}]/u;
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Extended_Pictographic}]/u;
 
-/** What each character is, as far as it has been met. */
+/** Cached kind of each character. */
 const KINDS = new Uint8Array(0x110000);
 
 function codesOf(characters: string): ReadonlySet<number> {
   return new Set(Array.from(characters, (character) => character.codePointAt(0)!));
 }
 
-/** The end of a text ends its last sentence. */
+/** The kind of the character at an index; a stop at the end of the text. */
 function kindAt(text: string, at: number): Kind {
   const code = text.codePointAt(at);
   if (code === undefined) return STOP;
@@ -67,7 +67,7 @@ function classify(character: string): Kind {
   return LETTERS.test(character) ? LETTER : OTHER;
 }
 
-/** Splits a prompt into words, once over its characters. */
+/** Splits a prompt into words, in one pass over its characters. */
 export function wordsOf(prompt: string): Word[] {
   const normalised = normalise(prompt);
   const words: Word[] = [];
@@ -99,7 +99,7 @@ export function wordsOf(prompt: string): Word[] {
   return words;
 }
 
-/** The words of a text that has been normalised, without anything else about them. */
+/** The texts of the words of a normalised text. */
 export function textsOf(normalised: string): string[] {
   const texts: string[] = [];
   for (let at = 0; at < normalised.length; ) {
@@ -110,7 +110,7 @@ export function textsOf(normalised: string): string[] {
   return texts;
 }
 
-/** Code units of the character at a place. */
+/** Code units of the character at an index. */
 function widthAt(text: string, at: number): number {
   return text.codePointAt(at)! > 0xffff ? 2 : 1;
 }
@@ -119,7 +119,7 @@ function isInner(text: string, at: number): boolean {
   return INNER_STOPS.has(text.charCodeAt(at)) && kindAt(text, at + 1) === LETTER;
 }
 
-/** Where the word ends that begins at a place; the place itself where none does. */
+/** End of the word that begins at an index; the index itself if none does. */
 function wordEnd(text: string, start: number, kind: Kind): number {
   const first = start + widthAt(text, start);
   if (kind === ALONE) return first;

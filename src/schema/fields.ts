@@ -32,6 +32,10 @@ interface FieldMetadata {
   readonly secret?: 'always' | 'interpolated';
   /** Whether the daemon reads it only at start, not on SIGHUP. */
   readonly restart?: boolean;
+  /** Value shown in config/default.yaml for a setting without a default. */
+  readonly example?: string | number;
+  /** Name of the setting in earlier versions, which files may still use. */
+  readonly formerName?: string;
 }
 
 /** A schema with its description and metadata. */

@@ -1,5 +1,5 @@
 import type { KeyHolder } from '../store/store.ts';
-import type { Cancellation } from '../upstream/cancellation.ts';
+import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { DialectName } from './canonical.ts';
 import type { Headers, RequestAddress } from './dialects/dialect.ts';
 import type { ResponseStream } from './relay/response-stream.ts';
@@ -16,7 +16,7 @@ export interface TextCall {
   readonly headers: Headers;
   readonly holder: KeyHolder;
   /** Aborts when the client disconnects or the grace of a shutdown ends; the reason is a Failure. */
-  readonly clientDisconnect: Cancellation;
+  readonly clientDisconnect: LightAbortSignal;
   /** The stream to the client; it also takes headers of a whole answer. */
   readonly response: ResponseStream;
 }

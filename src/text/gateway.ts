@@ -2,11 +2,11 @@ import { findModel, type TextModel } from '../config/catalog.ts';
 import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { Routing, type Tried, waysOf } from '../routing/routing.ts';
+import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import type { Cancellation } from '../upstream/cancellation.ts';
+import type { LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
-import type { Upstream } from '../upstream.ts';
 import { Meter } from './billing/meter.ts';
 import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
@@ -27,7 +27,7 @@ const closeTimeoutMs = 1000;
 
 /** Events of a gateway, for metrics and the log. */
 export interface TextObserver {
-  readonly tried: Tried;
+  readonly onAttempt: OnAttempt;
   /** A request was charged. */
   used(model: string, usage: Usage): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
@@ -45,7 +45,7 @@ export interface TextGatewayOptions {
   /** Returns the configuration in force. */
   readonly config: () => Config;
   readonly store: Store;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly observer: TextObserver;
   /**
    * Checks the words of a request whose answer may hold images.
@@ -60,14 +60,14 @@ export interface TextGatewayOptions {
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
-  readonly #open = new Set<Cancellation>();
+  readonly #open = new Set<LightAbortSignal>();
   readonly #stored = new StoredIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    this.#routing = new Routing(config, observer.tried);
+    this.#routing = new Routing(config, observer.onAttempt);
   }
 
   /**
@@ -139,13 +139,13 @@ export class TextGateway {
     try {
       const outcome = await this.#routing.run({
         model: id,
-        subject: { requestId: call.requestId },
-        ways: waysOf(model),
+        logContext: { requestId: call.requestId },
+        candidates: routeCandidates(model),
         signal: clientDisconnect,
         deadline,
         attempt: ({ route }) => runRoute(execution, route, deadline - performance.now()),
         failureOf: ({ failure }: Outcome) => failure,
-        forget: () => tracker.forget(),
+        onAttemptFailed: () => tracker.forget(),
       });
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);

@@ -1,36 +1,39 @@
 import { Failure } from '../failure.ts';
 
-/** How far a request had come. */
-export type Progress = 'connecting' | 'sent' | 'answering';
+/** How far a request had come when it failed. */
+export type RequestPhase = 'connecting' | 'sent' | 'responding';
 
-type Limit = 'connect' | 'first_byte' | 'idle' | 'total';
+type Timeout = 'connect' | 'first_byte' | 'idle' | 'total';
 
-const LATE: Readonly<Record<Limit, string>> = {
+const TIMEOUT_MESSAGES: Readonly<Record<Timeout, string>> = {
   connect: 'took too long to accept a connection',
   first_byte: 'did not begin to answer in time',
   idle: 'stopped in the middle of its answer',
   total: 'did not finish its answer in time',
 };
 
-export function lateFailure(limit: Limit, server: string, cause?: unknown): Failure {
-  return new Failure('timeout', `${server} ${LATE[limit]}`, { code: `${limit}_timeout`, cause });
-}
-
-/** @param why the reason of who let go; a Failure stands for itself */
-export function abortedFailure(server: string, why?: unknown): Failure {
-  if (why instanceof Failure) return why;
-  return new Failure('network_error', `The request to ${server} was let go`, {
-    code: 'aborted',
-    cause: why,
+export function timeoutFailure(timeout: Timeout, server: string, cause?: unknown): Failure {
+  return new Failure('timeout', `${server} ${TIMEOUT_MESSAGES[timeout]}`, {
+    code: `${timeout}_timeout`,
+    cause,
   });
 }
 
-/** Why a request came to nothing, by what the library threw and how far it had come. */
-export function networkFailure(error: unknown, server: string, progress: Progress): Failure {
-  // The guard of connections has said what is wrong.
+/** The failure of an aborted request. @param reason of the abort; returned as it is where it is a Failure */
+export function abortedFailure(server: string, reason?: unknown): Failure {
+  if (reason instanceof Failure) return reason;
+  return new Failure('network_error', `The request to ${server} was aborted`, {
+    code: 'aborted',
+    cause: reason,
+  });
+}
+
+/** The failure for an error that undici or the guarded connector raised. */
+export function networkFailure(error: unknown, server: string, phase: RequestPhase): Failure {
+  // The guarded connector raises failures of its own.
   if (error instanceof Failure) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return lateFailure('connect', server, error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return timeoutFailure('connect', server, error);
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return abortedFailure(server, error);
   if (code === 'UND_ERR_INVALID_ARG') {
@@ -40,7 +43,7 @@ export function networkFailure(error: unknown, server: string, progress: Progres
       cause: error,
     });
   }
-  if (progress === 'connecting' && SHORTAGES.has(codeOf(error))) {
+  if (phase === 'connecting' && LOCAL_SHORTAGES.has(codeOf(error))) {
     return new Failure('service_error', 'this server can open no connection at present', {
       code: 'connections_exhausted',
       status: 503,
@@ -48,30 +51,31 @@ export function networkFailure(error: unknown, server: string, progress: Progres
       cause: error,
     });
   }
-  if (progress === 'connecting') {
-    return new Failure('network_error', `${server} cannot be reached: ${reason(error)}`, {
+  if (phase === 'connecting') {
+    return new Failure('network_error', `${server} cannot be reached: ${reasonOf(error)}`, {
       code: 'unreachable',
       detail: detailOf(error),
       cause: error,
     });
   }
-  const when = progress === 'sent' ? 'before it answered' : 'in the middle of its answer';
-  return new Failure('network_error', `${server} went away ${when}: ${reason(error)}`, {
+  const when = phase === 'sent' ? 'before it answered' : 'in the middle of its answer';
+  return new Failure('network_error', `${server} went away ${when}: ${reasonOf(error)}`, {
     code: 'connection_lost',
     detail: detailOf(error),
     cause: error,
   });
 }
 
-/** Errors of the system that are no fault of the other server: descriptors or memory ran out here. */
-const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
-/** The library's own words, with the address that it connected to. */
+/** System errors that say that this machine, not the other server, has no descriptors or memory left. */
+const LOCAL_SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/** Undici's own message, which contains the address. */
 function detailOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error ? first.message : String(first);
 }
 
-/** Words for errors of the system and of TLS, whose own messages tell addresses. */
+/** Sentences for system and TLS errors, whose own messages contain addresses. */
 const REASONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
@@ -88,8 +92,8 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'connection closed',
 };
 
-/** Why a connection failed, without an address: clients are told, and may not know where requests go. */
-function reason(error: unknown): string {
+/** Why a connection failed, without an address: clients get it, and may not know where requests go. */
+function reasonOf(error: unknown): string {
   const code = codeOf(error);
   if (code.startsWith('HPE_')) return 'it does not speak HTTP';
   return REASONS[code] ?? (code || 'no reason given');

@@ -1,101 +1,103 @@
 import { Failure } from '../failure.ts';
-import type { Upstream } from '../upstream.ts';
-import type { Cancelled } from './cancellation.ts';
-import type { Exchange } from './exchange.ts';
+import type { AbortSignalLike } from './abort-signal.ts';
+import type { UpstreamClient } from './client.ts';
 import type { NetworkPolicy } from './network-policy.ts';
 import { checkPublicUrl } from './public-url.ts';
+import type { UpstreamResponse } from './response.ts';
 
 interface FetchOptions {
-  /** Bytes of the body. */
-  readonly most: number;
+  /** Bytes that the body may have. */
+  readonly maxBytes: number;
   /** Milliseconds for everything, redirects included. */
   readonly timeout: number;
-  /** How many redirects are followed; 5 unless said. */
-  readonly redirects?: number;
-  readonly network: NetworkPolicy;
-  readonly signal: Cancelled;
-  /** Sent to the URL's own origin only, whatever it redirects to. */
+  /** Redirects that are followed; 5 by default. */
+  readonly maxRedirects?: number;
+  readonly networkPolicy: NetworkPolicy;
+  readonly signal: AbortSignalLike;
+  /** Headers for the URL's own origin; other origins that it redirects to do not get them. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface Fetched {
   readonly bytes: Buffer;
-  /** As the server says, in lower case without parameters; empty where it says nothing. */
+  /** Content type in lower case without parameters; empty where the server sends none. */
   readonly mediaType: string;
 }
 
-const REDIRECTS = [301, 302, 303, 307, 308];
+const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 
-/** Milliseconds that a connection may take. */
-const CONNECT = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Gets what is at an address that somebody from outside gave us. Each address on the way is checked
- * like the first.
+ * Fetches a URL that a client chose. Every redirect target is checked like the first URL.
  *
- * @throws Failure those of `Upstream.open` and `checkPublicUrl`; `timeout` with code `total_timeout`;
- *   `service_error` with code `fetch_refused` where the answer is no success, `fetch_redirect` where
- *   it leads nowhere, and `upstream_answer_too_large`
+ * @throws Failure those of `UpstreamClient.open` and `checkPublicUrl`; `timeout` with code
+ *   `total_timeout`; `service_error` with code `fetch_refused` where the status is none of success,
+ *   `fetch_redirect` where a redirect is invalid or one too many, and `upstream_answer_too_large`
  */
 export async function fetchPublic(
-  upstream: Pick<Upstream, 'open'>,
+  upstream: Pick<UpstreamClient, 'open'>,
   text: string,
-  { most, timeout, redirects = 5, network, signal, headers = {} }: FetchOptions,
+  { maxBytes, timeout, maxRedirects = 5, networkPolicy, signal, headers = {} }: FetchOptions,
 ): Promise<Fetched> {
-  const end = performance.now() + timeout;
-  const first = checkPublicUrl(text, null, network, 'input');
+  const deadline = performance.now() + timeout;
+  const first = checkPublicUrl(text, null, networkPolicy, 'input');
   let url = first;
-  let own = headers;
-  for (let followed = 0; ; followed += 1) {
-    const exchange = await upstream.open(url.href, {
+  let originHeaders = headers;
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await upstream.open(url.href, {
       method: 'GET',
-      headers: { 'user-agent': 'Oriel', accept: '*/*', ...own },
-      // 0 would be for ever.
+      headers: { 'user-agent': 'Oriel', accept: '*/*', ...originHeaders },
       timeouts: {
-        connect: CONNECT,
+        connect: CONNECT_TIMEOUT_MS,
         firstByte: 0,
         idle: 0,
-        total: Math.max(1, end - performance.now()),
+        // 0 would mean no limit.
+        total: Math.max(1, deadline - performance.now()),
       },
-      reach: network,
+      networkPolicy,
       signal,
     });
     try {
-      const location = exchange.headers['location'];
-      if (!REDIRECTS.includes(exchange.status) || location === undefined) {
-        return await read(exchange, url.host, most);
+      const location = response.headers['location'];
+      if (!REDIRECT_STATUSES.includes(response.status) || location === undefined) {
+        return await readBody(response, url.host, maxBytes);
       }
-      if (followed === redirects) {
-        throw astray(`${first.host} redirects more than ${redirects} times`);
+      if (redirects === maxRedirects) {
+        throw redirectFailure(`${first.host} redirects more than ${maxRedirects} times`);
       }
       if (!URL.canParse(location, url.href))
-        throw astray(`${url.host} redirects to what is no URL`);
-      const next = checkPublicUrl(new URL(location, url).href, null, network, 'input');
-      // For good: what another origin sends us back to need not be for its eyes.
-      if (next.origin !== url.origin) own = {};
+        throw redirectFailure(`${url.host} redirects to what is no URL`);
+      const next = checkPublicUrl(new URL(location, url).href, null, networkPolicy, 'input');
+      // Dropped for good: another origin that redirects back may have chosen the path.
+      if (next.origin !== url.origin) originHeaders = {};
       url = next;
     } finally {
-      exchange.abort();
+      response.abort();
     }
   }
 }
 
-async function read(exchange: Exchange, host: string, most: number): Promise<Fetched> {
-  const { status, headers } = exchange;
+async function readBody(
+  response: UpstreamResponse,
+  host: string,
+  maxBytes: number,
+): Promise<Fetched> {
+  const { status, headers } = response;
   if (status < 200 || status > 299) {
     throw new Failure('service_error', `${host} answered ${status}`, { code: 'fetch_refused' });
   }
-  // Better told now than after the last byte that may come.
-  if (Number(headers['content-length']) > most) {
-    throw new Failure('service_error', `The answer of ${host} has over ${most} bytes`, {
+  // Rejects before the body is downloaded.
+  if (Number(headers['content-length']) > maxBytes) {
+    throw new Failure('service_error', `The answer of ${host} has over ${maxBytes} bytes`, {
       code: 'upstream_answer_too_large',
     });
   }
-  const bytes = await exchange.bytes(most);
+  const bytes = await response.bytes(maxBytes);
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   return { bytes, mediaType: mediaType.trim().toLowerCase() };
 }
 
-function astray(message: string): Failure {
+function redirectFailure(message: string): Failure {
   return new Failure('service_error', message, { code: 'fetch_redirect' });
 }

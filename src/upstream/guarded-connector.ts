@@ -2,26 +2,26 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import type { NetworkPolicy, Refusal } from './network-policy.ts';
-import { refusedAddress } from './public-url.ts';
+import { refusedAddressFailure } from './public-url.ts';
 
-/** Tells the IP addresses of a host name. */
+/** Resolves a host name to its IP addresses. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** Milliseconds for the first question to a name server; each repetition takes twice as long. */
-const PATIENCE = 2000;
+/** Timeout of the first query to a name server; doubled for each retry. */
+const DNS_TIMEOUT_MS = 2000;
 
 /**
- * Asks DNS itself. The system's own lookup would hold one of the few threads that may look up names
- * for as long as a name server keeps silent, and providers' names wait for those, too. Hence names of
- * this machine and its network are not known here, which a guarded connection does not go to anyway.
+ * Queries DNS directly. `dns.lookup` would occupy one of libuv's four threads until a silent name
+ * server times out, and lookups of providers' names need the same threads. Names of the local network
+ * do not resolve this way; guarded connections do not go there anyway.
  *
- * @param servers whom to ask; unless said, those that the system asks
+ * @param servers name servers; by default the system's
  */
 export async function resolveByDns(
   hostname: string,
   servers?: readonly string[],
 ): Promise<readonly string[]> {
-  const resolver = new Resolver({ timeout: PATIENCE, tries: 2 });
+  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 });
   if (servers !== undefined) resolver.setServers(servers);
   const [four, six] = await Promise.allSettled([
     resolver.resolve4(hostname),
@@ -34,17 +34,17 @@ export async function resolveByDns(
   ];
 }
 
-/** Asks the system, which knows the names of its own network too. */
+/** Resolves by the system, which also knows the names of the local network. */
 export async function resolveBySystem(hostname: string): Promise<readonly string[]> {
   const found = await lookup(hostname, { all: true, order: 'verbatim' });
   return found.map(({ address }) => address);
 }
 
 /**
- * Connects to addresses only that a policy does not refuse. A name is asked for once a connection, and the connection goes
- * to an address of that very answer that passed, so that an answer which changes is of no use.
+ * Connects only to addresses that a policy allows. Each connection resolves the name once and connects
+ * to an address of that very result, so that DNS rebinding has no effect.
  *
- * @param connect milliseconds that a connection may take
+ * @param connect timeout in milliseconds
  */
 export function guardedConnector(
   connect: number,
@@ -57,11 +57,11 @@ export function guardedConnector(
     lookup: guardedLookup(policy, resolve),
   } as buildConnector.BuildOptions);
   return (options, callback) => {
-    // Addresses are not looked up. Undici gives them without their brackets.
+    // IP addresses skip the lookup. Undici passes IPv6 addresses without brackets.
     const { hostname } = options;
     const refusal = policy.refusalOfHost(hostname);
     if (refusal === null) connector(options, callback);
-    else process.nextTick(callback, refusedAddress(hostname, refusal), null);
+    else process.nextTick(callback, refusedAddressFailure(hostname, refusal), null);
   };
 }
 
@@ -75,7 +75,7 @@ function guardedLookup(policy: NetworkPolicy, resolve: Resolve): LookupFunction 
         return refusal === null;
       });
       if (addresses.length === 0) {
-        throw refusedAddress(hostname, refusals.has('denied') ? 'denied' : 'private');
+        throw refusedAddressFailure(hostname, refusals.has('denied') ? 'denied' : 'private');
       }
       return addresses.map((address) => ({ address, family: isIP(address) }));
     };

@@ -6,13 +6,13 @@ import { embeddedIpv4, isPublicAddress } from './public-address.ts';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [address: Address, bits: number];
 
-/** What a connection is for; each has ports of its own. Results come from providers, at any port. */
+/** What a connection is for, each with its own allowed ports. Providers' results may be at any port. */
 export type Purpose = 'input' | 'callback' | 'result';
 
-/** Why a host or an address is not connected to. */
+/** Why the policy refuses a host or an address. */
 export type Refusal = 'private' | 'denied';
 
-/** The part of the configuration that says where clients may send this server. */
+/** The `network` section of the configuration. */
 export interface NetworkSettings {
   readonly allowPrivateAddresses: boolean;
   readonly inputPorts: readonly (number | string)[];
@@ -23,8 +23,8 @@ export interface NetworkSettings {
 }
 
 /**
- * Where hosts of virtual machines and containers give credentials to whoever asks: all link-local
- * addresses (AWS, Google, Azure, Oracle and others), and those that some clouds have elsewhere.
+ * Metadata services of virtual machines and containers, which give credentials to any process: all
+ * link-local addresses (AWS, Google, Azure, Oracle and others), and those that some clouds have elsewhere.
  */
 const METADATA = [
   '169.254.0.0/16',
@@ -46,8 +46,8 @@ function rangeOf(text: string): Range {
   return [parsed, bits === undefined ? width : Number(bits)];
 }
 
-/** IP addresses and host names that a list of the operator names. */
-class Destinations {
+/** A list of the operator's: IP addresses, ranges and host names. */
+class HostList {
   readonly #ranges: readonly Range[];
   readonly #names: ReadonlySet<string>;
 
@@ -61,7 +61,7 @@ class Destinations {
     return isWithin(address, this.#ranges);
   }
 
-  /** Whether an address is in the list by itself, and not only within a range. */
+  /** Whether the list names the address itself, and not only a range around it. */
   namesAddress(address: Address): boolean {
     const whole = address.kind() === 'ipv4' ? 32 : 128;
     return isWithin(
@@ -70,7 +70,7 @@ class Destinations {
     );
   }
 
-  /** Whether a name is in the list, or below one that is. */
+  /** Whether the list names the host or one of its parent domains. */
   hasName(name: string): boolean {
     if (this.#names.size === 0) return false;
     for (let at = 0; at !== -1; ) {
@@ -88,18 +88,18 @@ function isWithin(address: Address, ranges: readonly Range[]): boolean {
   );
 }
 
-/** Where this server connects to on behalf of clients. */
+/** Decides which hosts, addresses and ports this server connects to for URLs from outside. */
 export class NetworkPolicy {
-  /** Private addresses are open at every port. */
+  /** Whether private addresses are allowed, at every port. */
   readonly allowsPrivate: boolean;
-  readonly #deny: Destinations;
-  readonly #allow: Destinations;
+  readonly #deny: HostList;
+  readonly #allow: HostList;
   readonly #ports: Readonly<Record<Purpose, readonly (readonly [from: number, to: number])[]>>;
 
   constructor(settings: NetworkSettings) {
     this.allowsPrivate = settings.allowPrivateAddresses;
-    this.#deny = new Destinations(settings.deny);
-    this.#allow = new Destinations(settings.allow);
+    this.#deny = new HostList(settings.deny);
+    this.#allow = new HostList(settings.allow);
     this.#ports = {
       input: settings.inputPorts.map(portsOf),
       callback: settings.callbackPorts.map(portsOf),
@@ -113,18 +113,18 @@ export class NetworkPolicy {
     );
   }
 
-  /** Whether the operator allows a name, or everything private. */
+  /** Whether the operator allows the name or all private addresses. */
   allowsName(hostname: string): boolean {
-    return this.allowsPrivate || this.#allow.hasName(bare(hostname));
+    return this.allowsPrivate || this.#allow.hasName(withoutBrackets(hostname));
   }
 
   /**
-   * Why a host is refused; null where it is not. What a name leads to is not known here.
+   * Why a host is refused; null where it is allowed. Names are not resolved here.
    *
    * @param hostname as URL has it: IPv4 in dotted decimals, IPv6 in brackets, names in lower case
    */
   refusalOfHost(hostname: string): Refusal | null {
-    const host = bare(hostname);
+    const host = withoutBrackets(hostname);
     if (isIP(host) !== 0) return this.refusalOfAddress(host, host);
     if (this.#deny.hasName(host)) return 'denied';
     if (this.allowsName(host)) return null;
@@ -132,17 +132,17 @@ export class NetworkPolicy {
   }
 
   /**
-   * Why an address is refused that a host leads to; null where it is not.
+   * Why an address that a host name resolved to is refused; null where it is allowed.
    *
-   * @param hostname the address itself where the URL has no name
+   * @param hostname of the URL, which may be the address itself
    */
   refusalOfAddress(address: string, hostname: string): Refusal | null {
     if (isIP(address) === 0) return 'private';
-    // An IPv4 address that is mapped into IPv6 is the same one.
+    // `process` turns IPv4-mapped IPv6 addresses into IPv4.
     const parsed = ipaddr.process(address);
-    const within = parsed.kind() === 'ipv6' ? embeddedIpv4(parsed as ipaddr.IPv6) : null;
-    const both = within === null ? [parsed] : [parsed, within];
-    const name = bare(hostname);
+    const embedded = parsed.kind() === 'ipv6' ? embeddedIpv4(parsed as ipaddr.IPv6) : null;
+    const both = embedded === null ? [parsed] : [parsed, embedded];
+    const name = withoutBrackets(hostname);
     if (this.#deny.hasName(name) || both.some((each) => this.#deny.hasAddress(each))) {
       return 'denied';
     }
@@ -154,11 +154,11 @@ export class NetworkPolicy {
   }
 }
 
-function bare(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
 }
 
-/** @param ports 443, or 1024-65535 */
+/** @param ports `443` or `1024-65535` */
 function portsOf(ports: number | string): readonly [from: number, to: number] {
   const [from = 0, to = from] = String(ports).split('-').map(Number);
   return [from, to];
@@ -166,7 +166,7 @@ function portsOf(ports: number | string): readonly [from: number, to: number] {
 
 const POLICIES = new WeakMap<NetworkSettings, NetworkPolicy>();
 
-/** The policy of a configuration: always the same one, so that its connections can be kept. */
+/** The policy of a configuration; always the same instance, so that the client can reuse connections. */
 export function networkPolicyOf(settings: NetworkSettings): NetworkPolicy {
   let policy = POLICIES.get(settings);
   if (policy === undefined) {

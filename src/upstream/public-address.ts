@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The 2000::/3 of which IANA gives global addresses; everything outside is local or not given yet. */
+/** IANA assigns global addresses from 2000::/3 only. */
 const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Ranges whose addresses lead to the IPv4 address within them, and the byte where that begins. */
+/** Ranges of IPv6 addresses that embed an IPv4 address, and the byte offset of that. */
 const EMBEDDINGS: readonly (readonly [
   range: ReturnType<typeof ipaddr.IPv6.parseCIDR>,
   at: number,
@@ -15,22 +15,22 @@ const EMBEDDINGS: readonly (readonly [
   [ipaddr.IPv6.parseCIDR('2002::/16'), 2],
 ];
 
-/** Within the public ranges, but answered by the host of a virtual machine (Azure's WireServer). */
+/** In a public range, but served by the host of a virtual machine (Azure's WireServer). */
 const HOST_SERVICES = ['168.63.129.16'];
 
 function isPublicIpv4(address: ipaddr.IPv4): boolean {
   return address.range() === 'unicast' && !HOST_SERVICES.includes(address.toString());
 }
 
-/** The IPv4 address that an IPv6 address leads to; null where it leads to none. */
+/** The IPv4 address embedded in an IPv6 address; null where there is none. */
 export function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
   const at = embeddedAt(address);
   return at === null ? null : new ipaddr.IPv4(address.toByteArray().slice(at, at + 4));
 }
 
 /**
- * Where the IPv4 address begins that an IPv6 address leads to; null where it leads to none. ISATAP
- * (RFC 5214, section 6.1) has it behind the interface identifier 0:5efe or 200:5efe of any prefix.
+ * Byte offset of the IPv4 address embedded in an IPv6 address; null where there is none. ISATAP
+ * (RFC 5214, section 6.1) puts it behind the interface identifier 0:5efe or 200:5efe of any prefix.
  */
 function embeddedAt(address: ipaddr.IPv6): number | null {
   const [, , , , high = 0, low = 0] = address.parts;
@@ -39,10 +39,10 @@ function embeddedAt(address: ipaddr.IPv6): number | null {
 }
 
 /**
- * Whether an IP address is one that everybody on the internet may reach: not private, loopback,
- * link-local, multicast, reserved, nor an IPv6 address that leads to such an IPv4 address.
+ * Whether an IP address is reachable from the whole internet: not private, loopback, link-local,
+ * multicast or reserved, nor an IPv6 address that embeds such an IPv4 address.
  *
- * @param address as `net.isIP` takes it; anything else is not public
+ * @param address as `net.isIP` accepts it; anything else is not public
  */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);

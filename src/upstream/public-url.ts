@@ -1,19 +1,19 @@
 import { Failure } from '../failure.ts';
 import type { NetworkPolicy, Purpose, Refusal } from './network-policy.ts';
 
-/** Longer addresses than servers take are mistakes, and would be kept with every record. */
-const LONGEST = 8000;
+/** Characters of a URL: servers accept no longer ones, and the URL is stored with every task. */
+const MAX_URL_LENGTH = 8000;
 
-/** Characters that are told of an address that is refused. */
-const SHOWN = 60;
+/** Characters of a refused URL that the message quotes. */
+const MAX_QUOTED_LENGTH = 60;
 
 /**
- * An address that somebody from outside gives us to connect to, checked as far as that goes without
- * asking DNS. What its name leads to is checked when the connection is made (`reach`).
+ * Checks a URL from outside before this server connects to it, as far as possible without DNS. The
+ * addresses that its name resolves to are checked at connect time (`UpstreamRequest.networkPolicy`).
  *
- * @param param where it stands in the request; null where it came from elsewhere
- * @throws Failure invalid_request; with code `private_address` where it is one, `address_denied` where
- *   the operator denies it, `port_denied` where its port is none of those for the purpose
+ * @param param path of the request's field; null where the URL is from elsewhere
+ * @throws Failure invalid_request; with code `private_address` where the address is private,
+ *   `address_denied` where the operator denies it, `port_denied` where the purpose has no such port
  */
 export function checkPublicUrl(
   text: string,
@@ -26,18 +26,18 @@ export function checkPublicUrl(
       ...(param !== null && { param }),
       ...(code !== undefined && { code }),
     });
-  if (text.length > LONGEST) {
-    throw refuse(`expected a URL of at most ${LONGEST} characters, received ${text.length}`);
+  if (text.length > MAX_URL_LENGTH) {
+    throw refuse(`expected a URL of at most ${MAX_URL_LENGTH} characters, received ${text.length}`);
   }
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw refuse(`expected an http or https URL, received ${shown(text)}`);
+    throw refuse(`expected an http or https URL, received ${quoted(text)}`);
   }
   if (url.username !== '' || url.password !== '') {
     throw refuse('expected a URL without credentials: they would be kept with the request');
   }
   const refusal = policy.refusalOfHost(url.hostname);
-  if (refusal !== null) throw refuse(`${url.host} is ${WHY[refusal]}`, CODES[refusal]);
+  if (refusal !== null) throw refuse(`${url.host} is ${REASONS[refusal]}`, CODES[refusal]);
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   if (!policy.hasPort(port, purpose)) {
     throw refuse(
@@ -48,7 +48,7 @@ export function checkPublicUrl(
   return url;
 }
 
-const WHY: Readonly<Record<Refusal, string>> = {
+const REASONS: Readonly<Record<Refusal, string>> = {
   private: 'a private address, which this server does not connect to',
   denied: 'an address that the operator of this server denies',
 };
@@ -58,15 +58,17 @@ const CODES: Readonly<Record<Refusal, string>> = {
   denied: 'address_denied',
 };
 
-/** The failure where a name leads to refused addresses only. What those are is not told. */
-export function refusedAddress(hostname: string, refusal: Refusal): Failure {
-  return new Failure('invalid_request', `${hostname} leads to ${WHY[refusal]}`, {
+/** The failure where a name resolves to refused addresses only. It does not contain those addresses. */
+export function refusedAddressFailure(hostname: string, refusal: Refusal): Failure {
+  return new Failure('invalid_request', `${hostname} leads to ${REASONS[refusal]}`, {
     code: CODES[refusal],
   });
 }
 
-function shown(text: string): string {
-  const line = JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
-  // Who mistypes an address with a password in it shall not find that in a log.
+function quoted(text: string): string {
+  const line = JSON.stringify(
+    text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH - 1)}…` : text,
+  );
+  // Credentials of a mistyped URL must not get into a log.
   return line.replace(/\/\/[^/\s]*@/, '//***@');
 }

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AccountRecord, KeyRecord } from '../../src/administration/records.ts';
-import { VERBS } from '../../src/administration/registry.ts';
+import { ADMIN_COMMANDS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -452,7 +452,7 @@ describe('wrong usage', () => {
 
 it('the examples of the help work, one after another', async () => {
   const cwd = temporaryFolder();
-  const examples = VERBS.flatMap((verb) => verb.examples);
+  const examples = ADMIN_COMMANDS.flatMap((verb) => verb.examples);
   expect(examples.length).toBeGreaterThan(0);
   for (const example of examples) {
     const { status, stderr } = await shell(`oriel ${example}`, { cwd });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { BatchResult, FileRecord } from '../../src/operations/batch.ts';
+import type { BatchResult, FileRecord } from '../../src/operations/batch-record.ts';
 import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
 import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
 import { readArchive } from './archive.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { readDoor, writeDoor } from '../../src/administration/door.ts';
+import { readAdminEndpoint, writeAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { openStore } from '../../src/store/open.ts';
 import { UNAUDITED } from '../administration/unaudited.ts';
@@ -39,7 +39,11 @@ async function behindTheDoor(listener: RequestListener): Promise<void> {
   });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  writeDoor(data, { url: `http://127.0.0.1:${port}`, token: 'of-a-daemon-long-dead', pid: 1 });
+  writeAdminEndpoint(data, {
+    url: `http://127.0.0.1:${port}`,
+    token: 'of-a-daemon-long-dead',
+    pid: 1,
+  });
 }
 
 const DONE = { status: 0, stderr: 'account ci has 1 credits to spend\n' };
@@ -85,7 +89,7 @@ describe('a door that was left behind', () => {
     '{"url":"http://127.0.0.1:80"}',
   ])('and says %j is none', (text) => {
     writeFileSync(join(data, 'admin.json'), text);
-    expect(readDoor(data)).toBeUndefined();
+    expect(readAdminEndpoint(data)).toBeUndefined();
   });
 });
 

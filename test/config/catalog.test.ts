@@ -1,3 +1,4 @@
+import '../../src/text/dialects/built-in.ts';
 import { describe, expect, it } from 'vitest';
 import {
   findModel,
@@ -19,10 +20,10 @@ models:
     name: A Text Model
     description: Writes.
     routes:
-      - { provider: p, model: light, weight: 1 }
-      - { provider: p, model: heavy, weight: 2 }
-      - { provider: p, model: also-light }
-      - { provider: p, model: off, weight: 0 }
+      - { provider: p, model: middle, priority: 1 }
+      - { provider: p, model: high, priority: 2 }
+      - { provider: p, model: also-middle }
+      - { provider: p, model: low, priority: 0 }
     reasoning: { supported_efforts: [none, low], default_effort: low, can_disable: true }
     maxOutputTokens: 4096
     contextWindow: 8192
@@ -147,12 +148,12 @@ describe('a model', () => {
     const { config } = load(MODELS);
     const model = findModel(config, 'text', null);
     expect(routesOf(model).map((route) => route.model)).toEqual([
-      'heavy',
-      'light',
-      'also-light',
-      'off',
+      'high',
+      'middle',
+      'also-middle',
+      'low',
     ]);
-    expect(model.routes[0]?.model).toBe('light');
+    expect(model.routes[0]?.model).toBe('middle');
   });
 
   it('reasons as its rules say where its operator says nothing', () => {

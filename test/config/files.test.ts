@@ -1,8 +1,10 @@
+import '../../src/text/dialects/built-in.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { defaultFile } from '../../src/config/default-file.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { describeField } from '../../src/schema/fields.ts';
@@ -27,6 +29,10 @@ function portable(contents: string, env: Record<string, string> = {}) {
 }
 
 describe('default.yaml', () => {
+  it('is what npm run docs would write', () => {
+    expect(DEFAULTS).toBe(defaultFile());
+  });
+
   it('says what counts without it', () => {
     expect(portable(DEFAULTS)).toEqual(portable(''));
   });

@@ -16,7 +16,7 @@ models:
   m:
     type: text
     description: "Costs $\${PRICE}, says: \\"hello\\""
-    routes: [{ provider: a, model: x, weight: 2 }, { provider: b, model: y }]
+    routes: [{ provider: a, model: x, priority: 2 }, { provider: b, model: y }]
     price: { input: 1.25, output: 10 }
 `;
 
@@ -42,7 +42,7 @@ describe('config print', () => {
         m: {
           ownedBy: 'oriel',
           description: 'Costs ${PRICE}, says: "hello"',
-          routes: [{ weight: 2 }, { provider: 'b', weight: 1 }],
+          routes: [{ priority: 2 }, { provider: 'b', priority: 1 }],
           price: { input: 1.25, output: 10 },
         },
       },

@@ -1,4 +1,4 @@
-// Makes a folder of photographs and converts it, so that a newcomer sees the main job done.
+// Generates a folder of photographs and converts it.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,5 +54,5 @@ writeFileSync(join(photos, 'broken.jpg'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0
 const args = ['convert', '--format', 'webp', '--recursive', photos, '--out', join(folder, 'webp')];
 console.log(`$ oriel ${args.join(' ')}`);
 const { status } = spawnSync(process.execPath, [oriel, ...args], { stdio: 'inherit' });
-console.log(`exit code ${status}: one of the files is broken on purpose, and the others are done`);
+console.log(`exit code ${status}: one file is broken on purpose, the others are converted`);
 process.exit(status === 1 ? 0 : 1);

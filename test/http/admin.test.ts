@@ -3,8 +3,12 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type Door, readDoor, writeDoor } from '../../src/administration/door.ts';
-import { VERBS } from '../../src/administration/registry.ts';
+import {
+  type AdminEndpoint,
+  readAdminEndpoint,
+  writeAdminEndpoint,
+} from '../../src/administration/admin-endpoint.ts';
+import { ADMIN_COMMANDS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -15,7 +19,7 @@ import { temporaryFolder } from '../oriel.ts';
 let directory: string;
 let store: Store;
 let admin: Awaited<ReturnType<typeof startAdmin>>;
-let door: Door;
+let door: AdminEndpoint;
 
 beforeEach(async () => {
   directory = temporaryFolder();
@@ -29,7 +33,7 @@ beforeEach(async () => {
     models: () => [],
   });
   onTestFinished(() => admin.close());
-  door = readDoor(directory)!;
+  door = readAdminEndpoint(directory)!;
 });
 
 interface Answer {
@@ -85,7 +89,7 @@ describe('nobody is let in', () => {
     ['with another token', { authorization: 'Bearer oriel' }],
     ['with another scheme', { authorization: 'Basic b3JpZWw6' }],
   ])('%s', async (_, headers) => {
-    for (const { group, name } of VERBS) {
+    for (const { group, name } of ADMIN_COMMANDS) {
       const { status, body } = await send(`/${group}/${name}`, { headers });
       expect([status, body.error?.code]).toEqual([401, 'wrong_token']);
     }
@@ -167,9 +171,13 @@ describe('the way in', () => {
   });
 
   it('takes the place of what was left behind, and leaves nothing beside it', () => {
-    writeDoor(directory, { url: 'http://127.0.0.1:1', token: 'one', pid: 1 });
-    writeDoor(directory, { url: 'http://127.0.0.1:2', token: 'two', pid: 2 });
-    expect(readDoor(directory)).toEqual({ url: 'http://127.0.0.1:2', token: 'two', pid: 2 });
+    writeAdminEndpoint(directory, { url: 'http://127.0.0.1:1', token: 'one', pid: 1 });
+    writeAdminEndpoint(directory, { url: 'http://127.0.0.1:2', token: 'two', pid: 2 });
+    expect(readAdminEndpoint(directory)).toEqual({
+      url: 'http://127.0.0.1:2',
+      token: 'two',
+      pid: 2,
+    });
     expect(filesBelow(directory).filter((file) => file.startsWith('admin'))).toEqual([
       'admin.json',
     ]);
@@ -177,7 +185,7 @@ describe('the way in', () => {
 
   it('is gone after the end', async () => {
     await admin.close();
-    expect(readDoor(directory)).toBeUndefined();
+    expect(readAdminEndpoint(directory)).toBeUndefined();
     expect(filesBelow(directory).filter((file) => file.startsWith('admin'))).toEqual([]);
   });
 
@@ -190,7 +198,7 @@ describe('the way in', () => {
       log: pino({ enabled: false }),
       models: () => [],
     });
-    expect(readDoor(directory)!.token).not.toBe(door.token);
+    expect(readAdminEndpoint(directory)!.token).not.toBe(door.token);
     expect(readFileSync(join(directory, 'admin.json'), 'utf8')).not.toContain(door.token);
   });
 });

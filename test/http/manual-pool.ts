@@ -1,21 +1,21 @@
+import { FairSemaphore } from '../../src/operations/fair-semaphore.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
-import { Places } from '../../src/operations/places.ts';
-import type { SharedPool, Turn } from '../../src/operations/pool.ts';
+import type { JobContext, SharedPool } from '../../src/operations/pool.ts';
 
 /** What a job of the pool below comes to: it may throw, which no real job does. */
 export type Work = (job: Job, number: number) => Promise<JobResult> | JobResult;
 
 /** A pool whose jobs are whatever the test says. */
 export function handPool(size: number, work: Work): SharedPool & { readonly started: number } {
-  const places = new Places(size);
+  const places = new FairSemaphore(size);
   let started = 0;
   return {
     size,
     get started() {
       return started;
     },
-    async run(job: Job, { client = '', signal }: Turn = {}) {
-      const leave = await places.take(client, signal);
+    async run(job: Job, { client = '', signal }: JobContext = {}) {
+      const leave = await places.acquire(client, signal);
       started += 1;
       try {
         return await work(job, started);
@@ -25,7 +25,7 @@ export function handPool(size: number, work: Work): SharedPool & { readonly star
     },
     statistics: () => ({
       waiting: places.waiting,
-      running: places.taken,
+      running: places.acquired,
       finished: new Map([['any', { jobs: started, milliseconds: 0 }]]),
     }),
     probe: async () => null,

@@ -6,17 +6,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import { configSchema } from '../../src/config/schema.ts';
 import { MediaGateway } from '../../src/media/gateway.ts';
 import type { MediaKind } from '../../src/media/requests/call.ts';
-import { type ImagePool, inlinePool, type Turn } from '../../src/operations/pool.ts';
+import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool.ts';
 import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
-import { Upstream } from '../../src/upstream.ts';
+import { UpstreamClient } from '../../src/upstream/client.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';
 
 interface Performed {
   readonly operation: string;
-  readonly turn: Turn;
+  readonly turn: JobContext;
 }
 
 /** Media over the sandbox, and what its pool was asked to do. */
@@ -45,10 +45,10 @@ async function media() {
     config: () => config,
     store,
     files: await AssetFiles.open(join(folder, 'assets')),
-    upstream: new Upstream(),
+    upstream: new UpstreamClient(),
     pool,
     observer: {
-      tried: () => {},
+      onAttempt: () => {},
       ended: () => {},
       fault: () => {},
       stalled: () => {},
@@ -100,8 +100,8 @@ test('whatever the pool does for an account waits with the work of that account'
 test('what an account may still be refused is bounded, and what it paid for is not', async () => {
   const { holder, sent, submit, gateway, performed } = await media();
   await gateway.upload(holder, sent);
-  expect(performed[0]!.turn.mostWaiting).toBeGreaterThan(0);
+  expect(performed[0]!.turn.maxWaiting).toBeGreaterThan(0);
   performed.length = 0;
   await submit('image', { prompt: 'a garden', size: '64x48' });
-  for (const { turn } of performed) expect(turn.mostWaiting).toBeUndefined();
+  for (const { turn } of performed) expect(turn.maxWaiting).toBeUndefined();
 });

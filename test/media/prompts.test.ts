@@ -4,7 +4,7 @@ import type { Job } from '../../src/operations/job.ts';
 import { type ImagePool, inlinePool } from '../../src/operations/pool.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
 import { classify } from '../../src/safety/classify.ts';
-import { LANGUAGES } from '../../src/safety/languages.ts';
+import { LANGUAGES } from '../safety/languages.ts';
 import { plainTerm } from '../safety/refusals.ts';
 
 const REFUSED = `A child, ${plainTerm(LANGUAGES[0]!, 'nudity')}. `;

@@ -2,17 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import {
+  Batch,
   type BatchEntry,
   type BatchInput,
   type BatchOptions,
-  type FileRecord,
-  runBatch,
-  Tally,
+  type BatchSink,
+  type ProcessFilesOptions,
+  processFiles,
 } from '../../src/operations/batch.ts';
+import { BatchSummary, type FileRecord } from '../../src/operations/batch-record.ts';
 import { convert } from '../../src/operations/convert.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import type { Operation } from '../../src/operations/operation.ts';
-import type { ImagePool, Turn } from '../../src/operations/pool.ts';
+import type { ImagePool, JobContext } from '../../src/operations/pool.ts';
 
 const LIMITS: Job['limits'] = {
   fileBytes: 1e6,
@@ -23,8 +25,8 @@ const LIMITS: Job['limits'] = {
   svg: false,
 };
 
-/** A pool whose jobs end when the test says so. */
-class HandPool implements ImagePool {
+/** A pool whose jobs end when the test calls `end`. */
+class ManualPool implements ImagePool {
   readonly size: number;
   readonly started: string[] = [];
   readonly #ends = new Map<string, (result: JobResult | Promise<never>) => void>();
@@ -41,20 +43,20 @@ class HandPool implements ImagePool {
 
   end(name: string, result: JobResult | Promise<never> = success()): void {
     const end = this.#ends.get(name);
-    if (!end) throw new Error(`${name} is not under way`);
+    if (!end) throw new Error(`${name} is not in progress`);
     this.#ends.delete(name);
     end(result);
   }
 
-  get underWay(): string[] {
+  get inProgress(): string[] {
     return [...this.#ends.keys()];
   }
 
   async close(): Promise<void> {}
 }
 
-/** A pool whose jobs end at once. */
-class QuickPool extends HandPool {
+/** A pool whose jobs end immediately. */
+class QuickPool extends ManualPool {
   readonly #result: () => JobResult;
 
   constructor(size: number, result: () => JobResult = success) {
@@ -79,8 +81,8 @@ function imageOf(bytes: number): JobResult {
 
 const input = (name: string): BatchInput => ({ filename: `/seen/${name}`, source: { path: name } });
 
-/** Inputs that note when they are drawn. */
-function* drawn(names: Iterable<string>, log: string[]): Generator<BatchInput> {
+/** Inputs that log when they are read. */
+function* logged(names: Iterable<string>, log: string[]): Generator<BatchInput> {
   for (const name of names) {
     log.push(name);
     yield input(name);
@@ -94,15 +96,15 @@ function* numbers(): Generator<string> {
 function start(
   inputs: Iterable<BatchInput>,
   pool: ImagePool,
-  options: Partial<BatchOptions<BatchInput>> = {},
+  options: Partial<ProcessFilesOptions<BatchInput>> = {},
 ): AsyncGenerator<BatchEntry> {
   const operation = convert as unknown as Operation;
-  return runBatch(inputs, { operation, options: {}, limits: LIMITS, pool, ...options });
+  return processFiles(inputs, { operation, options: {}, limits: LIMITS, pool, ...options });
 }
 
-/** Lets everything happen that can happen without the test. */
-async function quiet(): Promise<void> {
-  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+/** Waits until all pending promises have settled. */
+async function settled(): Promise<void> {
+  for (let tick = 0; tick < 50; tick += 1) await new Promise(setImmediate);
 }
 
 async function collect(entries: AsyncIterable<BatchEntry>): Promise<FileRecord[]> {
@@ -111,14 +113,14 @@ async function collect(entries: AsyncIterable<BatchEntry>): Promise<FileRecord[]
   return records;
 }
 
-describe('order', () => {
-  test('is that of the inputs, whatever ends first', async () => {
-    const pool = new HandPool(3);
+describe('processFiles: order', () => {
+  test('yields records in the order of the inputs, whichever job ends first', async () => {
+    const pool = new ManualPool(3);
     const records = collect(start(['a', 'b', 'c', 'd'].map(input), pool));
-    await quiet();
+    await settled();
     for (const name of ['c', 'b', 'd', 'a']) {
       pool.end(name);
-      await quiet();
+      await settled();
     }
     expect((await records).map(({ index, inputFilename }) => [index, inputFilename])).toEqual([
       [0, '/seen/a'],
@@ -128,20 +130,20 @@ describe('order', () => {
     ]);
   });
 
-  test('holds for any size of the pool and any order of ending', async () => {
+  test('keeps the order for any pool size and any order of completion', async () => {
     const plans = fc.record({
       size: fc.integer({ min: 1, max: 5 }),
       picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 12 }),
     });
     await fc.assert(
       fc.asyncProperty(plans, async ({ size, picks }) => {
-        const pool = new HandPool(size);
+        const pool = new ManualPool(size);
         const names = picks.map((_, index) => `${index}`);
         const records = collect(start(names.map(input), pool));
         for (const pick of picks) {
-          await quiet();
-          expect(pool.underWay.length).toBeLessThanOrEqual(size);
-          pool.end(pool.underWay[pick % pool.underWay.length]!);
+          await settled();
+          expect(pool.inProgress.length).toBeLessThanOrEqual(size);
+          pool.end(pool.inProgress[pick % pool.inProgress.length]!);
         }
         expect((await records).map(({ index }) => `${index}`)).toEqual(names);
       }),
@@ -149,10 +151,10 @@ describe('order', () => {
     );
   });
 
-  test('each record carries what became of the file', async () => {
-    const pool = new HandPool(3);
+  test('yields the data, the error or the image properties of each file', async () => {
+    const pool = new ManualPool(3);
     const records = collect(start(['a', 'b', 'c'].map(input), pool));
-    await quiet();
+    await settled();
     const warnings = [{ code: 'quality_ignored', message: 'no quality' }] as const;
     pool.end('a', { ...(success({ colours: 3 }) as Extract<JobResult, { ok: true }>), warnings });
     pool.end('b', { ok: false, originalSize: 7, error: { code: 'corrupt_image', message: 'cut' } });
@@ -187,54 +189,54 @@ describe('order', () => {
     ]);
   });
 
-  test('no inputs give no entries', async () => {
-    expect(await collect(start([], new HandPool(2)))).toEqual([]);
+  test('yields nothing without inputs', async () => {
+    expect(await collect(start([], new ManualPool(2)))).toEqual([]);
   });
 });
 
-describe('drawing', () => {
-  test('begins with the first reading, and fills the pool alone', async () => {
+describe('processFiles: reading of inputs', () => {
+  test('starts with the first `next`, and reads as many inputs as the pool has slots', async () => {
     const log: string[] = [];
-    const pool = new HandPool(3);
-    const entries = start(drawn(numbers(), log), pool);
-    await quiet();
+    const pool = new ManualPool(3);
+    const entries = start(logged(numbers(), log), pool);
+    await settled();
     expect(log).toEqual([]);
     const first = entries.next();
-    await quiet();
+    await settled();
     expect(log).toEqual(['0', '1', '2']);
     pool.end('1');
-    await quiet();
+    await settled();
     expect(log).toEqual(['0', '1', '2', '3']);
     pool.end('0');
     expect((await first).value?.record.index).toBe(0);
     await entries.return(undefined);
   });
 
-  test('goes on while a result is being read, so that the pool does not idle', async () => {
-    const pool = new HandPool(2);
+  test('continues while the reader handles a result, so that the pool does not idle', async () => {
+    const pool = new ManualPool(2);
     const entries = start(['a', 'b', 'c', 'd'].map(input), pool);
     const first = entries.next();
-    await quiet();
+    await settled();
     pool.end('a');
     await first;
-    // Nobody reads now.
+    // The reader calls no `next` from here on.
     pool.end('b');
-    await quiet();
-    expect(pool.underWay).toEqual(['c', 'd']);
+    await settled();
+    expect(pool.inProgress).toEqual(['c', 'd']);
     await entries.return(undefined);
   });
 
-  test('stops where a thousand records wait for a reader', async () => {
+  test('pauses while 1024 records wait for the reader', async () => {
     const log: string[] = [];
-    const entries = start(drawn(numbers(), log), new QuickPool(4));
+    const entries = start(logged(numbers(), log), new QuickPool(4));
     await entries.next();
-    await quiet();
+    await settled();
     expect(log.length).toBeLessThanOrEqual(1024 + 1);
     const before = log.length;
-    await quiet();
+    await settled();
     expect(log.length).toBe(before);
     for (let index = 1; index <= 10; index += 1) await entries.next();
-    await quiet();
+    await settled();
     expect(log.length).toBeGreaterThan(before);
     expect(log.length).toBeLessThanOrEqual(before + 10);
     await entries.return(undefined);
@@ -244,61 +246,61 @@ describe('drawing', () => {
     [64, {}],
     [10, { bytesAhead: 10 * 1024 * 1024 }],
   ])(
-    'stops where %i MB of images wait for a reader, and goes on with him',
+    'pauses while %i MB of images wait for the reader, and continues as they are read',
     async (most, bounds) => {
       const megabyte = 1024 * 1024;
       const log: string[] = [];
       const pool = new QuickPool(4, () => imageOf(megabyte));
-      const entries = start(drawn(numbers(), log), pool, bounds);
+      const entries = start(logged(numbers(), log), pool, bounds);
       await entries.next();
-      await quiet();
+      await settled();
       expect(log.length).toBeGreaterThan(most - 4);
       expect(log.length).toBeLessThanOrEqual(most + 4 + 1);
       const before = log.length;
       for (let index = 1; index <= 10; index += 1) {
         expect((await entries.next()).value?.record.index).toBe(index);
       }
-      await quiet();
+      await settled();
       expect(log.length).toBeGreaterThan(before);
       expect(log.length).toBeLessThanOrEqual(before + 10);
       await entries.return(undefined);
     },
   );
 
-  test('ends with the reader', async () => {
+  test('ends when the reader breaks out of the loop', async () => {
     const log: string[] = [];
-    for await (const { record } of start(drawn(numbers(), log), new QuickPool(2))) {
+    for await (const { record } of start(logged(numbers(), log), new QuickPool(2))) {
       if (record.index === 3) break;
     }
     const before = log.length;
-    await quiet();
+    await settled();
     expect(log.length).toBe(before);
   });
 });
 
-describe('a verdict', () => {
-  test('stands, and its file is not touched', async () => {
+describe('processFiles: a known record', () => {
+  test('is yielded, and its file is not opened', async () => {
     const pool = new QuickPool(2);
-    const verdict = {
+    const knownRecord = {
       status: 'skipped',
       originalSize: 0,
       outputFilename: 'there already',
     } as const;
     const records = await collect(
-      start([input('a'), { ...input('b'), verdict }, input('c')], pool),
+      start([input('a'), { ...input('b'), knownRecord }, input('c')], pool),
     );
-    expect(records[1]).toEqual({ index: 1, inputFilename: '/seen/b', ...verdict });
+    expect(records[1]).toEqual({ index: 1, inputFilename: '/seen/b', ...knownRecord });
     expect(pool.started).toEqual(['a', 'c']);
   });
 });
 
-describe('deliver', () => {
-  test('takes images in the order of completion and adds to their records', async () => {
-    const pool = new HandPool(2);
-    const taken: string[] = [];
+describe('processFiles: store', () => {
+  test('gets images in the order of completion, and its result is added to the record', async () => {
+    const pool = new ManualPool(2);
+    const got: string[] = [];
     const entries = start(['a', 'b'].map(input), pool, {
-      async deliver(image, { filename }, index) {
-        taken.push(`${filename} ${index} ${image.bytes.length}`);
+      async store(image, { filename }, index) {
+        got.push(`${filename} ${index} ${image.bytes.length}`);
         return { outputFilename: `out-${index}` };
       },
     });
@@ -307,64 +309,64 @@ describe('deliver', () => {
       for await (const entry of entries) found.push(entry);
       return found;
     })();
-    await quiet();
+    await settled();
     pool.end('b', imageOf(2));
-    await quiet();
+    await settled();
     pool.end('a', imageOf(1));
     const [first, second] = await all;
-    expect(taken).toEqual(['/seen/b 1 2', '/seen/a 0 1']);
+    expect(got).toEqual(['/seen/b 1 2', '/seen/a 0 1']);
     expect(first!.record).toMatchObject({ outputFilename: 'out-0', size: 1 });
     expect(second!.record).toMatchObject({ outputFilename: 'out-1', size: 2 });
-    // What was delivered is no longer held.
+    // The generator keeps no reference to a stored image.
     expect([first!.image, second!.image]).toEqual([undefined, undefined]);
   });
 
-  test('leaves an image to the reader where it gives nothing', async () => {
-    const deliver = async () => undefined;
-    const entries = start([input('a')], new QuickPool(1, () => imageOf(9)), { deliver });
+  test('that returns undefined leaves the image to the reader', async () => {
+    const store = async () => undefined;
+    const entries = start([input('a')], new QuickPool(1, () => imageOf(9)), { store });
     const { value } = await entries.next();
     expect(value?.image?.bytes.length).toBe(9);
     expect((await entries.next()).done).toBe(true);
   });
 
-  test('holds the place of its file among those under way', async () => {
-    const pool = new HandPool(1);
-    let delivered = () => {};
+  test('holds the slot of its file until it has stored the image', async () => {
+    const pool = new ManualPool(1);
+    let stored = () => {};
     const records = collect(
       start(['a', 'b'].map(input), pool, {
-        deliver: () =>
+        store: () =>
           new Promise((resolve) => {
-            delivered = () => resolve({});
+            stored = () => resolve({});
           }),
       }),
     );
-    await quiet();
+    await settled();
     pool.end('a', imageOf(1));
-    await quiet();
+    await settled();
     expect(pool.started).toEqual(['a']);
-    delivered();
-    await quiet();
+    stored();
+    await settled();
     expect(pool.started).toEqual(['a', 'b']);
     pool.end('b', imageOf(1));
-    await quiet();
-    delivered();
+    await settled();
+    stored();
     expect((await records).length).toBe(2);
   });
 
-  test('has nothing to do with reports and failures', async () => {
-    const deliver = () => {
+  test('is not called for data and failures', async () => {
+    const store = () => {
       throw new Error('never called');
     };
-    expect(await collect(start([input('a')], new QuickPool(1), { deliver }))).toHaveLength(1);
+    expect(await collect(start([input('a')], new QuickPool(1), { store }))).toHaveLength(1);
   });
 
   test.each([
-    [new Failure('invalid_request', 'taken', { code: 'output_exists' }), 'output_exists'],
+    [new Failure('invalid_request', 'got', { code: 'output_exists' }), 'output_exists'],
     [new Failure('unknown', 'nowhere to go'), 'processing_failed'],
-  ])('fails its file alone by a Failure: %s', async (failure, code) => {
+  ])('that throws a Failure fails only its file: %s', async (failure, code) => {
     const records = await collect(
       start(['a', 'b'].map(input), new QuickPool(1, () => imageOf(4)), {
-        async deliver(_image, _input, index) {
+        async store(_image, _input, index) {
           if (index === 0) throw failure;
           return {};
         },
@@ -381,32 +383,32 @@ describe('deliver', () => {
   });
 });
 
-describe('a defect', () => {
-  test('of delivering reaches the reader, and nothing more is started', async () => {
-    const pool = new HandPool(2);
+describe('processFiles: an unexpected error', () => {
+  test('of `store` is thrown to the reader, and nothing more is started', async () => {
+    const pool = new ManualPool(2);
     const records = collect(
       start(['a', 'b', 'c', 'd'].map(input), pool, {
-        deliver: () => Promise.reject(new TypeError('a slip')),
+        store: () => Promise.reject(new TypeError('a slip')),
       }),
     );
     const caught = expect(records).rejects.toThrow(new TypeError('a slip'));
-    await quiet();
+    await settled();
     pool.end('b', imageOf(1));
     await caught;
-    await quiet();
+    await settled();
     expect(pool.started).toEqual(['a', 'b']);
   });
 
-  test('of the pool reaches the reader', async () => {
-    const pool = new HandPool(1);
+  test('of the pool is thrown to the reader', async () => {
+    const pool = new ManualPool(1);
     const caught = expect(collect(start([input('a'), input('b')], pool))).rejects.toThrow('fell');
-    await quiet();
+    await settled();
     pool.end('a', Promise.reject(new Error('fell')));
     await caught;
     expect(pool.started).toEqual(['a']);
   });
 
-  test('of telling reaches the reader', async () => {
+  test('of `onFinish` is thrown to the reader', async () => {
     const onFinish = () => {
       throw new Error('no listener');
     };
@@ -415,14 +417,14 @@ describe('a defect', () => {
   });
 });
 
-describe('a signal', () => {
-  test('lets what is under way finish, and starts nothing more', async () => {
-    const pool = new HandPool(2);
+describe('processFiles: an aborted signal', () => {
+  test('lets jobs in progress finish, and starts nothing more', async () => {
+    const pool = new ManualPool(2);
     const abort = new AbortController();
     const records = collect(start(['a', 'b', 'c', 'd'].map(input), pool, { signal: abort.signal }));
-    await quiet();
+    await settled();
     pool.end('a');
-    await quiet();
+    await settled();
     abort.abort();
     pool.end('c');
     pool.end('b');
@@ -430,58 +432,58 @@ describe('a signal', () => {
     expect(pool.started).toEqual(['a', 'b', 'c']);
   });
 
-  test('withdraws what still waits for a thread', async () => {
+  test('withdraws jobs that wait for a thread', async () => {
     const abort = new AbortController();
-    const turns: (Turn | undefined)[] = [];
-    const pool = new HandPool(2);
+    const contexts: (JobContext | undefined)[] = [];
+    const pool = new ManualPool(2);
     const run = pool.run.bind(pool);
-    pool.run = (job: Job, turn?: Turn) => {
-      turns.push(turn);
+    pool.run = (job: Job, context?: JobContext) => {
+      contexts.push(context);
       if (pool.started.length === 0) return run(job);
       return new Promise((_, reject) => {
-        turn!.signal!.addEventListener('abort', () => reject(turn!.signal!.reason));
+        context!.signal!.addEventListener('abort', () => reject(context!.signal!.reason));
       });
     };
     const options = { signal: abort.signal, client: 'somebody' };
     const records = collect(start(['a', 'b', 'c'].map(input), pool, options));
-    await quiet();
+    await settled();
     abort.abort();
-    await quiet();
+    await settled();
     pool.end('a');
     expect((await records).map(({ index }) => index)).toEqual([0]);
-    expect(turns).toEqual([options, options].map(({ client, signal }) => ({ client, signal })));
+    expect(contexts).toEqual([options, options].map(({ client, signal }) => ({ client, signal })));
   });
 
-  test('given beforehand starts nothing', async () => {
-    const pool = new HandPool(2);
+  test('that was aborted before the start starts nothing', async () => {
+    const pool = new ManualPool(2);
     const records = await collect(start([input('a')], pool, { signal: AbortSignal.abort() }));
     expect([records, pool.started]).toEqual([[], []]);
   });
 });
 
-test('onFinish is told of each file as it ends', async () => {
-  const pool = new HandPool(3);
-  const told: number[] = [];
+test('processFiles calls onFinish for each file as it ends', async () => {
+  const pool = new ManualPool(3);
+  const finished: number[] = [];
   const records = collect(
-    start(['a', 'b', 'c'].map(input), pool, { onFinish: ({ index }) => told.push(index) }),
+    start(['a', 'b', 'c'].map(input), pool, { onFinish: ({ index }) => finished.push(index) }),
   );
-  await quiet();
+  await settled();
   for (const name of ['c', 'a', 'b']) {
     pool.end(name);
-    await quiet();
+    await settled();
   }
   await records;
-  expect(told).toEqual([2, 0, 1]);
+  expect(finished).toEqual([2, 0, 1]);
 });
 
-test('a tally counts every kind of record', () => {
-  const tally = new Tally();
+test('BatchSummary counts every kind of record', () => {
+  const summary = new BatchSummary();
   const base = { index: 0, inputFilename: 'a', originalSize: 100 };
-  tally.add({ ...base, status: 'succeeded', size: 40 });
-  tally.add({ ...base, status: 'succeeded', size: 10 });
-  tally.add({ ...base, status: 'failed' });
-  tally.add({ ...base, status: 'skipped', originalSize: 0 });
-  expect(tally.summary('image')).toEqual({
+  summary.add({ ...base, status: 'succeeded', size: 40 });
+  summary.add({ ...base, status: 'succeeded', size: 10 });
+  summary.add({ ...base, status: 'failed' });
+  summary.add({ ...base, status: 'skipped', originalSize: 0 });
+  expect(summary.totals('image')).toEqual({
     total: 4,
     succeeded: 2,
     failed: 1,
@@ -489,6 +491,138 @@ test('a tally counts every kind of record', () => {
     originalBytes: 300,
     outputBytes: 50,
   });
-  expect(tally.summary('data')).not.toHaveProperty('outputBytes');
-  expect(tally.convertedBytes).toBe(200);
+  expect(summary.totals('data')).not.toHaveProperty('outputBytes');
+  expect(summary.convertedBytes).toBe(200);
+});
+
+describe('Batch', () => {
+  /** A sink that stores no image and keeps all records. */
+  class RecordSink implements BatchSink<BatchInput> {
+    readonly records: FileRecord[] = [];
+
+    async add(record: FileRecord): Promise<void> {
+      this.records.push(record);
+    }
+
+    get outcomes(): string[] {
+      return this.records.map(({ inputFilename, status, reason }) =>
+        [inputFilename.slice('/seen/'.length), status, reason?.code].filter(Boolean).join(' '),
+      );
+    }
+  }
+
+  function batchOf(
+    names: readonly string[],
+    pool: ImagePool,
+    sink: BatchSink<BatchInput>,
+    options: Partial<BatchOptions> = {},
+  ): Batch<BatchInput> {
+    const operation = convert as unknown as Operation;
+    const all = { operation, options: {}, limits: LIMITS, pool, ...options };
+    return new Batch(names.map(input), all, sink);
+  }
+
+  const REASON = { code: 'interrupted', message: 'interrupted' };
+  const failure = {
+    ok: false,
+    originalSize: 1,
+    error: { code: 'corrupt_image', message: '' },
+  } as const;
+
+  test('adds each record in the order of the inputs and counts it', async () => {
+    const pool = new ManualPool(2);
+    const sink = new RecordSink();
+    const batch = batchOf(['a', 'b'], pool, sink);
+    const ended = batch.run();
+    await settled();
+    pool.end('b', failure);
+    await settled();
+    expect([batch.finished, sink.outcomes]).toEqual([1, []]);
+    pool.end('a');
+    expect(await ended).toBe('completed');
+    expect(sink.outcomes).toEqual(['a succeeded', 'b failed']);
+    expect(batch.summary).toMatchObject({ total: 2, succeeded: 1, failed: 1 });
+  });
+
+  test('appends images in the order of the inputs, and adds the result to the record', async () => {
+    const pool = new ManualPool(2);
+    const sink = Object.assign(new RecordSink(), {
+      append: async (_: unknown, { filename }: BatchInput) => ({
+        outputFilename: `${filename}.png`,
+      }),
+    });
+    const ended = batchOf(['a', 'b'], pool, sink).run();
+    await settled();
+    pool.end('b', imageOf(1));
+    pool.end('a', imageOf(1));
+    await ended;
+    expect(sink.records.map(({ outputFilename }) => outputFilename)).toEqual([
+      '/seen/a.png',
+      '/seen/b.png',
+    ]);
+  });
+
+  test('with failFast finishes jobs in progress and skips the rest', async () => {
+    const pool = new ManualPool(2);
+    const sink = new RecordSink();
+    const ended = batchOf(['a', 'b', 'c', 'd'], pool, sink, { failFast: true }).run();
+    await settled();
+    pool.end('b', failure);
+    pool.end('a');
+    expect(await ended).toBe('stopped');
+    const skipped = ['c skipped not_started', 'd skipped not_started'];
+    expect(sink.outcomes).toEqual(['a succeeded', 'b failed', ...skipped]);
+    expect(pool.started).toEqual(['a', 'b']);
+  });
+
+  test('rejects with the reason of its signal, and adds and stores nothing afterwards', async () => {
+    const pool = new ManualPool(2);
+    const abort = new AbortController();
+    const stored: string[] = [];
+    const sink = Object.assign(new RecordSink(), {
+      store: async (_: unknown, { filename }: BatchInput) => {
+        stored.push(filename);
+        return {};
+      },
+    });
+    const ended = batchOf(['a', 'b', 'c'], pool, sink, { signal: abort.signal }).run();
+    const caught = expect(ended).rejects.toBe('gone');
+    await settled();
+    abort.abort('gone');
+    pool.end('a', imageOf(1));
+    pool.end('b');
+    await caught;
+    expect([sink.records, stored]).toEqual([[], []]);
+  });
+
+  test('skipRest adds the records of finished files and skips the others', async () => {
+    const pool = new ManualPool(3);
+    const abort = new AbortController();
+    const sink = new RecordSink();
+    const batch = batchOf(['a', 'b', 'c', 'd'], pool, sink, { signal: abort.signal });
+    batch.run().catch(() => {});
+    await settled();
+    pool.end('a');
+    pool.end('c');
+    await settled();
+    abort.abort();
+    await batch.skipRest(REASON);
+    pool.end('b');
+    await settled();
+    const skipped = ['b skipped interrupted', 'c succeeded', 'd skipped interrupted'];
+    expect(sink.outcomes).toEqual(['a succeeded', ...skipped]);
+    expect(batch.finished).toBe(2);
+  });
+
+  test('skipRest skips finished files whose image was not appended', async () => {
+    const pool = new ManualPool(2);
+    const sink = Object.assign(new RecordSink(), { append: async () => ({}) });
+    const batch = batchOf(['a', 'b'], pool, sink);
+    void batch.run().catch(() => {});
+    await settled();
+    pool.end('b', imageOf(1));
+    await settled();
+    await batch.skipRest(REASON);
+    expect(sink.outcomes).toEqual(['a skipped interrupted', 'b skipped interrupted']);
+  });
 });

@@ -243,7 +243,7 @@ describe('large jobs', () => {
   });
 
   test('that were taken for small ones give their place back', async () => {
-    const pool = await poolOf({ threads: 1, patience: 300 });
+    const pool = await poolOf({ threads: 1, smallJobTimeoutMs: 300 });
     const folder = temporaryFolder();
     const wait = gated(folder, 'one');
     const underestimated = pool.run(job('wait', wait.options), { client: 'a' });
@@ -290,9 +290,9 @@ test('one client may have only so many jobs that wait', async () => {
   const first = pool.run(job('wait', wait.options), { client: 'a' });
   await wait.begun();
   const second = pool.run(job('echo'), { client: 'a' });
-  const turn = { client: 'a', mostWaiting: 1 };
+  const turn = { client: 'a', maxWaiting: 1 };
   await expect(pool.run(job('echo'), turn)).rejects.toMatchObject({ code: 'too_many_waiting' });
-  expect(await pool.run(job('echo'), { client: 'b', mostWaiting: 1 })).toMatchObject({ ok: true });
+  expect(await pool.run(job('echo'), { client: 'b', maxWaiting: 1 })).toMatchObject({ ok: true });
   wait.open();
   expect([code(await first), code(await second)]).toEqual(['ok', 'ok']);
 });

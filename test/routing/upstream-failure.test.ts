@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../src/failure.ts';
-import { isRetriable, isRoutable, upstreamFailure } from '../../src/routing/upstream-failure.ts';
+import { canFailOver, isRetriable } from '../../src/routing/retry-policy.ts';
+import { upstreamFailure } from '../../src/routing/upstream-failure.ts';
 
 const SECRET = 'sk-proj-Abcdefghijklmnopqrstuvwxyz0123456789wxyz';
 
@@ -256,7 +257,7 @@ describe('a key', () => {
     ['2 ** 3 … and so on...', '2 ** 3 … and so on...'],
   ])('is not told: %s', (message, expected) => {
     const body = { error: { message, code: SECRET, param: SECRET } };
-    expect(upstreamFailure(400, body, { secret: SECRET })).toMatchObject({
+    expect(upstreamFailure(400, body, { apiKey: SECRET })).toMatchObject({
       message: expected,
       code: '[key]',
       param: '[key]',
@@ -267,7 +268,7 @@ describe('a key', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(47), fc.nat(47), fc.string(), (before, one, other, after) => {
         const part = SECRET.slice(Math.min(one, other), Math.max(one, other));
-        const { message } = upstreamFailure(500, `${before}${part}${after}`, { secret: SECRET });
+        const { message } = upstreamFailure(500, `${before}${part}${after}`, { apiKey: SECRET });
         if (part.length > 12) expect(message).not.toContain(part);
       }),
     );
@@ -275,7 +276,7 @@ describe('a key', () => {
 
   it('that is a word is left where it stands', () => {
     const message = 'ollama has no such model';
-    expect(upstreamFailure(400, { message }, { secret: 'ollama' }).message).toBe(message);
+    expect(upstreamFailure(400, { message }, { apiKey: 'ollama' }).message).toBe(message);
   });
 });
 
@@ -297,7 +298,7 @@ describe('a hostile body', () => {
     const status = fc.option(fc.integer({ min: 100, max: 999 }));
     fc.assert(
       fc.property(status, value, (code, body) => {
-        const failure = upstreamFailure(code, body, { secret: SECRET });
+        const failure = upstreamFailure(code, body, { apiKey: SECRET });
         expect(FAILURE_TYPES).toContain(failure.type);
         expect(failure.message).toMatch(/^[^\p{Cc}]{1,1000}$/u);
         expect(failure.status).toBeGreaterThanOrEqual(400);
@@ -319,7 +320,7 @@ describe('a hostile body', () => {
     ['stars', '*'.repeat(10_000_000)],
     ['characters of two halves', '😀'.repeat(2_000_000)],
   ])('of megabytes of %s is told in short', (_, body) => {
-    const { message } = upstreamFailure(400, body, { secret: SECRET });
+    const { message } = upstreamFailure(400, body, { apiKey: SECRET });
     expect(message.length).toBeLessThanOrEqual(1000);
     expect(message).toBe(Buffer.from(message).toString());
   });
@@ -363,13 +364,13 @@ describe('what may help', () => {
     [new Failure('timeout', '', { code: 'total_timeout' }), nothing],
     [new Failure('unknown', ''), nothing],
   ])('for %o', (failure, expected) => {
-    expect([isRetriable(failure), isRoutable(failure)]).toEqual(expected);
+    expect([isRetriable(failure), canFailOver(failure)]).toEqual(expected);
   });
 
   it('is never the same route where it is no other', () => {
     for (const type of FAILURE_TYPES) {
       const failure = new Failure(type, '');
-      expect(isRoutable(failure) || !isRetriable(failure)).toBe(true);
+      expect(canFailOver(failure) || !isRetriable(failure)).toBe(true);
     }
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
-import { LANGUAGES } from '../../src/safety/languages.ts';
 import { BENIGN } from './benign.ts';
 import { HELD_OUT, HELD_OUT_LATER } from './held-out.ts';
 import { HELD_OUT_FRESH } from './held-out-fresh.ts';
 import { HELD_OUT_WIDE } from './held-out-wide.ts';
+import { LANGUAGES } from './languages.ts';
 import { disguised, mixed, plainTerm, type Refusal, refusals } from './refusals.ts';
 
 function failureOf(prompt: string): Failure | null {

@@ -3,10 +3,10 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
 import { classify } from '../../src/safety/classify.ts';
-import { LANGUAGES } from '../../src/safety/languages.ts';
 import { normalise } from '../../src/safety/normalise.ts';
 import { wordsOf } from '../../src/safety/words.ts';
 import { BENIGN } from './benign.ts';
+import { LANGUAGES } from './languages.ts';
 import { termsOf } from './refusals.ts';
 
 const TERMS = LANGUAGES.flatMap((language) => [

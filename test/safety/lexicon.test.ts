@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { LANGUAGES } from '../../src/safety/languages.ts';
 import { lexicon, prepareLexicon } from '../../src/safety/lexicon.ts';
 import { isRefused } from '../../src/safety/verdict.ts';
+import { LANGUAGES } from './languages.ts';
 import { plainTerm } from './refusals.ts';
 
 test('a prompt that comes while the terms are being compiled meets all of them', async () => {

@@ -1,6 +1,6 @@
-import { LANGUAGES } from '../../src/safety/languages.ts';
-import type { Language, TermClass } from '../../src/safety/terms.ts';
+import type { TermClass } from '../../src/safety/terms.ts';
 import { DISGUISES } from './disguises.ts';
+import { LANGUAGES, type Language } from './languages.ts';
 
 /** A prompt that must be refused, made from the rule's own terms. */
 export interface Refusal {
@@ -12,18 +12,16 @@ export interface Refusal {
 
 /** The words of a class as they can be put into a prompt. */
 export function termsOf({ terms }: Language, termClass: TermClass): string[] {
-  return (terms[termClass] ?? '')
-    .split(',')
-    .map((term) => term.trim().replaceAll('*', '').replace('~', ''))
+  return (terms[termClass] ?? [])
+    .map((term) => term.replaceAll('*', '').replace('~', ''))
     .filter((term) => term !== '');
 }
 
 /** The first term of a class that no other language has: a plain one for the templates. */
 export function plainTerm(language: Language, termClass: TermClass): string {
-  const plain = (language.terms[termClass] ?? '')
-    .split(',')
-    .map((term) => term.trim())
-    .find((term) => term !== '' && !term.startsWith('~') && !term.endsWith('*'));
+  const plain = (language.terms[termClass] ?? []).find(
+    (term) => !term.startsWith('~') && !term.endsWith('*'),
+  );
   return plain ?? termsOf(language, termClass)[0]!;
 }
 

@@ -23,7 +23,7 @@ import { temporaryFolder } from '../oriel.ts';
 import { failureWith } from './fresh.ts';
 import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
-const WRITER = fileURLToPath(new URL('asset-writer.mjs', import.meta.url));
+const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url));
 const KILLS = 6;
 const DAY = 86_400_000;
 

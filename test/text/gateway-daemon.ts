@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { readDoor } from '../../src/administration/door.ts';
+import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { FEATURES } from '../../src/store/features.ts';
 import { sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
@@ -104,7 +104,7 @@ export async function newKey(
     ...options
   }: { credits?: string; budget?: string; models?: string; allow?: string } = {},
 ): Promise<string> {
-  const { url, token } = readDoor(data)!;
+  const { url, token } = readAdminEndpoint(data)!;
   const run = async (verb: string, body: object) => {
     const response = await fetch(`${url}/${verb}`, {
       method: 'POST',

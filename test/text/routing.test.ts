@@ -123,7 +123,7 @@ describe('retries', () => {
 });
 
 describe('routes', () => {
-  it('are tried by weight, then in order, each in its own dialect', async () => {
+  it('are tried by priority, then in order, each in its own dialect', async () => {
     await withSecond(async (second) => {
       const first = await startMockUpstream();
       const daemon = await startDaemon({
@@ -134,11 +134,11 @@ describe('routes', () => {
           },
           models: {
             both: model('one', 'two'),
-            weighed: {
+            prioritised: {
               type: 'text',
               routes: [
-                { provider: 'one', model: 'light', weight: 1 },
-                { provider: 'two', model: 'heavy', weight: 5 },
+                { provider: 'one', model: 'low', priority: 1 },
+                { provider: 'two', model: 'high', priority: 5 },
               ],
             },
           },
@@ -154,9 +154,9 @@ describe('routes', () => {
 
       first.play(GOOD);
       second.play(GOOD);
-      await ask(daemon, 'weighed');
+      await ask(daemon, 'prioritised');
       expect(first.requests).toHaveLength(0);
-      expect(second.only().body.model).toBe('heavy');
+      expect(second.only().body.model).toBe('high');
       await first.close();
     });
   });

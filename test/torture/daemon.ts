@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readDoor } from '../../src/administration/door.ts';
+import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 
 /** The built program, from the compiled place test/torture/.out/test/torture. */
 const ORIEL = fileURLToPath(new URL('../../../../../dist/bin/oriel.cjs', import.meta.url));
@@ -116,7 +116,7 @@ export class Daemon {
 
   /** Runs a command of administration. */
   async administer(verb: string, options: object): Promise<Record<string, unknown>> {
-    const { url, token } = readDoor(this.data)!;
+    const { url, token } = readAdminEndpoint(this.data)!;
     const response = await fetch(`${url}/${verb}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -142,7 +142,7 @@ export class Daemon {
   }
 
   get token(): string {
-    return readDoor(this.data)?.token ?? '';
+    return readAdminEndpoint(this.data)?.token ?? '';
   }
 
   get starts(): number {

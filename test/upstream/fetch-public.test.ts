@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Cancellation } from '../../src/upstream/cancellation.ts';
-import type { Exchange, ExchangeOptions } from '../../src/upstream/exchange.ts';
+import { LightAbortSignal } from '../../src/upstream/abort-signal.ts';
 import { fetchPublic } from '../../src/upstream/fetch-public.ts';
+import type { UpstreamRequest } from '../../src/upstream/request.ts';
+import type { UpstreamResponse } from '../../src/upstream/response.ts';
 import { ANYWHERE, networkPolicy, PUBLIC } from './policies.ts';
 import { listening, saying, upstream } from './servers.ts';
 
@@ -10,10 +11,10 @@ type Options = Partial<Parameters<typeof fetchPublic>[2]>;
 
 function fetch(url: string, options: Options = {}) {
   return fetchPublic(upstream(), url, {
-    most: 1000,
+    maxBytes: 1000,
     timeout: 20_000,
-    network: ANYWHERE,
-    signal: new Cancellation(),
+    networkPolicy: ANYWHERE,
+    signal: new LightAbortSignal(),
     ...options,
   });
 }
@@ -60,7 +61,7 @@ describe('fetching what is at an address', () => {
     });
     expect(seen).toHaveLength(6);
     expect(String((await fetch(`${url}/1`)).bytes)).toBe('at /6');
-    await expect(fetch(`${url}/5`, { redirects: 0 })).rejects.toMatchObject({
+    await expect(fetch(`${url}/5`, { maxRedirects: 0 })).rejects.toMatchObject({
       code: 'fetch_redirect',
     });
   });
@@ -120,21 +121,21 @@ describe('fetching what is at an address', () => {
       response.writeHead(200, headers).end(Buffer.alloc(1001));
     });
     await expect(fetch(url)).rejects.toMatchObject({ code: 'upstream_answer_too_large' });
-    expect((await fetch(url, { most: 1001 })).bytes).toHaveLength(1001);
+    expect((await fetch(url, { maxBytes: 1001 })).bytes).toHaveLength(1001);
   });
 
   it('gives all redirects together no more than its time', async () => {
     const { url } = await listening((_, response) => {
       setTimeout(() => response.writeHead(302, { location: '/' }).end(), 50);
     });
-    await expect(fetch(url, { timeout: 500, redirects: 1000 })).rejects.toMatchObject({
+    await expect(fetch(url, { timeout: 500, maxRedirects: 1000 })).rejects.toMatchObject({
       type: 'timeout',
       code: 'total_timeout',
     });
   });
 
   it('is let go by its signal', async () => {
-    const signal = new Cancellation();
+    const signal = new LightAbortSignal();
     const reason = new Error('enough');
     const url = await saying(() => signal.abort(reason));
     await expect(fetch(url, { signal })).rejects.toMatchObject({ code: 'aborted', cause: reason });
@@ -142,7 +143,7 @@ describe('fetching what is at an address', () => {
 
   it('goes to no private address, unless the operator says so', async () => {
     const { url, seen } = await redirecting({});
-    await expect(fetch(url, { network: PUBLIC })).rejects.toMatchObject({
+    await expect(fetch(url, { networkPolicy: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
       code: 'private_address',
       message: expect.stringContaining(new URL(url).host),
@@ -158,16 +159,16 @@ describe('fetching what is at an address', () => {
   ])('checks each redirect: %s', async (location) => {
     const opened: unknown[] = [];
     const redirects = {
-      async open(url: string, { reach }: ExchangeOptions) {
-        opened.push([url, reach]);
-        return { status: 302, headers: { location }, abort() {} } as unknown as Exchange;
+      async open(url: string, { networkPolicy: policy }: UpstreamRequest) {
+        opened.push([url, policy]);
+        return { status: 302, headers: { location }, abort() {} } as unknown as UpstreamResponse;
       },
     };
     const fetched = fetchPublic(redirects, 'https://name.example/a', {
-      most: 1000,
+      maxBytes: 1000,
       timeout: 20_000,
-      network: PUBLIC,
-      signal: new Cancellation(),
+      networkPolicy: PUBLIC,
+      signal: new LightAbortSignal(),
     });
     await expect(fetched).rejects.toMatchObject({ code: 'private_address' });
     expect(opened).toEqual([['https://name.example/a', PUBLIC]]);
@@ -181,14 +182,14 @@ describe('fetching what is at an address', () => {
   ])('checks ports and the list of the operator at each redirect: %s', async (location, code) => {
     const redirects = {
       async open() {
-        return { status: 302, headers: { location }, abort() {} } as unknown as Exchange;
+        return { status: 302, headers: { location }, abort() {} } as unknown as UpstreamResponse;
       },
     };
     const fetched = fetchPublic(redirects, 'https://name.example/a', {
-      most: 1000,
+      maxBytes: 1000,
       timeout: 20_000,
-      network: networkPolicy({ deny: ['denied.example', '8.8.8.0/24'] }),
-      signal: new Cancellation(),
+      networkPolicy: networkPolicy({ deny: ['denied.example', '8.8.8.0/24'] }),
+      signal: new LightAbortSignal(),
     });
     await expect(fetched).rejects.toMatchObject({ type: 'invalid_request', code });
   });

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Exchange, ExchangeOptions, Timeouts } from '../../src/upstream/exchange.ts';
-import { Upstream } from '../../src/upstream.ts';
+import { UpstreamClient } from '../../src/upstream/client.ts';
+import type { Timeouts, UpstreamRequest } from '../../src/upstream/request.ts';
+import type { UpstreamResponse } from '../../src/upstream/response.ts';
 
 export async function listening(
   listener: RequestListener,
@@ -36,10 +37,10 @@ export async function saying(say: (socket: Socket, connection: number) => void):
 
 const FOREVER: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, total: 30_000 };
 
-type Options = Partial<Omit<ExchangeOptions, 'timeouts'>> & { timeouts?: Partial<Timeouts> };
+type Options = Partial<Omit<UpstreamRequest, 'timeouts'>> & { timeouts?: Partial<Timeouts> };
 
-export function upstream(): Upstream {
-  const made = new Upstream();
+export function upstream(): UpstreamClient {
+  const made = new UpstreamClient();
   onTestFinished(() => made.close());
   return made;
 }
@@ -66,7 +67,7 @@ export async function turns(): Promise<void> {
   for (let count = 0; count < 3; count += 1) await new Promise(setImmediate);
 }
 
-export async function textOf(exchange: Exchange): Promise<string> {
+export async function textOf(exchange: UpstreamResponse): Promise<string> {
   return String(await exchange.bytes(1_000_000));
 }
 

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { EventStream } from '../../text/relay/sse.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import { type Delta, readChunk } from './chat-chunk.ts';
 import type { ChatOutput } from './chat-output.ts';
 
@@ -18,7 +18,10 @@ export interface ChatAnswer {
  * @throws Failure where it fails on the way or ends too soon, once what came has been shown; EPIPE
  *   where nobody reads any more
  */
-export async function showAnswer(exchange: Exchange, output: ChatOutput): Promise<ChatAnswer> {
+export async function showAnswer(
+  exchange: UpstreamResponse,
+  output: ChatOutput,
+): Promise<ChatAnswer> {
   const said = { text: '', reasoning: '' };
   let finishReason: string | null = null;
   let done = false;
@@ -58,12 +61,12 @@ export async function showAnswer(exchange: Exchange, output: ChatOutput): Promis
 /** Writes what comes, one after another, while more of it comes. */
 class Display {
   readonly #output: ChatOutput;
-  readonly #exchange: Exchange;
+  readonly #exchange: UpstreamResponse;
   #waiting: Delta[] = [];
   #writing: Promise<void> | null = null;
   #broken: { readonly error: unknown } | null = null;
 
-  constructor(output: ChatOutput, exchange: Exchange) {
+  constructor(output: ChatOutput, exchange: UpstreamResponse) {
     this.#output = output;
     this.#exchange = exchange;
   }

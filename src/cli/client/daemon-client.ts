@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
-import { Upstream } from '../../upstream.ts';
+import { UpstreamClient } from '../../upstream/client.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import { readFlags } from '../flags.ts';
 import { usageFailure } from '../usage.ts';
 import { clientFlags, DEFAULT_URL } from './client-flags.ts';
@@ -33,7 +33,7 @@ export class DaemonClient {
   readonly url: string;
   readonly #key: string | undefined;
   readonly #signal: AbortSignal;
-  readonly #upstream = new Upstream();
+  readonly #upstream = new UpstreamClient();
 
   /**
    * @param flags what commander parsed
@@ -55,7 +55,7 @@ export class DaemonClient {
    *
    * @throws Failure that says what is wrong and what may help
    */
-  open(path: string, body?: object, headers: Headers = {}): Promise<Exchange> {
+  open(path: string, body?: object, headers: Headers = {}): Promise<UpstreamResponse> {
     if (!body) return this.#send(path, headers);
     const json = { 'content-type': 'application/json', ...headers };
     return this.#send(path, json, JSON.stringify(body));
@@ -116,7 +116,7 @@ export class DaemonClient {
     return this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` };
   }
 
-  async #send(path: string, headers: Headers, body?: string | Buffer): Promise<Exchange> {
+  async #send(path: string, headers: Headers, body?: string | Buffer): Promise<UpstreamResponse> {
     const exchange = await this.#upstream
       .open(`${this.url}${path}`, {
         method: body === undefined ? 'GET' : 'POST',
@@ -132,7 +132,7 @@ export class DaemonClient {
     throw await refusalOf(exchange, { url: this.url, hasKey: this.#key !== undefined });
   }
 
-  async #read(path: string, exchange: Exchange): Promise<Document> {
+  async #read(path: string, exchange: UpstreamResponse): Promise<Document> {
     const bytes = await exchange.bytes(LARGEST);
     try {
       return { document: JSON.parse(bytes.toString()), retryAfter: secondsToWait(exchange) };

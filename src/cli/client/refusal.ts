@@ -1,5 +1,5 @@
 import { FAILURE_TYPES, Failure, type FailureType } from '../../failure.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 
 /** What an error body of interface part 2.1 says. */
 interface Told {
@@ -13,7 +13,7 @@ interface Told {
  * would make it a fault of the command line.
  */
 export async function refusalOf(
-  exchange: Exchange,
+  exchange: UpstreamResponse,
   { url, hasKey }: { readonly url: string; readonly hasKey: boolean },
 ): Promise<Failure> {
   const body = await exchange.bytes(1024 * 1024).catch(() => Buffer.alloc(0));
@@ -72,7 +72,7 @@ function toldIn(text: string): Told | null {
 }
 
 /** What an answer's Retry-After says, in seconds from now; null where it says nothing. */
-export function secondsToWait({ headers }: Pick<Exchange, 'headers'>): number | null {
+export function secondsToWait({ headers }: Pick<UpstreamResponse, 'headers'>): number | null {
   const text = headers['retry-after']?.trim();
   if (text === undefined || text === '') return null;
   if (/^\d{1,9}$/.test(text)) return Number(text);

@@ -1,15 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { checkFileSize, DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
-import type { OutputImage } from '../../images/output.ts';
-import {
-  type BatchInput,
-  type BatchResult,
-  type FileRecord,
-  runBatch,
-  Tally,
-} from '../../operations/batch.ts';
+import { Batch, type BatchInput } from '../../operations/batch.ts';
+import type { BatchResult, FileRecord } from '../../operations/batch-record.ts';
 import type { Operation } from '../../operations/operation.ts';
+import type { BatchZip } from '../../operations/zip.ts';
 import type { AppContext } from '../app-context.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
@@ -25,8 +20,8 @@ export interface HttpBatch {
 }
 
 /**
- * Works a batch off and answers it: images as a ZIP that is sent meanwhile, data as one document at
- * the end, which is given back to be sent.
+ * Runs a batch and sends its result: images as a ZIP while the batch runs, data as one document at
+ * the end, which is returned for the caller to send.
  *
  * @param signal aborts when the client disconnects; no further file is started then
  */
@@ -39,63 +34,52 @@ export async function answerBatch(
 ): Promise<BatchResult | undefined> {
   const { config, pool, store, metrics } = context;
   const { key, account } = request.holder;
-  const tally = new Tally();
-  const results: FileRecord[] = [];
-
-  const settle = async () => {
-    const counts = { requests: 1, outputs: tally.succeeded };
-    const metered = { model: endpoint, charge: 0, counts };
+  const settle = async (outputs: number) => {
+    const metered = { model: endpoint, charge: 0, counts: { requests: 1, outputs } };
     try {
       await store.settle({ accountId: account.id, keyId: key.id }, metered);
     } catch (error) {
-      // The work is done, and the answer on its way: that the use is not recorded must not undo it.
+      // The response is already being sent; an error in the record of its use must not end it.
       request.log.error({ err: error }, 'the use of a batch endpoint was not recorded');
     }
   };
 
-  const work = async (
-    keep?: (inputFilename: string, image: OutputImage) => Promise<string>,
-  ): Promise<BatchResult> => {
+  const run = async (zip?: BatchZip): Promise<BatchResult> => {
     const limits = limitsOf(config.batch);
-    const entries = runBatch(
+    const bytesAhead = config.batch.memory / config.batch.concurrency;
+    const results: FileRecord[] = [];
+    const batch = new Batch(
       files.map((file) => inputOf(file, limits)),
+      { operation, options, limits, pool, client: account.id, signal, bytesAhead },
       {
-        operation,
-        options,
-        limits,
-        pool,
-        client: account.id,
-        signal,
-        bytesAhead: config.batch.memory / config.batch.concurrency,
+        ...(zip && {
+          append: async (image, { filename }) => ({
+            outputFilename: await abortable(zip.add(filename, image), signal),
+          }),
+        }),
+        add: async (record) => {
+          results.push(record);
+        },
       },
     );
     try {
-      for await (const { record, image } of entries) {
-        signal.throwIfAborted();
-        const outputFilename = image && (await keep?.(record.inputFilename, image));
-        const whole = outputFilename === undefined ? record : { ...record, outputFilename };
-        tally.add(whole);
-        results.push(whole);
-      }
-      signal.throwIfAborted();
+      await batch.run();
     } finally {
       metrics.observeBatch(endpoint, signal.aborted ? 'abandoned' : 'completed');
-      await settle();
+      await settle(batch.summary.succeeded);
     }
-    const summary = tally.summary(operation.gives);
     return {
       requestId: request.id,
       operation: operation.name,
       status: 'completed',
-      summary,
+      summary: batch.summary.totals(operation.gives),
       results,
     };
   };
 
-  if (operation.gives === 'data') return work();
+  if (operation.gives === 'data') return run();
   await answerWithZip(reply, endpoint, signal, async (zip) => {
-    const result = await work((name, image) => abortable(zip.add(name, image), signal));
-    await abortable(zip.finish(result, options), signal);
+    await abortable(zip.finish(await run(zip), options), signal);
   });
   return undefined;
 }
@@ -108,10 +92,10 @@ function limitsOf({ pixels, frames, side, deadline, svg }: AppContext['config'][
 
 function inputOf({ filename, size, path }: FormFile, limits: Limits): BatchInput {
   if (path !== null) return { filename, source: { path } };
-  return { filename, source: { bytes: new Uint8Array() }, verdict: tooLarge(size, limits) };
+  return { filename, source: { bytes: new Uint8Array() }, knownRecord: tooLarge(size, limits) };
 }
 
-function tooLarge(size: number, limits: Limits): NonNullable<BatchInput['verdict']> {
+function tooLarge(size: number, limits: Limits): NonNullable<BatchInput['knownRecord']> {
   try {
     checkFileSize(size, limits);
   } catch (error) {

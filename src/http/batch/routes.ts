@@ -1,8 +1,8 @@
 import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
+import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { type Leave, Places } from '../../operations/places.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
@@ -27,8 +27,8 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
     server.removeAllContentTypeParsers();
     await server.register(multipart);
     const { metrics, spool } = context;
-    const places = new Places(context.config.batch.concurrency);
-    metrics.gauge('oriel_batches_running', 'Batches that are worked on', () => places.taken);
+    const places = new FairSemaphore(context.config.batch.concurrency);
+    metrics.gauge('oriel_batches_running', 'Batches that are worked on', () => places.acquired);
     metrics.gauge('oriel_batches_waiting', 'Batches that wait for others', () => places.waiting);
     metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
 
@@ -87,17 +87,17 @@ function parseOptions(
 }
 
 async function admit(
-  places: Places,
+  places: FairSemaphore,
   { holder }: FastifyRequest,
   { config }: AppContext,
   signal: AbortSignal,
-): Promise<Leave> {
+): Promise<Release> {
   const { concurrency, queue } = config.batch;
   const account = holder.account.id;
   // An account may have half as many waiting as there is room for others, so that it never fills the queue.
   const most = Math.ceil((queue - places.waiting) / 2);
-  if (places.taken >= concurrency && places.waitingOf(account) >= most) {
+  if (places.acquired >= concurrency && places.waitingOf(account) >= most) {
     throw overloaded('too many batches are waiting; send this one later');
   }
-  return places.take(account, signal);
+  return places.acquire(account, signal);
 }

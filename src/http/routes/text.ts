@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { RequestAddress } from '../../text/dialects/dialect.ts';
 import { allDialects } from '../../text/dialects/registry.ts';
-import { Cancellation } from '../../upstream/cancellation.ts';
+import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
@@ -17,7 +17,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
           schema: { summary, tags: ['Text'], body, response: { 200: response } },
           handler: async (request, reply) => {
             if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
-            const clientDisconnect = new Cancellation();
+            const clientDisconnect = new LightAbortSignal();
             onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
             const address: RequestAddress = {
               model: request.params.model ?? null,

@@ -1,9 +1,9 @@
 import { Failure } from '../../failure.ts';
 import type { DeliveryAttempt } from '../../store/delivery.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import type { Upstream } from '../../upstream.ts';
 
 /** Milliseconds for one try, from the first step to the last byte of the answer. */
 const TOTAL = 15_000;
@@ -33,16 +33,16 @@ interface Parcel {
  * @throws Failure `aborted` where that cut it short
  */
 export async function attempt(
-  upstream: Pick<Upstream, 'open'>,
+  upstream: Pick<UpstreamClient, 'open'>,
   { url, headers, body }: Parcel,
-  { network, signal }: { readonly network: NetworkPolicy; readonly signal: Cancelled },
+  { network, signal }: { readonly network: NetworkPolicy; readonly signal: AbortSignalLike },
 ): Promise<Trial> {
   try {
     const exchange = await upstream.open(checkPublicUrl(url, null, network, 'callback').href, {
       headers,
       body,
       timeouts: { connect: CONNECT, firstByte: 0, idle: 0, total: TOTAL },
-      reach: network,
+      networkPolicy: network,
       signal,
     });
     // The status has said it all, whatever becomes of the rest.

@@ -1,13 +1,13 @@
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { Places } from '../../operations/places.ts';
+import { FairSemaphore } from '../../operations/fair-semaphore.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
-import { Cancellation } from '../../upstream/cancellation.ts';
+import { LightAbortSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import type { Upstream } from '../../upstream.ts';
 import { attempt, type Trial } from './attempt.ts';
 import { waitAfter, waitUntil } from './backoff.ts';
 import { bodyOf, headersOf } from './message.ts';
@@ -26,7 +26,7 @@ interface CallbacksOptions {
     Store,
     'listPendingDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
   >;
-  readonly upstream: Pick<Upstream, 'open'>;
+  readonly upstream: Pick<UpstreamClient, 'open'>;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
   /** A task as lookup shows it. Always the same for a task that ended. */
   readonly record: (task: Task) => object;
@@ -51,9 +51,9 @@ export class Callbacks {
   readonly #options: CallbacksOptions;
   readonly #now: () => number;
   readonly #backoff: (tries: number) => number | null;
-  readonly #closing = new Cancellation();
-  readonly #places = new Places(AT_ONCE);
-  readonly #receivers = new Map<string, Places>();
+  readonly #closing = new LightAbortSignal();
+  readonly #places = new FairSemaphore(AT_ONCE);
+  readonly #receivers = new Map<string, FairSemaphore>();
   /** Deliveries that are waited for or tried, by identifier: each of them once. */
   readonly #known = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -131,14 +131,14 @@ export class Callbacks {
   /** First of those at its receiver, then of all, so that who waits for a receiver keeps no place. */
   async #placeFor({ accountId, url }: Delivery): Promise<() => void> {
     const receiver = `${accountId} ${URL.canParse(url) ? new URL(url).origin : url}`;
-    const own = this.#receivers.get(receiver) ?? new Places(PER_RECEIVER);
+    const own = this.#receivers.get(receiver) ?? new FairSemaphore(PER_RECEIVER);
     this.#receivers.set(receiver, own);
-    const leaveOwn = await own.take(accountId);
-    const leave = await this.#places.take(accountId);
+    const leaveOwn = await own.acquire(accountId);
+    const leave = await this.#places.acquire(accountId);
     return () => {
       leave();
       leaveOwn();
-      if (own.taken === 0 && own.waiting === 0) this.#receivers.delete(receiver);
+      if (own.acquired === 0 && own.waiting === 0) this.#receivers.delete(receiver);
     };
   }
 

@@ -1,18 +1,19 @@
 import { Failure } from '../../failure.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
-import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import type { Upstream } from '../../upstream.ts';
+import type { Timeouts } from '../../upstream/request.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 
 export interface DownloadOptions {
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   /** Where the provider is, which the operator chose; null where it is nowhere. */
   readonly home: string | null;
   /** Where files may be that are not at home. */
   readonly network: NetworkPolicy;
   readonly timeouts: Timeouts;
-  readonly signal: Cancelled;
+  readonly signal: AbortSignalLike;
 }
 
 /** The code of a failure that another try may get over. */
@@ -35,7 +36,7 @@ export async function openDownload(
   text: string,
   headers: Readonly<Record<string, string>>,
   { upstream, home, network, timeouts, signal }: DownloadOptions,
-): Promise<Exchange> {
+): Promise<UpstreamResponse> {
   let address = text;
   let away = false;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
@@ -50,7 +51,7 @@ export async function openDownload(
       headers: away ? {} : headers,
       timeouts,
       signal,
-      ...(away && { reach: network }),
+      ...(away && { networkPolicy: network }),
     });
     const exchange = await opening.catch((error: unknown) => {
       throw error instanceof Failure ? withoutAddress(error) : error;
@@ -98,7 +99,7 @@ export function mayPass({ type, code }: Failure): boolean {
 }
 
 /** The pieces of an answer as they are taken. Whoever stops taking lets go of it. */
-export async function* piecesOf(exchange: Exchange): AsyncGenerator<Uint8Array, void> {
+export async function* piecesOf(exchange: UpstreamResponse): AsyncGenerator<Uint8Array, void> {
   const waiting: Buffer[] = [];
   let wake = () => {};
   let end: { readonly failure?: unknown } | null = null;

@@ -4,11 +4,11 @@ import type { ImagePool } from '../../operations/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Store } from '../../store/store.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import type { Upstream } from '../../upstream.ts';
 import type { InputFile } from '../providers/provider.ts';
 import type { Reference } from '../work.ts';
 import { provePicture } from './pictures.ts';
@@ -93,7 +93,10 @@ function dataOf(text: string, param: string, limits: Limits): Buffer {
 export async function loadInput(
   reference: Reference,
   as: { readonly param: string; readonly name: string },
-  loading: Keeping & { readonly upstream: Pick<Upstream, 'open'>; readonly signal: Cancelled },
+  loading: Keeping & {
+    readonly upstream: Pick<UpstreamClient, 'open'>;
+    readonly signal: AbortSignalLike;
+  },
 ): Promise<InputFile> {
   const { files, pool, limits, upstream, network, signal } = loading;
   if ('asset' in reference) {
@@ -106,9 +109,9 @@ export async function loadInput(
     return { bytes, mediaType, filename: `${as.name}.${extension}` };
   }
   const { bytes } = await fetchPublic(upstream, reference.url, {
-    most: limits.fileBytes,
+    maxBytes: limits.fileBytes,
     timeout: PATIENCE,
-    network,
+    networkPolicy: network,
     signal,
   }).catch((error: unknown) => {
     // Why the work ends is nothing that its input did.

@@ -1,15 +1,16 @@
+import { isRemote } from '../../config/provider-kinds.ts';
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import { pauseBefore } from '../../routing/patience.ts';
-import { withoutKey } from '../../routing/upstream-failure.ts';
+import { waitBeforeRetry } from '../../routing/backoff.ts';
+import { redactFailure } from '../../routing/redaction.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
-import type { Timeouts } from '../../upstream/exchange.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
-import type { Upstream } from '../../upstream.ts';
+import type { Timeouts } from '../../upstream/request.ts';
 import type { Order, Product, Production } from '../providers/provider.ts';
 import type { StoredResult } from '../result.ts';
 import type { Work } from '../work.ts';
@@ -22,7 +23,7 @@ import { isStorageFailure, retryStorage } from './retry-storage.ts';
 export interface Keeping {
   /** The provider that made them. */
   readonly settings: ProviderSettings;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly files: AssetFiles;
   /** Of what is an image; how many bytes a file may have is said here. */
@@ -30,7 +31,7 @@ export interface Keeping {
   /** Where results may be. */
   readonly network: NetworkPolicy;
   readonly timeouts: Timeouts;
-  readonly signal: Cancelled;
+  readonly signal: AbortSignalLike;
   /** Our own disk does not take a result; null once it did. */
   readonly onStorageFailure: (failure: Failure | null) => void;
 }
@@ -73,9 +74,9 @@ export async function keepResults(
     await files.discard(kept.map(({ asset }) => asset.id));
     if (signal.aborted) throw signal.reason;
     // Why an address led nowhere repeats what the provider wrote there: our key, perhaps.
-    const secret = settings.kind === 'sandbox' ? undefined : settings.apiKey;
+    const secret = isRemote(settings) ? settings.apiKey : undefined;
     const reasons = outcomes.filter((outcome) => outcome instanceof Failure);
-    throw withoutKey(unusable(work, reasons), secret);
+    throw redactFailure(unusable(work, reasons), secret);
   }
   return {
     result: {
@@ -146,13 +147,13 @@ async function keepProduct(product: Product, work: Work, keeping: Keeping): Prom
       if (signal.aborted || !(error instanceof Failure) || !mayPass(error)) throw error;
       if (tries === TRIES) throw error;
       const patience = { signal, deadline: Number.POSITIVE_INFINITY };
-      if (!(await pauseBefore(tries, error, patience))) throw error;
+      if (!(await waitBeforeRetry(tries, error, patience))) throw error;
     }
   }
 }
 
 function homeOf(settings: ProviderSettings): string | null {
-  return settings.kind === 'sandbox' ? null : new URL(settings.baseUrl).origin;
+  return isRemote(settings) ? new URL(settings.baseUrl).origin : null;
 }
 
 /** What is read of a file before it is known whether it is worth writing. */

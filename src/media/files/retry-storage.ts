@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
-import { pause } from '../../routing/patience.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
+import { sleep } from '../../routing/backoff.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 
 /** Milliseconds before work is tried again that our own disk made fail: at first, and at most. */
 const FIRST = 500;
@@ -23,7 +23,7 @@ export function isStorageFailure(error: unknown): error is Failure {
  */
 export async function retryStorage<Result>(
   work: () => Promise<Result>,
-  signal: Cancelled,
+  signal: AbortSignalLike,
   onFailure: (failure: Failure | null) => void = () => {},
 ): Promise<Result> {
   for (let wait = FIRST; ; wait = Math.min(2 * wait, LONGEST)) {
@@ -34,7 +34,7 @@ export async function retryStorage<Result>(
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
       if (wait === FIRST) onFailure(error);
-      await pause(wait, signal).catch(() => {
+      await sleep(wait, signal).catch(() => {
         throw error;
       });
     }

@@ -1,4 +1,4 @@
-import { complaintWithout } from '../../routing/redaction.ts';
+import { redactKeyInJson } from '../../routing/redaction.ts';
 import { isObject, listOf, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
 import type { ModerationAnswer, ModerationInput, Workshop } from './provider.ts';
 import { type Json, jsonOf, withRemote } from './remote.ts';
@@ -18,7 +18,7 @@ export function moderate(input: ModerationInput, workshop: Workshop): Promise<Mo
       most: MOST_BYTES,
     });
     if (isObject(body['error'])) throw remote.told(null, body);
-    return readAnswer(objectOf(complaintWithout(body, remote.settings.apiKey)), expected(input));
+    return readAnswer(objectOf(redactKeyInJson(body, remote.settings.apiKey)), expected(input));
   });
 }
 

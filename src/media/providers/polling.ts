@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
-import { pause } from '../../routing/patience.ts';
-import { isRetriable } from '../../routing/upstream-failure.ts';
-import type { Timeouts } from '../../upstream/exchange.ts';
+import { sleep } from '../../routing/backoff.ts';
+import { isRetriable } from '../../routing/retry-policy.ts';
+import type { Timeouts } from '../../upstream/request.ts';
 import type { Workshop } from './provider.ts';
 import type { Json, Remote } from './remote.ts';
 import { charged } from './unusable.ts';
@@ -57,7 +57,7 @@ export async function watch<Done>(options: Watch<Done>): Promise<Done> {
   const { workshop, look } = options;
   let asked: number | null = null;
   for (let looks = 0; ; looks += 1) {
-    await pause(options.pace(looks, asked), workshop.signal);
+    await sleep(options.pace(looks, asked), workshop.signal);
     try {
       const seen = await see(options);
       const done = seen.body && look(seen.body);

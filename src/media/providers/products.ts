@@ -1,4 +1,4 @@
-import { withoutSecret } from '../../routing/redaction.ts';
+import { redactKey } from '../../routing/redaction.ts';
 import { nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import { bytesOfBase64 } from './base64.ts';
 import type { Product, Production } from './provider.ts';
@@ -33,7 +33,7 @@ export function imagesOf(result: Json, { most, secret }: Expected): Production {
     const place = placeOf(item);
     if (place === null) continue;
     const revised = nonEmptyTextOf(item['revised_prompt']);
-    const revisedPrompt = revised && withoutSecret(revised.slice(0, LONGEST_PROMPT), secret);
+    const revisedPrompt = revised && redactKey(revised.slice(0, LONGEST_PROMPT), secret);
     products.push({ ...place, ...(revisedPrompt !== null && { revisedPrompt }) });
   }
   if (products.length === 0) throw unusable('no image that can be used');

@@ -1,8 +1,8 @@
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
-import type { Timeouts } from '../../upstream/exchange.ts';
-import type { Upstream } from '../../upstream.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import type { Timeouts } from '../../upstream/request.ts';
 import type { MediaUsage } from '../result.ts';
 import type { AudioWork, ImageWork, VideoWork, Work } from '../work.ts';
 
@@ -48,11 +48,11 @@ export interface Workshop {
   readonly model: string;
   /** The same whenever this task comes to this provider and model: where upstream can tell repeats apart. */
   readonly idempotencyKey: string;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly timeouts: Timeouts;
   /** Aborted at the task's deadline and when the daemon ends; its reason is to be thrown. */
-  readonly signal: Cancelled;
+  readonly signal: AbortSignalLike;
   /** What was noted for this provider and model before a crash; null where nothing was. */
   readonly noted: unknown;
   /** Makes sure that something survives a crash before it resolves: the identifier of an upstream's job. */
@@ -65,7 +65,7 @@ export interface Workshop {
  * Somebody who makes media. Each method fills one order once, without retries, and waits for it to be
  * done, polling where the upstream works asynchronously.
  *
- * Failures are those of `upstreamFailure` and of `Upstream.open`, without the provider's key in them.
+ * Failures are those of `upstreamFailure` and of `UpstreamClient.open`, without the provider's key in them.
  * Where the upstream may have charged for what cannot be used, it is `billable_error`: no other route
  * is tried then, nor this one again.
  */

@@ -1,16 +1,16 @@
-import type { Provider } from '../../config/schema.ts';
+import { isRemote, kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
-import { upstreamFailure, withoutKey } from '../../routing/upstream-failure.ts';
+import { redactFailure } from '../../routing/redaction.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
+import type { Timeouts } from '../../upstream/request.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Sent } from './multipart.ts';
 import type { Workshop } from './provider.ts';
 import { charged, without } from './unusable.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
-
-type RemoteSettings = Exclude<Provider, { readonly kind: 'sandbox' }>;
 
 interface Asked {
   /** What follows the base address: `/images/generations`. */
@@ -46,12 +46,12 @@ const HEARD = new Set([
 
 /** A provider at the other end of a network, while it fills one order. */
 export class Remote {
-  readonly settings: RemoteSettings;
+  readonly settings: RemoteProvider;
   readonly #workshop: Workshop;
 
   constructor(workshop: Workshop) {
     const { settings } = workshop;
-    if (settings.kind === 'sandbox') throw new Error('The sandbox is no remote provider');
+    if (!isRemote(settings)) throw new Error('The sandbox is no remote provider');
     this.settings = settings;
     this.#workshop = workshop;
   }
@@ -59,7 +59,7 @@ export class Remote {
   /** The headers by which the provider knows us. */
   get credentials(): Readonly<Record<string, string>> {
     const { apiKey } = this.settings;
-    return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    return apiKey === undefined ? {} : kindOf(this.settings).credentials(apiKey);
   }
 
   /**
@@ -98,11 +98,11 @@ export class Remote {
     return upstreamFailure(status, body, {
       retryAfter: headers['retry-after'],
       retryAfterMs: headers['retry-after-ms'],
-      secret: this.settings.apiKey,
+      apiKey: this.settings.apiKey,
     });
   }
 
-  async #open({ path, sent, headers, timeouts, charges }: Asked): Promise<Exchange> {
+  async #open({ path, sent, headers, timeouts, charges }: Asked): Promise<UpstreamResponse> {
     const { upstream, signal, timeouts: usual } = this.#workshop;
     try {
       return await upstream.open(this.settings.baseUrl + path, {
@@ -122,7 +122,7 @@ export class Remote {
     }
   }
 
-  async #refusal(exchange: Exchange): Promise<Failure> {
+  async #refusal(exchange: UpstreamResponse): Promise<Failure> {
     const text = await exchange.bytes(MOST_OF_FAILURE).then(String, () => '');
     return this.told(exchange.status, tryParseJson(text) ?? text, exchange.headers);
   }
@@ -152,6 +152,6 @@ export async function withRemote<Made>(
     return await work(remote);
   } catch (error) {
     if (workshop.signal.aborted) throw workshop.signal.reason;
-    throw error instanceof Failure ? withoutKey(error, remote.settings.apiKey) : error;
+    throw error instanceof Failure ? redactFailure(error, remote.settings.apiKey) : error;
   }
 }

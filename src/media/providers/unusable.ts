@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { readComplaint } from '../../routing/complaint.ts';
+import { readUpstreamError } from '../../routing/upstream-error.ts';
 
 /** A provider answered as if all were well, with something that nobody can use. @param what with its article */
 export function unusable(what: string, detail = ''): Failure {
@@ -11,7 +11,7 @@ export function unusable(what: string, detail = ''): Failure {
 
 /** The same, where something was missing altogether. @param text what came instead: a page, often */
 export function without(what: string, text: string): Failure {
-  const { message } = readComplaint(text);
+  const { message } = readUpstreamError(text);
   return unusable(`no ${what}`, message);
 }
 

@@ -1,19 +1,19 @@
 import type { Config } from '../../config/schema.ts';
-import { type Leave, Places } from '../../operations/places.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
+import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 
 /** The places that each provider has for media tasks; accounts wait for them in lines of their own. */
 export class Lanes {
   readonly #config: () => Config;
-  readonly #lanes = new Map<string, Places>();
+  readonly #lanes = new Map<string, FairSemaphore>();
 
   constructor(config: () => Config) {
     this.#config = config;
   }
 
   /** Somebody who has at most one place at a time. */
-  seat(client: string, signal: Cancelled): Seat {
-    return new Seat((provider) => this.#lane(provider).take(client, signal));
+  seat(client: string, signal: AbortSignalLike): Seat {
+    return new Seat((provider) => this.#lane(provider).acquire(client, signal));
   }
 
   /** The configuration has been loaded anew: who waits may go where there are more places now. */
@@ -21,8 +21,8 @@ export class Lanes {
     for (const [provider, lane] of this.#lanes) lane.resize(this.#placesAt(provider));
   }
 
-  #lane(provider: string): Places {
-    const lane = this.#lanes.get(provider) ?? new Places(this.#placesAt(provider));
+  #lane(provider: string): FairSemaphore {
+    const lane = this.#lanes.get(provider) ?? new FairSemaphore(this.#placesAt(provider));
     this.#lanes.set(provider, lane);
     return lane;
   }
@@ -33,11 +33,11 @@ export class Lanes {
 }
 
 export class Seat {
-  readonly #take: (provider: string) => Promise<Leave>;
+  readonly #take: (provider: string) => Promise<Release>;
   #provider: string | null = null;
-  #leave: Leave = () => {};
+  #leave: Release = () => {};
 
-  constructor(take: (provider: string) => Promise<Leave>) {
+  constructor(take: (provider: string) => Promise<Release>) {
     this.#take = take;
   }
 

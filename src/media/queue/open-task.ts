@@ -1,6 +1,6 @@
 import type { Failure } from '../../failure.ts';
 import type { Task } from '../../store/task.ts';
-import { Cancellation } from '../../upstream/cancellation.ts';
+import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import { noteOf } from './call-note.ts';
 import { Expired } from './endings.ts';
 
@@ -12,7 +12,7 @@ export class OpenTask {
   /** As it was last on disk. */
   task: Task;
   /** Aborted when the task is to be let go of; the reason tells what becomes of it. */
-  readonly signal = new Cancellation();
+  readonly signal = new LightAbortSignal();
   /** Our own disk holds it up. `paid` where there are results that must not be lost. */
   stalled: { readonly failure: Failure; readonly paid: boolean } | null = null;
   /** On the clock of `performance`. */

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { pause } from '../../routing/patience.ts';
-import { type Routing, type Way, waysOf } from '../../routing/routing.ts';
+import { sleep } from '../../routing/backoff.ts';
+import { type RouteCandidate, type Routing, routeCandidates } from '../../routing/routing.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Task, TaskError } from '../../store/task.ts';
-import { Cancellation, type Cancelled } from '../../upstream/cancellation.ts';
+import { type AbortSignalLike, LightAbortSignal } from '../../upstream/abort-signal.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
 import { type CallNote, isBegun, isInDoubt, noteOf } from './call-note.ts';
 import { Expired, Interrupted } from './endings.ts';
@@ -13,7 +13,7 @@ import { Lanes, type Seat } from './lanes.ts';
 import { OpenTask } from './open-task.ts';
 
 export type MediaRoute = Model['routes'][number];
-export type MediaWay = Way<MediaRoute>;
+export type MediaRouteCandidate = RouteCandidate<MediaRoute>;
 
 /** Does the work of one task. */
 export interface Worker {
@@ -26,10 +26,10 @@ export interface Worker {
 
 export interface WorkerJob {
   readonly task: Task;
-  readonly signal: Cancelled;
+  readonly signal: AbortSignalLike;
   /** On the clock of `performance`. */
   readonly deadline: number;
-  readonly ways: readonly MediaWay[];
+  readonly candidates: readonly MediaRouteCandidate[];
   readonly seat: Seat;
   /** What was noted last, by this process or by the one before. */
   readonly noted: CallNote | null;
@@ -79,7 +79,7 @@ export class Runner {
   readonly #processes = new Set<Promise<void>>();
   readonly #draining = new AbortController();
   /** Aborted when the grace is over. */
-  readonly #cut = new Cancellation();
+  readonly #cut = new LightAbortSignal();
   #look: NodeJS.Timeout | undefined;
 
   constructor(options: RunnerOptions) {
@@ -200,7 +200,7 @@ export class Runner {
     const seat = this.#lanes.seat(accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const ways = await this.#placed(open, seat);
+      const candidates = await this.#placed(open, seat);
       const claimed = await this.#persist(open, () => store.claimTask(id), false);
       if (!claimed) return;
       open.task = claimed;
@@ -209,7 +209,7 @@ export class Runner {
         task: claimed,
         signal,
         deadline: open.deadline,
-        ways,
+        candidates,
         seat,
         get noted() {
           return noteOf(open.task);
@@ -302,24 +302,27 @@ export class Runner {
    * Waits until a route may be asked, and for a place at its provider. While it waits, the routes may
    * come to rest, and the configuration be loaded anew.
    */
-  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<readonly MediaWay[]> {
+  async #placed({ task, signal }: OpenTask, seat: Seat): Promise<readonly MediaRouteCandidate[]> {
     const { routing } = this.#options;
     for (;;) {
-      const ways = this.#waysOf(task);
-      const [first] = ways;
+      const candidates = this.#candidatesOf(task);
+      const [first] = candidates;
       // What a route has begun would be paid for twice at another.
-      const asked = isBegun(task, first!.name) ? [first!] : ways;
-      const well = asked.find((way) => routing.restOf(way) === 0);
+      const asked = isBegun(task, first!.name) ? [first!] : candidates;
+      const well = asked.find((candidate) => routing.remainingCooldown(candidate) === 0);
       if (well === undefined) {
         seat.leave();
-        await pause(Math.min(...asked.map((way) => routing.restOf(way))), signal);
-      } else if (seat.isAt(well.route.provider)) return ways;
+        await sleep(
+          Math.min(...asked.map((candidate) => routing.remainingCooldown(candidate))),
+          signal,
+        );
+      } else if (seat.isAt(well.route.provider)) return candidates;
       else await seat.move(well.route.provider);
     }
   }
 
   /** The routes of a task's model, the one that has its work already first. */
-  #waysOf(task: Task): readonly MediaWay[] {
+  #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
     const { models } = this.#options.config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
@@ -327,9 +330,9 @@ export class Runner {
         code: 'model_not_found',
       });
     }
-    const ways = waysOf(model);
-    const begun = ways.findIndex(({ name }) => isBegun(task, name));
-    return begun > 0 ? [ways[begun]!, ...ways.toSpliced(begun, 1)] : ways;
+    const candidates = routeCandidates(model);
+    const begun = candidates.findIndex(({ name }) => isBegun(task, name));
+    return begun > 0 ? [candidates[begun]!, ...candidates.toSpliced(begun, 1)] : candidates;
   }
 
   #forget(open: OpenTask): void {

@@ -2,12 +2,12 @@ import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import { clientPool, type ImagePool } from '../../operations/pool.ts';
-import { pause } from '../../routing/patience.ts';
-import { Resting, type Routing } from '../../routing/routing.ts';
+import { sleep } from '../../routing/backoff.ts';
+import { CircuitOpen, type Routing } from '../../routing/routing.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
-import type { Upstream } from '../../upstream.ts';
 import { loadInput } from '../files/inputs.ts';
 import { LARGEST_IMAGE } from '../files/kept-image.ts';
 import { pictureLimits } from '../files/pictures.ts';
@@ -18,13 +18,13 @@ import { chargeOf } from '../price.ts';
 import type { InputFile, Order, Production, Workshop } from '../providers/provider.ts';
 import { providerOf } from '../providers/providers.ts';
 import type { Reference, Work } from '../work.ts';
-import type { MediaRoute, MediaWay, Worker, WorkerJob } from './runner.ts';
+import type { MediaRoute, MediaRouteCandidate, Worker, WorkerJob } from './runner.ts';
 
 interface MediaWorkerOptions {
   readonly config: () => Config;
   readonly store: Store;
   readonly files: AssetFiles;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly routing: Routing;
 }
@@ -84,21 +84,21 @@ export class MediaWorker implements Worker {
    * the task's deadline ends it.
    */
   async #ask(order: Order, job: WorkerJob): Promise<Answered> {
-    const { task, ways, seat, signal, deadline } = job;
+    const { task, candidates, seat, signal, deadline } = job;
     for (;;) {
       try {
         return await this.#options.routing.run({
           model: task.model,
-          subject: { task: task.id },
-          ways,
+          logContext: { task: task.id },
+          candidates,
           signal,
           deadline,
-          attempt: async (way: MediaWay) => {
-            await seat.move(way.route.provider);
+          attempt: async (candidate: MediaRouteCandidate) => {
+            await seat.move(candidate.route.provider);
             const endReservation = await this.#reserveRoom(order, job);
             try {
-              const workshop = this.#workshopFor(way, job);
-              const production = await produce(order, way, workshop, job);
+              const workshop = this.#workshopFor(candidate, job);
+              const production = await produce(order, candidate, workshop, job);
               return { production, workshop, endReservation };
             } catch (error) {
               endReservation();
@@ -107,10 +107,10 @@ export class MediaWorker implements Worker {
           },
         });
       } catch (error) {
-        if (!(error instanceof Resting) && !isShortage(error)) throw error;
+        if (!(error instanceof CircuitOpen) && !isShortage(error)) throw error;
         // The place is for somebody who can use it.
         seat.leave();
-        await pause((error.retryAfter ?? 1) * 1000, signal);
+        await sleep((error.retryAfter ?? 1) * 1000, signal);
       }
     }
   }
@@ -164,25 +164,25 @@ export class MediaWorker implements Worker {
     return { work, inputs, mask };
   }
 
-  #workshopFor(way: MediaWay, job: WorkerJob): Workshop {
+  #workshopFor(candidate: MediaRouteCandidate, job: WorkerJob): Workshop {
     const { config, upstream } = this.#options;
     const { providers, routing } = config();
-    const { provider, model } = way.route;
+    const { provider, model } = candidate.route;
     const settings = providers[provider];
     if (settings === undefined) throw gone();
     return {
       settings,
       model,
-      idempotencyKey: idempotencyKeyOf(job.task.id, way.route),
+      idempotencyKey: idempotencyKeyOf(job.task.id, candidate.route),
       upstream,
       pool: this.#poolFor(job.task),
       // How long a model draws is bounded by the task's deadline alone, which the signal tells: another
       // timer for the same moment would now and then be the first.
       timeouts: { ...routing.timeouts, firstByte: 0, total: 0 },
       signal: job.signal,
-      noted: job.noted?.way === way.name ? job.noted.progress : null,
-      note: (progress) => job.note({ way: way.name, progress }),
-      asking: () => job.note({ way: way.name, progress: null, call: 'asked' }),
+      noted: job.noted?.way === candidate.name ? job.noted.progress : null,
+      note: (progress) => job.note({ way: candidate.name, progress }),
+      asking: () => job.note({ way: candidate.name, progress: null, call: 'asked' }),
     };
   }
 }
@@ -209,7 +209,7 @@ function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): stri
 /** Has a provider make something, or goes on with what it made before a crash. */
 async function produce(
   order: Order,
-  { name: way }: MediaWay,
+  { name: way }: MediaRouteCandidate,
   workshop: Workshop,
   job: WorkerJob,
 ): Promise<Production> {

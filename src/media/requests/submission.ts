@@ -1,7 +1,7 @@
 import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { clientPool, type ImagePool, MOST_WAITING } from '../../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { NewTask, Store } from '../../store/store.ts';
@@ -55,8 +55,8 @@ interface Inputs {
 export async function submitTask(call: MediaCall, options: SubmissionOptions): Promise<Task> {
   const { config, store, files } = options;
   const { holder, fields } = call;
-  const turn = { client: holder.account.id, mostWaiting: MOST_WAITING };
-  const pool = clientPool(options.pool, turn);
+  const context = { client: holder.account.id, maxWaiting: MAX_WAITING };
+  const pool = clientPool(options.pool, context);
   const id = namedModel(fields);
   const model = findModel(config, id, holder.key.models);
   const request = READERS[call.kind](fields, model);

@@ -4,21 +4,19 @@ import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
 import type { Files } from '../files.ts';
 import type { SegmentList } from './archive/archive.ts';
-import { DurableJson } from './durable-json.ts';
-import { corrupt } from './faults.ts';
-import type { Extent, Journal } from './journal.ts';
-import { checkStore, type Manifest, STORE_FILE } from './manifest.ts';
-import type { Change, Collection } from './state.ts';
+import { corruptStore } from './errors.ts';
+import type { Extent, Journal } from './journal/journal.ts';
+import { checkStoreId, type Manifest, STORE_FILE } from './journal/manifest.ts';
+import { JsonFile } from './json-file.ts';
+import { SHARD_ROWS, type ShardKey, shardName } from './state/shard.ts';
+import type { Change, Collection } from './state/state.ts';
 
-/** Rows of one collection in one file: small enough to be written in a few milliseconds. */
-const SHARD_ROWS = 512;
 /** Written before ended tasks were archived: names no segments. */
 const WITHOUT_ARCHIVE = 2;
 /** Written before stores had an identity; names neither the store nor the journal before. */
 const WITHOUT_IDENTITY = 1;
 const VERSION = 3;
 const FILE = 'checkpoint.json';
-const SHARD_NAME = /^[a-z]+-\d{6,}\.\d+\.json$/;
 
 /** Where a shard is, and what to know it by. */
 export interface ShardEntry {
@@ -30,7 +28,7 @@ export interface ShardEntry {
 }
 
 /** What a checkpoint consists of. Shards are never changed: newer ones get new names. */
-interface ShardList {
+interface CheckpointFile {
   readonly version: number;
   /** Identifier of the store. */
   readonly store: string;
@@ -47,14 +45,8 @@ interface ShardList {
   readonly checksum: number;
 }
 
-interface Shard {
-  readonly collection: Collection;
-  readonly number: number;
+interface Shard extends ShardKey {
   readonly rows: readonly (readonly [order: number, row: unknown])[];
-}
-
-export function shardOf(order: number): number {
-  return Math.floor(order / SHARD_ROWS);
 }
 
 /** The state on disk without its journal: shards of rows, and the list of them that counts. */
@@ -72,7 +64,7 @@ export class Checkpoint {
   /** As it was read. */
   segments: SegmentList = { files: [], next: 1 };
   /** Places of the next rows, as they were read. */
-  next: ShardList['next'] = {};
+  next: CheckpointFile['next'] = {};
   /** Whether the last one that failed may be on disk all the same. */
   isInDoubt = false;
 
@@ -96,22 +88,25 @@ export class Checkpoint {
    */
   async read(manifest: Manifest | null, take: (change: Change) => void): Promise<boolean> {
     const path = join(this.#directory, FILE);
-    const low = new Low<ShardList | null>(new DurableJson(this.#files, path), null);
+    const low = new Low<CheckpointFile | null>(new JsonFile(this.#files, path), null);
     await low.read();
     if (low.data === null) return false;
     const { checksum, ...list } = low.data;
     const { version, journal, shards } = list;
     if (![VERSION, WITHOUT_ARCHIVE, WITHOUT_IDENTITY].includes(version)) {
-      throw corrupt(path, `written as version ${version}, which is unknown`);
+      throw corruptStore(path, `written as version ${version}, which is unknown`);
     }
-    if (crc32(JSON.stringify(list)) !== checksum) throw corrupt(path, 'not as it was written');
+    if (crc32(JSON.stringify(list)) !== checksum) throw corruptStore(path, 'not as it was written');
     if (version !== WITHOUT_IDENTITY) {
-      checkStore(manifest, this.#directory, path, list.store);
+      checkStoreId(manifest, this.#directory, path, list.store);
       this.previous = list.previous;
     }
     if (manifest && manifest.journal.sequence < journal) {
       const what = `names journal ${manifest.journal.sequence}, but checkpoint.json begins at journal ${journal}`;
-      throw corrupt(join(this.#directory, STORE_FILE), `${what}: files of two backups are mixed`);
+      throw corruptStore(
+        join(this.#directory, STORE_FILE),
+        `${what}: files of two backups are mixed`,
+      );
     }
     for (const entry of shards) {
       await this.#readShard(entry, take);
@@ -126,15 +121,15 @@ export class Checkpoint {
 
   async #readShard(entry: ShardEntry, take: (change: Change) => void): Promise<void> {
     const path = join(this.#folder, entry.file);
-    const adapter = new DurableJson<Shard>(this.#files, path);
+    const adapter = new JsonFile<Shard>(this.#files, path);
     const low = new Low<Shard | null>(adapter, null);
     await low.read();
     if (low.data === null)
-      throw corrupt(
+      throw corruptStore(
         path,
         'missing, although checkpoint.json names it: it is lost, or that is of an older backup',
       );
-    if (adapter.checksum !== entry.checksum) throw corrupt(path, 'not as it was written');
+    if (adapter.checksum !== entry.checksum) throw corruptStore(path, 'not as it was written');
     const { collection, rows } = low.data;
     for (const [order, row] of rows) take([collection, order, row] as Change);
   }
@@ -155,7 +150,7 @@ export class Checkpoint {
     const { store, sequence: journal, previous } = first;
     const shards = new Map(this.#shards);
     for (const { collection, number } of changed) {
-      const name = nameOf(collection, number);
+      const name = shardName({ collection, number });
       shards.delete(name);
       const rows: [number, unknown][] = [];
       for (let order = number * SHARD_ROWS; order < (number + 1) * SHARD_ROWS; order += 1) {
@@ -164,7 +159,7 @@ export class Checkpoint {
       }
       if (rows.length > 0) {
         const file = `${name}.${journal}.json`;
-        const adapter = new DurableJson<Shard>(this.#files, join(this.#folder, file));
+        const adapter = new JsonFile<Shard>(this.#files, join(this.#folder, file));
         await new Low<Shard | null>(adapter, { collection, number, rows }).write();
         shards.set(name, { collection, number, file, checksum: adapter.checksum });
       }
@@ -175,7 +170,7 @@ export class Checkpoint {
     const manifest = { ...list, checksum: crc32(JSON.stringify(list)) };
     const path = join(this.#directory, FILE);
     try {
-      await new Low<ShardList | null>(new DurableJson(this.#files, path), manifest).write();
+      await new Low<CheckpointFile | null>(new JsonFile(this.#files, path), manifest).write();
     } catch (error) {
       // It has its name already where it was the folder that could not be synced.
       const { checksum } = manifest;
@@ -187,14 +182,14 @@ export class Checkpoint {
   }
 
   async #checksumOnDisk(path: string): Promise<number | undefined> {
-    const low = new Low<ShardList | null>(new DurableJson(this.#files, path), null);
+    const low = new Low<CheckpointFile | null>(new JsonFile(this.#files, path), null);
     await low.read();
     return low.data?.checksum;
   }
 
   #adopt(journal: number, shards: readonly ShardEntry[]): void {
     this.journal = journal;
-    this.#shards = new Map(shards.map((entry) => [nameOf(entry.collection, entry.number), entry]));
+    this.#shards = new Map(shards.map((entry) => [shardName(entry), entry]));
     this.#names = new Set(shards.map(({ file }) => file));
   }
 }
@@ -202,19 +197,5 @@ export class Checkpoint {
 interface CheckpointContent {
   readonly durable: (collection: Collection, order: number) => unknown;
   readonly segments: SegmentList;
-  readonly next: ShardList['next'];
-}
-
-export interface ShardKey {
-  readonly collection: Collection;
-  readonly number: number;
-}
-
-export function nameOf(collection: Collection, number: number): string {
-  return `${collection}-${String(number).padStart(6, '0')}`;
-}
-
-/** Whether a file bears a shard's name, or that of one that was being written. */
-export function isShard(name: string): boolean {
-  return SHARD_NAME.test(name.replace(/\.new$/, ''));
+  readonly next: CheckpointFile['next'];
 }

@@ -25,11 +25,11 @@ import type {
   TaskTotals,
 } from '../store.ts';
 import type { Task, TaskError } from '../task.ts';
-import { Reader } from './reader.ts';
-import type { Records } from './records.ts';
-import { Tasks } from './tasks.ts';
-import type { Upkeep } from './upkeep.ts';
-import { Uploads } from './uploads.ts';
+import type { JournalCompactor } from './compactor.ts';
+import { StoreReader } from './records/reader.ts';
+import type { Records } from './records/records.ts';
+import { TaskWriter } from './records/tasks.ts';
+import { UploadWriter } from './records/uploads.ts';
 
 /** Ledgers are folded once they are longer than kept by this factor, rather than at the end of every task. */
 const LEDGER_SLACK = 1.1;
@@ -38,19 +38,19 @@ const LEDGER_SLACK = 1.1;
  * The verbs that write, over records in memory. Each finds what it needs, applies the rules beside the contracts,
  * and commits; from the first to the last it does so without giving way to another.
  */
-export class Driver extends Reader implements Store {
-  readonly #tasks: Tasks;
-  readonly #uploads: Uploads;
-  readonly #upkeep: Upkeep;
-  readonly #letGo: () => Promise<void>;
+export class LowdbStore extends StoreReader implements Store {
+  readonly #tasks: TaskWriter;
+  readonly #uploads: UploadWriter;
+  readonly #upkeep: JournalCompactor;
+  readonly #release: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  constructor(records: Records, upkeep: Upkeep, letGo: () => Promise<void>) {
+  constructor(records: Records, upkeep: JournalCompactor, letGo: () => Promise<void>) {
     super(records);
     this.#upkeep = upkeep;
-    this.#tasks = new Tasks(records);
-    this.#uploads = new Uploads(records);
-    this.#letGo = letGo;
+    this.#tasks = new TaskWriter(records);
+    this.#uploads = new UploadWriter(records);
+    this.#release = letGo;
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
@@ -82,7 +82,7 @@ export class Driver extends Reader implements Store {
     transaction.account(account);
     transaction.entry(account, { type: 'grant', amount, note: note ?? null });
     await this.records.commit(transaction);
-    return this.records.reservations.within(account);
+    return this.records.reservations.addTo(account);
   }
 
   async setPlan(accountId: string, plan: Plan): Promise<Account> {
@@ -90,7 +90,7 @@ export class Driver extends Reader implements Store {
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
-    return this.records.reservations.within(account);
+    return this.records.reservations.addTo(account);
   }
 
   async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
@@ -104,7 +104,7 @@ export class Driver extends Reader implements Store {
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
-    return this.records.reservations.within(account);
+    return this.records.reservations.addTo(account);
   }
 
   async createKey(key: NewKey): Promise<ApiKey> {
@@ -138,21 +138,21 @@ export class Driver extends Reader implements Store {
     if (order === undefined) throw notFound('key', keyId);
     const key = this.records.state.keys.rows.get(order)!;
     if (key.revokedAt !== null) {
-      await this.records.commits.settled('keys', order);
-      return this.records.reservations.within(key);
+      await this.records.commits.rowSynced('keys', order);
+      return this.records.reservations.addTo(key);
     }
     const revoked = { ...key, revokedAt: this.records.now() };
     const transaction = this.records.begin();
     transaction.changes.push(['keys', order, revoked]);
     await this.records.commit(transaction);
-    return this.records.reservations.within(revoked);
+    return this.records.reservations.addTo(revoked);
   }
 
   findTaskByIdempotencyKey(
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined> {
-    return this.#tasks.repeat(accountId, idempotency);
+    return this.#tasks.findByIdempotencyKey(accountId, idempotency);
   }
 
   async createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
@@ -179,15 +179,15 @@ export class Driver extends Reader implements Store {
   }
 
   requeueTask(taskId: string): Promise<Task> {
-    return this.#tasks.reopen(taskId);
+    return this.#tasks.requeue(taskId);
   }
 
   saveProgress(taskId: string, progress: unknown): Promise<Task> {
-    return this.#tasks.note(taskId, progress);
+    return this.#tasks.saveProgress(taskId, progress);
   }
 
   deleteTasks(endedBefore: number): Promise<DeletedRecords> {
-    return this.#tasks.forget(endedBefore);
+    return this.#tasks.deleteEnded(endedBefore);
   }
 
   trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
@@ -195,7 +195,7 @@ export class Driver extends Reader implements Store {
   }
 
   deleteInputs(): Promise<readonly Asset[]> {
-    return this.#uploads.forgetInputs();
+    return this.#uploads.deleteSpentInputs();
   }
 
   async addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
@@ -204,7 +204,7 @@ export class Driver extends Reader implements Store {
   }
 
   deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
-    return this.#uploads.forget(madeBefore);
+    return this.#uploads.deleteBefore(madeBefore);
   }
 
   async recordAttempt(
@@ -226,8 +226,8 @@ export class Driver extends Reader implements Store {
   }
 
   async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
-    const holder = this.records.holder({ accountId, keyId }, this.records.bare);
-    checkFunds(holder, amount, this.records.held(holder));
+    const holder = this.records.holder({ accountId, keyId }, this.records.bookedState);
+    checkFunds(holder, amount, this.records.reservedFor(holder));
     // A free request has no charge to lose; its counts wait in memory until they can be written.
     if (amount > 0) {
       const { failure } = this.records.commits;
@@ -242,10 +242,10 @@ export class Driver extends Reader implements Store {
     metered: MeteredUsage,
   ): Promise<number> {
     checkAmount(metered.charge, 'charge');
-    const holder = this.records.holder(source, this.records.bare);
+    const holder = this.records.holder(source, this.records.bookedState);
     if ('id' in source && !this.records.reservations.end(source.id)) return 0;
     this.records.checkOpen();
-    const amount = Math.min(metered.charge, spendable(holder, this.records.held(holder)));
+    const amount = Math.min(metered.charge, spendable(holder, this.records.reservedFor(holder)));
     await this.records.charges.add(source, metered, amount, this.records.now());
     return amount;
   }
@@ -280,7 +280,7 @@ export class Driver extends Reader implements Store {
 
   health(): StoreHealth {
     const { failure, journalLength } = this.records.commits;
-    const refusal = failure ?? this.#upkeep.refusal(journalLength);
+    const refusal = failure ?? this.#upkeep.backlogFailure(journalLength);
     return {
       fault: refusal?.message ?? null,
       ...this.#upkeep.health(journalLength),
@@ -290,13 +290,13 @@ export class Driver extends Reader implements Store {
 
   /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */
   #checkBacklog(): void {
-    const refusal = this.#upkeep.refusal(this.records.commits.journalLength);
+    const refusal = this.#upkeep.backlogFailure(this.records.commits.journalLength);
     if (refusal) throw refusal;
   }
 
   close(): Promise<void> {
     this.records.close();
-    this.#closing ??= this.#letGo();
+    this.#closing ??= this.#release();
     return this.#closing;
   }
 }

@@ -6,19 +6,20 @@ import type { StoreOptions } from '../options.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task.ts';
 import { Archive } from './archive/archive.ts';
+import { TaskArchiver } from './archiver.ts';
 import { Checkpoint } from './checkpoint.ts';
-import { Commits } from './commits.ts';
-import { Driver } from './driver.ts';
-import { Ended } from './ended.ts';
-import { corrupt } from './faults.ts';
-import { checksumOf, cutTail, type Extent, type Journal } from './journal.ts';
-import { type History, Journals, readHistory } from './journals.ts';
-import { lockFolder } from './lock.ts';
-import { type Clock, type Manifest, readManifest, writeManifest } from './manifest.ts';
-import type { Lock } from './pid-lock.ts';
-import { Records } from './records.ts';
-import { type Change, COLLECTIONS, type Collection, State } from './state.ts';
-import { Upkeep } from './upkeep.ts';
+import { JournalCompactor } from './compactor.ts';
+import { LowdbStore } from './driver.ts';
+import { corruptStore } from './errors.ts';
+import { CommitQueue } from './journal/commit-queue.ts';
+import { checksumOf, type Extent, type Journal, removeTail } from './journal/journal.ts';
+import { Journals } from './journal/journals.ts';
+import { type Clock, type Manifest, readManifest, writeManifest } from './journal/manifest.ts';
+import { type Replay, replayJournals } from './journal/replay.ts';
+import { lockFolder } from './lock/lock.ts';
+import type { Lock } from './lock/pid-lock.ts';
+import { Records } from './records/records.ts';
+import { type Change, COLLECTIONS, type Collection, State } from './state/state.ts';
 
 export interface LowdbOptions extends StoreOptions {
   /** Journal size at which its changes are moved to shards, in bytes; 16 MiB by default. */
@@ -64,7 +65,7 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
 
   // First everything is read: where something is wrong, nothing has been touched.
   const known = await readManifest(files, directory);
-  const { state, newest, changes, last, closed } = await readAll(
+  const { state, newest, changes, last, closed } = await loadState(
     files,
     directory,
     known,
@@ -75,11 +76,11 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
     files,
     folder: archiveFolder,
     store: former.store,
-    forgotten: state.forgottenIn,
+    forgotten: state.tombstoneIndex,
     onFault,
   });
   try {
-    const clock = judgeClock(options, known?.clock, Math.max(newest, archive.newest));
+    const clock = checkClock(options, known?.clock, Math.max(newest, archive.newest));
 
     const manifest = { ...former, clock };
     if (known === null || known.clock.isHeld !== clock.isHeld) {
@@ -89,8 +90,8 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
     await makeFolder(files, shardFolder);
     const journals = new Journals({ files, directory, folder, manifest, now });
     const journal = await openJournal(journals, last, manifest, options);
-    const ended = new Ended(state, archive);
-    const upkeep = new Upkeep(
+    const archiver = new TaskArchiver(state, archive);
+    const upkeep = new JournalCompactor(
       {
         files,
         journals,
@@ -99,7 +100,7 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
         checkpoint,
         state,
         archive,
-        ended,
+        archiver,
         journalLimit,
         backlogLimit,
         onFault,
@@ -113,16 +114,16 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
     // What the checkpoint replaces may go only once its own name, and the journal's, outlast a power cut.
     await syncFolder(files, directory);
     await syncFolder(files, folder);
-    await upkeep.tidy();
-    const commits = new Commits(state, journal, {
-      between: (current) => upkeep.between(current, commits),
-      renew: (failed, first) => upkeep.renew(failed, first),
+    await upkeep.removeObsolete();
+    const commits = new CommitQueue(state, journal, {
+      afterBatch: (current) => upkeep.afterBatch(current, commits),
+      replaceJournal: (failed, first) => upkeep.replaceJournal(failed, first),
       onFailure: options.onFailure ?? (() => {}),
       onCommit: options.onCommit,
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
-    const records = new Records({ state, commits, archive, ended, now });
-    return new Driver(records, upkeep, async () => {
+    const records = new Records({ state, commits, archive, archiver, now });
+    return new LowdbStore(records, upkeep, async () => {
       await commits.close();
       const { pending } = records.charges;
       if (pending > 0)
@@ -147,7 +148,7 @@ function foldersIn(directory: string) {
   };
 }
 
-interface Stored extends History {
+interface LoadedStore extends Replay {
   readonly state: State;
   /** Time of the newest record, in milliseconds since the epoch; 0 where there is none. */
   readonly newest: number;
@@ -156,17 +157,17 @@ interface Stored extends History {
 }
 
 /** @param known null for a new store, and one of the version before */
-async function readAll(
+async function loadState(
   files: Files,
   directory: string,
   known: Manifest | null,
   checkpoint: Checkpoint,
-): Promise<Stored> {
+): Promise<LoadedStore> {
   const folders = foldersIn(directory);
-  const rows = new Rows();
+  const rows = new RowCollector();
   const found = await checkpoint.read(known, (change) => rows.put(change));
   const changes: Change[] = [];
-  const history = await readHistory({
+  const history = await replayJournals({
     files,
     directory,
     folder: folders.journals,
@@ -178,7 +179,7 @@ async function readAll(
     },
   });
   if (!found && history.last === null && (await namesIn(files, folders.shards)).length > 0) {
-    throw corrupt(join(directory, 'checkpoint.json'), 'missing, although there are shards');
+    throw corruptStore(join(directory, 'checkpoint.json'), 'missing, although there are shards');
   }
   const state = rows.state();
   for (const name of COLLECTIONS) state[name].reserve(checkpoint.next[name] ?? 0);
@@ -191,41 +192,41 @@ async function readAll(
 }
 
 /** @param last the newest journal of a store of the version before; null for a new store */
-function newManifest(last: History['last'], now: number): Manifest {
+function newManifest(last: Replay['last'], now: number): Manifest {
   const clock = { at: now, isHeld: false };
   const journal = last
-    ? { sequence: last.journal.sequence, ...extentIn(last) }
+    ? { sequence: last.journal.sequence, ...extentOf(last) }
     : { sequence: 0, length: 0, checksum: 0, isFinal: false };
   // A store of the version before knows all that was made before it had an identity.
   return { store: randomUUID(), createdAt: last ? 0 : now, journal, clock };
 }
 
-function extentIn({ journal, length }: NonNullable<History['last']>): Extent {
+function extentOf({ journal, length }: NonNullable<Replay['last']>): Extent {
   return { length, checksum: checksumOf(journal.bytes, length), isFinal: false };
 }
 
 /** Goes on with the newest journal, or begins one where there is none that may be gone on with. */
 async function openJournal(
   journals: Journals,
-  last: History['last'],
+  last: Replay['last'],
   manifest: Manifest,
   { files = diskFiles, onRecovery = () => {} }: LowdbOptions,
 ): Promise<Journal> {
   if (last === null) return journals.next(null);
   const { journal, length } = last;
-  const recovery = await cutTail(files, journal, length);
+  const recovery = await removeTail(files, journal, length);
   if (recovery) onRecovery(recovery);
   const { sequence, header } = journal;
   const isFinal = manifest.journal.sequence === sequence && manifest.journal.isFinal;
   if (header.store !== undefined && !isFinal) return journals.resume(journal, length);
-  return journals.next({ sequence, extent: { ...extentIn(last), isFinal } });
+  return journals.next({ sequence, extent: { ...extentOf(last), isFinal } });
 }
 
 /** How far the clock may be ahead of the newest record, in milliseconds. */
 const DAY = 86_400_000;
 
 /** Compares the clock with the newest time that the store knows. @param newest of all records; 0 for none */
-function judgeClock(
+function checkClock(
   { now = Date.now, acceptClock = false, onClockAhead = () => {} }: LowdbOptions,
   known: Clock | undefined,
   newest: number,
@@ -239,7 +240,7 @@ function judgeClock(
 }
 
 /** A task with what tasks did not have when the version before wrote it. */
-function whole(task: Task): Task {
+function withDefaults(task: Task): Task {
   return task.progress === undefined ? { ...task, callbackUrl: null, progress: null } : task;
 }
 
@@ -251,7 +252,7 @@ function timeOf([, , row]: Change): number {
 }
 
 /** Rows as they are read: in any order, the last one counts. */
-class Rows {
+class RowCollector {
   /** Time of the newest record, in milliseconds since the epoch; 0 where there is none. */
   newest = 0;
   readonly #collections = new Map<Collection, Map<number, Change>>(
@@ -262,7 +263,7 @@ class Rows {
     const [collection, order, row] = change;
     const rows = this.#collections.get(collection)!;
     if (row === null) rows.delete(order);
-    else rows.set(order, collection === 'tasks' ? [collection, order, whole(row)] : change);
+    else rows.set(order, collection === 'tasks' ? [collection, order, withDefaults(row)] : change);
   }
 
   /** What came out of it, in the order of creation. */

@@ -1,8 +1,7 @@
 import { Failure } from '../../failure.ts';
-import { type Origin, told } from '../../routing/redaction.ts';
-import { forClient } from '../../routing/upstream-failure.ts';
-import { type Cancelled, follow } from '../../upstream/cancellation.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
+import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -16,14 +15,14 @@ import type { Outcome, TextExecution } from './execution.ts';
 /** Where one of the `n` answers comes from, and where its events go. */
 export interface AnswerSource {
   readonly target: Target;
-  readonly origin: Origin;
+  readonly origin: ProviderOrigin;
   readonly sink: EventSink;
   /** Which of the `n` answers it is. */
   readonly choice: number;
 }
 
 /** Requests one of the `n` answers, and pushes its events. @param signal aborted where another answer fails */
-type RequestAnswer = (sink: EventSink, choice: number, signal: Cancelled) => Promise<void>;
+type RequestAnswer = (sink: EventSink, choice: number, signal: AbortSignalLike) => Promise<void>;
 
 /**
  * Requests all `n` answers at once, and makes one response of them in the client's dialect.
@@ -33,7 +32,7 @@ type RequestAnswer = (sink: EventSink, choice: number, signal: Cancelled) => Pro
 export async function collectAnswers(
   execution: TextExecution,
   choices: number,
-  origin: Origin,
+  origin: ProviderOrigin,
   requestAnswer: RequestAnswer,
 ): Promise<Outcome> {
   const { call, request, context, tracker } = execution;
@@ -43,13 +42,13 @@ export async function collectAnswers(
     ? new StreamSink(delivery, response, tracker)
     : new BufferSink(delivery, tracker);
   tracker.begin(choices);
-  const { cancellation: siblings, release } = follow(execution.signal);
+  const { signal: siblings, release } = linkedSignal(execution.signal);
   const requestOne = async (choice: number) => {
     try {
       await requestAnswer(sink, choice, siblings);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      sink.push({ type: 'error', failure: forClient(error, origin) }, choice);
+      sink.push({ type: 'error', failure: redactForClient(error, origin) }, choice);
       sink.flush();
     }
     // One answer that fails is the failure of all: the others need not be paid for.
@@ -65,13 +64,13 @@ export async function collectAnswers(
   const { failure } = sink;
   if (failure && !sink.committed) throw failure;
   if (sink instanceof StreamSink) return { body: null, end: response.last(sink.end), failure };
-  return { body: told(JSON.stringify(sink.answer()), origin.apiKey), end: '', failure };
+  return { body: redactKeyInBody(JSON.stringify(sink.answer()), origin.apiKey), end: '', failure };
 }
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
   { call, request, publicModel }: TextExecution,
-  exchange: Exchange,
+  exchange: UpstreamResponse,
   { target, origin, sink, choice }: AnswerSource,
 ): Promise<void> {
   const context = { provider: target.provider, toolName: namesOf(request) };

@@ -1,8 +1,8 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
-import type { Upstream } from '../../upstream.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
 import type { RequestSetting, TextRequest } from '../canonical.ts';
@@ -36,8 +36,8 @@ export interface ExecutionOptions {
   readonly model: TextModel;
   readonly config: Config;
   readonly tracker: UsageTracker;
-  readonly signal: Cancelled;
-  readonly upstream: Upstream;
+  readonly signal: AbortSignalLike;
+  readonly upstream: UpstreamClient;
 }
 
 /** One client's request, with what all its routes share. */

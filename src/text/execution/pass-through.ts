@@ -1,8 +1,8 @@
 import { Failure } from '../../failure.ts';
-import { type Origin, told } from '../../routing/redaction.ts';
-import { forClient, upstreamFailure } from '../../routing/upstream-failure.ts';
+import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
+import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json, Part, RequestSetting, TextRequest } from '../canonical.ts';
 import type { Dialect, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -80,7 +80,7 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
 async function passWhole(
   execution: TextExecution,
   { provider, target, origin }: RemoteRoute,
-  exchange: Exchange,
+  exchange: UpstreamResponse,
 ): Promise<Outcome> {
   const { tracker, publicModel } = execution;
   const dialect = dialectNamed(target.dialect);
@@ -91,13 +91,13 @@ async function passWhole(
   reportStored(execution, dialect, body);
   const { error } = body;
   const clear = error ? { ...body, error: errorForClient(error, origin) } : body;
-  return { body: told(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
+  return { body: redactKeyInBody(JSON.stringify(clear), provider.apiKey), end: '', failure: null };
 }
 
 async function relayStream(
   execution: TextExecution,
   { provider, target, origin }: RemoteRoute,
-  exchange: Exchange,
+  exchange: UpstreamResponse,
 ): Promise<Outcome> {
   const { call, context, tracker, publicModel } = execution;
   const dialect = dialectNamed(target.dialect);
@@ -109,7 +109,7 @@ async function relayStream(
     response,
     tracker,
     onAnswer: (answer) => reportStored(execution, dialect, answer),
-    clean: (failure) => forClient(failure, origin),
+    clean: (failure) => redactForClient(failure, origin),
   });
   try {
     await relay.run(exchange);
@@ -130,7 +130,7 @@ function reportStored({ request, onStored }: TextExecution, dialect: Dialect, an
 }
 
 /** The `error` of a whole response with a status of its own, without the provider's name and address. */
-function errorForClient(error: unknown, origin: Origin): unknown {
-  const { code, message } = forClient(upstreamFailure(null, { error }), origin);
+function errorForClient(error: unknown, origin: ProviderOrigin): unknown {
+  const { code, message } = redactForClient(upstreamFailure(null, { error }), origin);
   return isObject(error) ? { code: code ?? 'server_error', message } : message;
 }

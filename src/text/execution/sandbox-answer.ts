@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { follow } from '../../upstream/cancellation.ts';
+import { linkedSignal } from '../../upstream/abort-signal.ts';
 import type { TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { passOn } from '../relay/client-events.ts';
@@ -14,7 +14,7 @@ export async function answerBySandbox(
   remaining: number,
 ): Promise<Outcome> {
   const { call, request, publicModel } = execution;
-  const { cancellation, release } = follow(execution.signal);
+  const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
   if (cancellation.aborted) controller.abort(cancellation.reason);

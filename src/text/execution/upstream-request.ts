@@ -1,9 +1,10 @@
 import { kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
-import type { Origin } from '../../routing/redaction.ts';
+import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
-import type { Cancelled } from '../../upstream/cancellation.ts';
-import type { Exchange, Timeouts } from '../../upstream/exchange.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { Timeouts } from '../../upstream/request.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -17,7 +18,7 @@ export interface RemoteRoute {
   readonly provider: RemoteProvider;
   readonly target: Target;
   /** The provider's name, key and address, which no failure may show to clients. */
-  readonly origin: Origin;
+  readonly origin: ProviderOrigin;
   readonly timeouts: Timeouts;
 }
 
@@ -26,8 +27,8 @@ export async function openUpstream(
   execution: TextExecution,
   { provider, target, timeouts }: RemoteRoute,
   body: Json,
-  signal: Cancelled,
-): Promise<Exchange> {
+  signal: AbortSignalLike,
+): Promise<UpstreamResponse> {
   const { upstream, request } = execution;
   const { path } = dialectNamed(target.dialect);
   const exchange = await upstream.open(provider.baseUrl + path(target, request.stream), {
@@ -42,7 +43,7 @@ export async function openUpstream(
   throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
     retryAfter: exchange.headers['retry-after'],
     retryAfterMs: exchange.headers['retry-after-ms'],
-    secret: provider.apiKey,
+    apiKey: provider.apiKey,
   });
 }
 

@@ -1,5 +1,5 @@
-import type { Origin } from '../../routing/redaction.ts';
-import { forClient } from '../../routing/upstream-failure.ts';
+import type { ProviderOrigin } from '../../routing/redaction.ts';
+import { redactForClient } from '../../routing/redaction.ts';
 import type { DialectName, TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { bareSignature } from '../dialects/reasoning-signature.ts';
@@ -11,7 +11,7 @@ interface ClientEventsOptions {
   /** The model that answers name; null for the upstream's own name. */
   readonly model: string | null;
   /** The provider, which no failure may name. */
-  readonly origin: Origin;
+  readonly origin: ProviderOrigin;
 }
 
 /** Passes on the events that tell a client what one event of an upstream said. */
@@ -36,7 +36,7 @@ export function passOn(
       });
       return;
     case 'error':
-      push({ type: 'error', failure: forClient(event.failure, origin) });
+      push({ type: 'error', failure: redactForClient(event.failure, origin) });
       return;
     default:
       push(event);

@@ -1,4 +1,4 @@
-import { SHORTEST_KEY, told } from '../../routing/redaction.ts';
+import { MIN_KEY_LENGTH, redactKeyInBody } from '../../routing/redaction.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { SplitKeyFilter } from './split-key.ts';
@@ -16,7 +16,7 @@ export class GuardedStream implements ResponseStream {
   ) {
     this.#response = response;
     this.#secret = secret;
-    const isSecret = secret !== undefined && secret.length >= SHORTEST_KEY;
+    const isSecret = secret !== undefined && secret.length >= MIN_KEY_LENGTH;
     this.#filter = isSecret ? new SplitKeyFilter(secret, textMembers) : null;
   }
 
@@ -29,14 +29,14 @@ export class GuardedStream implements ResponseStream {
   }
 
   write(frames: string | Buffer): boolean {
-    const clean = told(frames, this.#secret);
+    const clean = redactKeyInBody(frames, this.#secret);
     const ready = this.#filter === null ? clean : this.#filter.push(clean);
     return ready === null || this.#response.write(ready);
   }
 
   /** The frames that end the stream, with those that were held back before them. */
   last(frames: string): string {
-    const clean = told(frames, this.#secret);
+    const clean = redactKeyInBody(frames, this.#secret);
     return this.#filter === null ? clean : this.#filter.finish(clean);
   }
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json, Usage } from '../canonical.ts';
 import { truncatedAnswer } from '../dialects/answer-errors.ts';
@@ -82,7 +82,7 @@ export class Relay {
     return this.#committed;
   }
 
-  async run(exchange: Exchange): Promise<void> {
+  async run(exchange: UpstreamResponse): Promise<void> {
     await readUntil(
       exchange,
       this.#response,

@@ -1,4 +1,4 @@
-import { PLACE } from '../../routing/redaction.ts';
+import { REDACTED_KEY } from '../../routing/redaction.ts';
 import { endOfText } from './model-name.ts';
 
 /** Characters of a key at the end of a piece from which its frames are held back. */
@@ -162,7 +162,8 @@ export class SplitKeyFilter {
       const to = left === length ? end : whole;
       const starts = startsIn(frames.text, start, to);
       const from = starts[Math.max(0, starts.length - left)];
-      if (from !== undefined) frames.cuts.push({ from, to, place: left === length ? PLACE : '' });
+      if (from !== undefined)
+        frames.cuts.push({ from, to, place: left === length ? REDACTED_KEY : '' });
       left -= starts.length;
       if (left <= 0) break;
     }

@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
 import type { EventSink } from './event-sinks.ts';
@@ -18,12 +18,12 @@ const MOST_STREAMED = 4 * MOST_BYTES;
 /** How long an upstream may keep its connection once it has said all, in milliseconds. */
 const LINGER = 1000;
 
-export function isEventStream({ headers }: Exchange): boolean {
+export function isEventStream({ headers }: UpstreamResponse): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
 
 /** @throws Failure where the answer is no JSON, or says by itself that it is none */
-export async function readJson(exchange: Exchange): Promise<Json> {
+export async function readJson(exchange: UpstreamResponse): Promise<Json> {
   const text = (await exchange.bytes(MOST_BYTES)).toString();
   const body = tryParseJson(text);
   if (!isObject(body)) throw upstreamFailure(502, text);
@@ -60,7 +60,7 @@ function endless(limit: number): Failure {
  * @param isOver whether all that matters was there
  */
 export async function readUntil(
-  exchange: Exchange,
+  exchange: UpstreamResponse,
   response: ResponseStream | null,
   take: (chunk: Buffer) => boolean,
   isOver: () => boolean,
@@ -89,7 +89,7 @@ export async function readUntil(
  * them.
  */
 export async function readEvents(
-  exchange: Exchange,
+  exchange: UpstreamResponse,
   decoder: EventDecoder,
   sink: EventSink,
   {

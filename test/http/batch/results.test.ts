@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch.ts';
+import type { BatchResult } from '../../../src/operations/batch-record.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../../oriel.ts';

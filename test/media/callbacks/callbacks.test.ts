@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Callbacks } from '../../../src/media/callbacks/callbacks.ts';
-import type { ExchangeOptions } from '../../../src/upstream/exchange.ts';
-import { Upstream } from '../../../src/upstream.ts';
+import { UpstreamClient } from '../../../src/upstream/client.ts';
+import type { UpstreamRequest } from '../../../src/upstream/request.ts';
 import { networkSettings } from '../../upstream/policies.ts';
 import { type Reply, WebhookReceiver } from '../webhook-receiver.ts';
 import { Deliveries, ENDED } from './deliveries.ts';
@@ -29,7 +29,7 @@ function callbacks(
   store: Deliveries,
   { allowPrivateAddresses = true, callbackPorts = ['1-65535'], ...changes }: Changes = {},
 ) {
-  const upstream = new Upstream();
+  const upstream = new UpstreamClient();
   const made = new Callbacks({
     store,
     upstream,
@@ -166,10 +166,10 @@ describe('a callback', () => {
     const receiver = await receiving(inTurn('never', answered(200)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
-    const upstream = new Upstream();
+    const upstream = new UpstreamClient();
     onTestFinished(() => upstream.close());
     const given: number[] = [];
-    const open = (url: string, options: ExchangeOptions) => {
+    const open = (url: string, options: UpstreamRequest) => {
       const { timeouts } = options;
       given.push(timeouts.total);
       // The first has had its time sooner than a test would wait for.
@@ -254,7 +254,7 @@ describe('an address that is private', () => {
       }
       return ['127.0.0.1'];
     });
-    const upstream = new Upstream({ resolve });
+    const upstream = new UpstreamClient({ resolve });
     onTestFinished(() => upstream.close());
     callbacks(store, { upstream, allowPrivateAddresses: false }).added(task);
     expect(await store.ended(task)).toMatchObject({

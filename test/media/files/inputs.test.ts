@@ -10,7 +10,7 @@ import type { Reference } from '../../../src/media/work.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import type { Asset } from '../../../src/store/asset.ts';
 import { AssetFiles } from '../../../src/store/asset-files.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
@@ -49,7 +49,7 @@ function admit(text: string, more: Partial<typeof keeping> = {}) {
 }
 
 function load(reference: Reference, more: Partial<Parameters<typeof loadInput>[2]> = {}) {
-  const loading = { ...keeping, upstream: upstream(), signal: new Cancellation(), ...more };
+  const loading = { ...keeping, upstream: upstream(), signal: new LightAbortSignal(), ...more };
   return loadInput(reference, { param: PARAM, name: 'input-3' }, loading);
 }
 
@@ -236,7 +236,7 @@ describe('loading', () => {
   });
 
   it('ends with the work, for its reason', async () => {
-    const signal = new Cancellation();
+    const signal = new LightAbortSignal();
     const why = new Error('the deadline');
     const url = await saying(() => signal.abort(why));
     await expect(load({ url }, { signal })).rejects.toMatchObject({

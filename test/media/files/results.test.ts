@@ -9,7 +9,7 @@ import type { Product } from '../../../src/media/providers/provider.ts';
 import type { AudioWork, ImageWork, VideoWork, Work } from '../../../src/media/work.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import { AssetFiles } from '../../../src/store/asset-files.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';
@@ -71,7 +71,7 @@ async function keeping(home: string, more: Partial<Keeping> = {}) {
     limits: DEFAULT_LIMITS,
     network: ANYWHERE,
     timeouts: { connect: 5000, firstByte: 20_000, idle: 20_000, total: 0 },
-    signal: new Cancellation(),
+    signal: new LightAbortSignal(),
     onStorageFailure: () => {},
     ...more,
   };
@@ -270,7 +270,7 @@ describe('a download', () => {
   });
 
   it('ends with the reason of who cancels, and leaves no file', async () => {
-    const signal = new Cancellation();
+    const signal = new LightAbortSignal();
     const reason = new Failure('timeout', 'The deadline is over');
     let begun = () => {};
     const beginning = new Promise<void>((resolve) => {
@@ -321,7 +321,7 @@ describe('a download', () => {
   });
 
   it('waits for the disk until it is cancelled, and leaves no file', async () => {
-    const signal = new Cancellation();
+    const signal = new LightAbortSignal();
     const reason = new Failure('timeout', 'The deadline is over');
     const { keep, kept } = await keeping('http://127.0.0.1:1', {
       signal,

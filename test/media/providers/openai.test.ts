@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { openaiProvider } from '../../../src/media/providers/openai/openai.ts';
 import type { Workshop } from '../../../src/media/providers/provider.ts';
-import { isRetriable, isRoutable } from '../../../src/routing/upstream-failure.ts';
+import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { mp4, png, pngBomb } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
 import {
@@ -216,7 +216,7 @@ describe('a provider that sends', () => {
     mock().next(GENERATIONS, behaviour);
     const failure = await failureOf(generate());
     expect(failure.type).toBe('billable_error');
-    expect(isRetriable(failure) || isRoutable(failure)).toBe(false);
+    expect(isRetriable(failure) || canFailOver(failure)).toBe(false);
     expect(failure.message).toMatch(/may have charged/);
   });
 
@@ -259,7 +259,7 @@ describe('a provider that sends', () => {
     async (status, body, type, again, elsewhere) => {
       mock().next(GENERATIONS, { status, body, headers: { location: '/other' } });
       const failure = await failureOf(generate());
-      expect([failure.type, isRetriable(failure), isRoutable(failure)]).toEqual([
+      expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
         type,
         again,
         elsewhere,
@@ -428,7 +428,7 @@ describe('videos', () => {
   it('that nobody knows any more have failed', async () => {
     const place = workshop({ noted: { id: 'video_gone' } });
     const failure = await failureOf(provider.makeVideo(videoOrder(), place));
-    expect([failure.type, isRoutable(failure)]).toEqual(['service_error', true]);
+    expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
     expect(place.notes).toEqual([null]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { orielProvider } from '../../../src/media/providers/oriel.ts';
-import { isRetriable, isRoutable } from '../../../src/routing/upstream-failure.ts';
+import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { png } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
 import {
@@ -206,7 +206,7 @@ describe('a task', () => {
     const error = { type, message: `it did not ${KEY} work`, code: null };
     mock().jobs({ looks: 1, error, retryAfter: 0 });
     const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
-    expect([failure.type, isRetriable(failure), isRoutable(failure)]).toEqual([
+    expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
       told,
       again,
       elsewhere,
@@ -249,7 +249,7 @@ describe('a task', () => {
   it('that nobody knows any more has failed', async () => {
     const place = workshop({ noted: { taskId: 'task_gone', failed: 0 } });
     const failure = await failureOf(provider.makeImages(imageOrder(), place));
-    expect([failure.type, isRoutable(failure)]).toEqual(['service_error', true]);
+    expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
     expect(place.notes).toEqual([{ taskId: null, failed: 1 }]);
   });
 
@@ -312,7 +312,7 @@ describe('a submission', () => {
   ] as const)('that is refused with %s %s', async (status, type, told, again, elsewhere) => {
     mock().next(GENERATIONS, { status, body: { error: { type, message: 'no' } } });
     const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
-    expect([failure.type, isRetriable(failure), isRoutable(failure)]).toEqual([
+    expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
       told,
       again,
       elsewhere,

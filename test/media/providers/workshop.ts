@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import type { InputFile, Order, Workshop } from '../../../src/media/providers/provider.ts';
 import type { AudioWork, ImageWork, VideoWork } from '../../../src/media/work.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
-import type { Timeouts } from '../../../src/upstream/exchange.ts';
-import { Upstream } from '../../../src/upstream.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
+import { UpstreamClient } from '../../../src/upstream/client.ts';
+import type { Timeouts } from '../../../src/upstream/request.ts';
 import { png } from '../media-files.ts';
 import type { Interface } from '../mock-answers.ts';
 import { type MockProvider, startMockProvider } from '../mock-provider.ts';
@@ -25,7 +25,7 @@ export interface TestWorkshop extends Workshop {
   readonly notes: readonly unknown[];
   /** Requests that were announced as charged. */
   readonly asked: () => number;
-  readonly cancellation: Cancellation;
+  readonly cancellation: LightAbortSignal;
 }
 
 /** A mock and what is needed to have it work, for all tests of a file. */
@@ -34,7 +34,7 @@ export function mockedProvider(kind: Interface): {
   workshop(changes?: Changes): TestWorkshop;
 } {
   let mock: MockProvider | undefined;
-  const upstream = new Upstream();
+  const upstream = new UpstreamClient();
   beforeAll(async () => {
     mock = await startMockProvider(kind);
   });
@@ -51,7 +51,7 @@ export function mockedProvider(kind: Interface): {
     workshop({ timeouts, noted = null, baseUrl = mock!.url } = {}) {
       const notes: unknown[] = [];
       let asked = 0;
-      const cancellation = new Cancellation();
+      const cancellation = new LightAbortSignal();
       return {
         settings: { kind, baseUrl, apiKey: KEY, concurrency: 8 },
         model: 'upstream-model',

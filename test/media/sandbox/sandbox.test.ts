@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../../src/failure.ts';
 import { sniffMedia } from '../../../src/media/files/media-type.ts';
 import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import { audio, images, moderation, video, workshop } from './workshop.ts';
 
 describe('a sandbox video', () => {
@@ -131,7 +131,7 @@ describe('a prompt', () => {
   });
 
   it('waits with sandbox:delay=9m until the task is let go', async () => {
-    const signal = new Cancellation();
+    const signal = new LightAbortSignal();
     const reason = new Failure('timeout', 'The deadline is over');
     const audio = { type: 'audio', seed: null, user: null, voice: null, format: null } as const;
     const work = { ...audio, prompt: 'sandbox:delay=9m', duration: 1 };

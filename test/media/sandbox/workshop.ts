@@ -8,8 +8,8 @@ import type {
 import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts';
 import type { AudioWork, ImageWork, VideoWork, Work } from '../../../src/media/work.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
-import { Upstream } from '../../../src/upstream.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
+import { UpstreamClient } from '../../../src/upstream/client.ts';
 
 const PROMPTED = { prompt: 'a lighthouse at dusk', seed: null, user: null };
 
@@ -36,12 +36,12 @@ export function inputFile(bytes: Uint8Array, name = 'input-1'): InputFile {
   return { bytes, mediaType: 'image/png', filename: `${name}.png` };
 }
 
-export async function workshop(model: string, signal = new Cancellation()): Promise<Workshop> {
+export async function workshop(model: string, signal = new LightAbortSignal()): Promise<Workshop> {
   return {
     settings: { kind: 'sandbox', concurrency: 8 },
     model,
     idempotencyKey: 'task_1',
-    upstream: new Upstream(),
+    upstream: new UpstreamClient(),
     pool: await inlinePool(1),
     timeouts: { connect: 60_000, firstByte: 60_000, idle: 60_000, total: 60_000 },
     signal,

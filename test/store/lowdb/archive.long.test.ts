@@ -10,7 +10,7 @@ import { everyTask, findInconsistencies } from '../consistency.ts';
 import { failureWith } from '../fresh.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 const journalLimit = 3000;
 
@@ -27,7 +27,7 @@ async function end(
   directory: string,
   { tasks, characters, limit }: { tasks: number; characters: number; limit: number },
 ): Promise<Told> {
-  const script = join(import.meta.dirname, 'archivist.mjs');
+  const script = join(import.meta.dirname, 'archive-process.mjs');
   const args = ['--max-old-space-size=256', '--expose-gc', script, directory];
   const numbers = [tasks, characters, limit].map(String);
   const { stdout } = await promisify(execFile)(process.execPath, [...args, ...numbers]);

@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;

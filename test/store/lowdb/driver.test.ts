@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { describeStoreDriver } from '../conformance.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 describe('the lowdb driver', () => {
   describeStoreDriver({

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 const FIRST = join('journal', '00000001.journal');
 
@@ -212,7 +212,7 @@ describe('a journal', () => {
     ['the version before', { format: 'oriel-journal', version: 1, sequence: 1 }],
   ])('of %s is refused', async (_, header) => {
     const { directory } = await journalled();
-    const { encodeLine } = await import('../../../src/store/lowdb/journal-line.ts');
+    const { encodeLine } = await import('../../../src/store/lowdb/journal/line.ts');
     writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
   });

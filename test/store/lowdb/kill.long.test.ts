@@ -7,7 +7,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 
-const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url));
+const WRITER = fileURLToPath(new URL('writer-process.mjs', import.meta.url));
 const KILLS = Number(process.env['ORIEL_KILLS'] ?? 16);
 /** A store grows from kill to kill, and with it what is to be looked through after each. */
 const KILLS_OF_ONE_STORE = 8;

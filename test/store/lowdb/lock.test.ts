@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { contender, expectOneWinner } from './contender.ts';
+import { contender, expectOneWinner } from './lock-contender.ts';
 
 const hooks = vi.hoisted(() => ({ unsupported: false }));
 vi.mock('../../../src/libc.ts', async (original) => {

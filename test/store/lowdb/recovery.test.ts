@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash.ts';
+import { copyOfCrashed } from './crash-copy.ts';
 
 const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
 

@@ -4,9 +4,9 @@ import type { Config } from '../../../src/config/schema.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import { TextGateway } from '../../../src/text/gateway.ts';
-import { Cancellation } from '../../../src/upstream/cancellation.ts';
-import type { Exchange } from '../../../src/upstream/exchange.ts';
-import type { Upstream } from '../../../src/upstream.ts';
+import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../../src/upstream/client.ts';
+import type { UpstreamResponse } from '../../../src/upstream/response.ts';
 import { networkSettings } from '../../upstream/policies.ts';
 import { PAIRS } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -90,7 +90,7 @@ interface Answer {
   readonly cut: boolean;
 }
 
-function exchange({ stream, body, cut }: Answer): Exchange {
+function exchange({ stream, body, cut }: Answer): UpstreamResponse {
   const type = stream ? 'text/event-stream' : 'application/json';
   return {
     status: 200,
@@ -140,7 +140,7 @@ async function ask(
     models: {
       m: {
         type: 'text',
-        routes: [{ provider: 'mock', model: 'up', dialect: upstream, weight: 1 }],
+        routes: [{ provider: 'mock', model: 'up', dialect: upstream, priority: 1 }],
         ...model,
       },
     },
@@ -152,8 +152,8 @@ async function ask(
   const gateway = new TextGateway({
     config: () => config,
     store,
-    upstream: { open } as unknown as Upstream,
-    observer: { tried() {}, used() {}, exceeded() {} },
+    upstream: { open } as unknown as UpstreamClient,
+    observer: { onAttempt() {}, used() {}, exceeded() {} },
     admitPrompt: async () => {},
   });
   try {
@@ -165,7 +165,7 @@ async function ask(
       bytes: null,
       headers: {},
       holder: HOLDER,
-      clientDisconnect: new Cancellation(),
+      clientDisconnect: new LightAbortSignal(),
       response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {

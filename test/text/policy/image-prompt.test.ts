@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LANGUAGES } from '../../../src/safety/languages.ts';
+import { LANGUAGES } from '../../safety/languages.ts';
 import { plainTerm } from '../../safety/refusals.ts';
 import { gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';

@@ -9,7 +9,7 @@ import { textRequest, turn } from '../request.ts';
 const PLAIN: TextModel = {
   type: 'text',
   ownedBy: 'oriel',
-  routes: [{ provider: 'some', model: 'upstream', weight: 1 }],
+  routes: [{ provider: 'some', model: 'upstream', priority: 1 }],
   price: { input: 0, output: 0 },
 };
 const REASONER: TextModel = {

@@ -8,7 +8,7 @@ import {
   flag,
   readDirectives,
 } from '../../../routing/directives.ts';
-import type { Cancelled } from '../../../upstream/cancellation.ts';
+import type { AbortSignalLike } from '../../../upstream/abort-signal.ts';
 import type { MediaUsage } from '../../result.ts';
 import type { Workshop } from '../provider.ts';
 
@@ -40,7 +40,7 @@ function readMischief(text: string, path: string) {
  * @param path where the prompt stands in the request
  * @throws Failure
  */
-export async function obey(text: string, path: string, signal: Cancelled): Promise<Mischief> {
+export async function obey(text: string, path: string, signal: AbortSignalLike): Promise<Mischief> {
   const mischief = readMischief(text, path);
   if (mischief.delay !== undefined) await pause(mischief.delay, signal);
   if (signal.aborted) throw signal.reason;
@@ -48,7 +48,7 @@ export async function obey(text: string, path: string, signal: Cancelled): Promi
   return mischief;
 }
 
-async function pause(milliseconds: number, signal: Cancelled): Promise<void> {
+async function pause(milliseconds: number, signal: AbortSignalLike): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
     const leave = () => {

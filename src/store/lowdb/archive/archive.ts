@@ -3,30 +3,34 @@ import { Failure } from '../../../failure.ts';
 import { type Files, makeFolder, namesIn, remove } from '../../files.ts';
 import type { TaskQuery } from '../../store.ts';
 import { TASK_STATES, TASK_TYPES, type TaskState } from '../../task.ts';
-import { compareKeys, hashOf, type KeyKind, keyOf, NO_TASK, type SegmentFile } from './layout.ts';
+import {
+  compareKeys,
+  encodeKey,
+  hashOf,
+  type KeyKind,
+  NO_TASK,
+  type SegmentFile,
+} from './layout.ts';
 import { mergeInto, mergeSorted } from './merge.ts';
-import { type Located, Segment } from './segment.ts';
-
-export type { Located } from './segment.ts';
-
+import { Segment, type SegmentRecord } from './segment.ts';
 import { type NewRecord, SegmentWriter } from './segment-writer.ts';
 
 const NAME = /^\d{8,}\.segment(\.new)?$/;
 
 /** Segments of about one size that are merged into one, so that a search has few to look into. */
-const FAN = 8;
+const MERGE_FACTOR = 8;
 /** Bytes of the smallest segments; each size is as many times the one before as `FAN`. */
-const SMALLEST = 128 * 1024;
+const SMALLEST_BYTES = 128 * 1024;
 /**
  * Segments of this many bytes are not merged: what a checkpoint takes out of memory waits for its merge,
  * and a segment whose records are all forgotten goes as it is.
  */
-const LARGEST = 8 * 2 ** 20;
+const LARGEST_BYTES = 8 * 2 ** 20;
 /** Share of forgotten records beyond which a segment is written anew without them. */
-const MOST_FORGOTTEN = 1 / 4;
+const MAX_DELETED_SHARE = 1 / 4;
 
 /** The records that are forgotten but still in a segment. */
-interface Forgotten {
+interface Tombstones {
   has(segment: number, index: number): boolean;
   countIn(segment: number): number;
 }
@@ -35,7 +39,7 @@ interface ArchiveOptions {
   readonly files: Files;
   readonly folder: string;
   readonly store: string;
-  readonly forgotten: Forgotten;
+  readonly forgotten: Tombstones;
   /** Called with what names a damaged file. */
   readonly onFault: (error: unknown) => void;
 }
@@ -52,7 +56,7 @@ export interface ArchivedRecord extends NewRecord {
 }
 
 /** Segments that are on disk but do not count before a checkpoint names them. */
-export interface Extension {
+export interface ArchiveExtension {
   readonly list: SegmentList;
   /** Numbers of segments that are no longer part of it. */
   readonly dropped: readonly number[];
@@ -125,7 +129,7 @@ export class Archive {
     return this.#totals.get(accountId) ?? { tasks: 0, bytes: 0 };
   }
 
-  #isLive({ segment, index }: Located): boolean {
+  #isLive({ segment, index }: SegmentRecord): boolean {
     return !this.#options.forgotten.has(segment.number, index);
   }
 
@@ -134,7 +138,7 @@ export class Archive {
    *
    * @param batches of records, each in the order of accounts and of creation; each becomes one segment
    */
-  async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<Extension> {
+  async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<ArchiveExtension> {
     const made = new Set<Segment>();
     const { files, folder } = this.#options;
     const abandon = async (keepFiles: boolean) => {
@@ -180,7 +184,7 @@ export class Archive {
   }
 
   /** Removes files of segments that do not count, and what a crash left. */
-  async tidy(): Promise<void> {
+  async removeObsolete(): Promise<void> {
     const { files, folder } = this.#options;
     const names = new Set(this.#segments.map(({ file }) => file.file));
     for (const name of await namesIn(files, folder)) {
@@ -211,11 +215,11 @@ export class Archive {
     this.#next += 1;
     await makeFolder(files, folder);
     const file = `${String(number).padStart(8, '0')}.segment`;
-    const writer = await SegmentWriter.begin({ files, folder, file, store, number });
+    const writer = await SegmentWriter.create({ files, folder, file, store, number });
     try {
       return await Segment.open(await work(writer), this.#options);
     } catch (error) {
-      await writer.abandon();
+      await writer.discard();
       throw error;
     }
   }
@@ -225,15 +229,16 @@ export class Archive {
     const { forgotten } = this.#options;
     const whole = segments.filter(({ number }) => !this.#damaged.has(number));
     const isHollow = ({ number, footer }: Segment) =>
-      forgotten.countIn(number) > footer.entries * MOST_FORGOTTEN;
+      forgotten.countIn(number) > footer.entries * MAX_DELETED_SHARE;
     const hollow = whole.find(isHollow);
     if (hollow) return [hollow];
     const sizes = new Map<number, Segment[]>();
     for (const segment of whole) {
-      if (segment.file.length >= LARGEST) continue;
-      const power = Math.log(Math.max(1, segment.file.length / SMALLEST)) / Math.log(FAN);
+      if (segment.file.length >= LARGEST_BYTES) continue;
+      const power =
+        Math.log(Math.max(1, segment.file.length / SMALLEST_BYTES)) / Math.log(MERGE_FACTOR);
       const same = [...(sizes.get(Math.floor(power)) ?? []), segment];
-      if (same.length >= FAN) return same;
+      if (same.length >= MERGE_FACTOR) return same;
       sizes.set(Math.floor(power), same);
     }
     return undefined;
@@ -266,7 +271,7 @@ export class Archive {
   async find<Value>(
     kind: KeyKind,
     key: string,
-    take: (record: Located, body: unknown) => Value | undefined,
+    take: (record: SegmentRecord, body: unknown) => Value | undefined,
   ): Promise<Value | undefined> {
     const hash = hashOf(kind, key);
     return this.read(async (segments) => {
@@ -305,7 +310,7 @@ export class Archive {
   }
 
   /** Tasks that ended before a time, those of the oldest segments first. */
-  async *endedBefore(time: number): AsyncGenerator<Located> {
+  async *endedBefore(time: number): AsyncGenerator<SegmentRecord> {
     for (const segment of [...this.#segments].reverse()) {
       if (segment.footer.oldest >= time) continue;
       for await (const record of segment.oldest()) {
@@ -315,7 +320,7 @@ export class Archive {
   }
 
   /** The tasks of an account, oldest first. */
-  async *oldestFirst(accountId: string): AsyncGenerator<Located> {
+  async *oldestFirst(accountId: string): AsyncGenerator<SegmentRecord> {
     const records = mergeSorted(
       this.#segments.map((segment) => segment.oldest(accountId)),
       (one, other) => one.entry.order - other.entry.order,
@@ -323,7 +328,7 @@ export class Archive {
     for await (const record of records) if (this.#isTask(record)) yield record;
   }
 
-  #isTask(record: Located): boolean {
+  #isTask(record: SegmentRecord): boolean {
     return record.entry.status !== NO_TASK && this.#isLive(record);
   }
 
@@ -332,12 +337,12 @@ export class Archive {
     segments: readonly Segment[],
     { accountId, status, type }: TaskQuery,
     before: number,
-  ): AsyncGenerator<Located> {
+  ): AsyncGenerator<SegmentRecord> {
     const [wanted, kind] = [
       status && TASK_STATES.indexOf(status),
       type && TASK_TYPES.indexOf(type),
     ];
-    const fits = ({ entry }: Located) =>
+    const fits = ({ entry }: SegmentRecord) =>
       (wanted === undefined || entry.status === wanted) &&
       (kind === undefined || entry.type === kind);
     const sources = segments.flatMap((segment) =>
@@ -357,11 +362,11 @@ async function writeRecords(
   const keys: Buffer[] = [];
   for (const { keys: hashes, ...record } of records) {
     const index = await writer.add(record);
-    for (const hash of hashes) keys.push(keyOf(hash, index));
+    for (const hash of hashes) keys.push(encodeKey(hash, index));
   }
   return writer.finish(keys.sort(compareKeys));
 }
 
-export async function bodyOf({ segment, entry }: Located): Promise<unknown> {
+export async function bodyOf({ segment, entry }: SegmentRecord): Promise<unknown> {
   return JSON.parse((await segment.body(entry)).toString());
 }

@@ -19,14 +19,14 @@ const VERSION = 1;
 export const PAGE = 4096;
 const CHECKSUM = 4;
 /** Bytes of a page that entries may use. */
-const ROOM = PAGE - CHECKSUM;
+const PAGE_CAPACITY = PAGE - CHECKSUM;
 
 export const ENTRY = 48;
-export const ENTRIES_PER_PAGE = Math.floor(ROOM / ENTRY);
+export const ENTRIES_PER_PAGE = Math.floor(PAGE_CAPACITY / ENTRY);
 
 const HASH = 8;
 export const KEY = HASH + 4;
-export const KEYS_PER_PAGE = Math.floor(ROOM / KEY);
+export const KEYS_PER_PAGE = Math.floor(PAGE_CAPACITY / KEY);
 
 /** What the directory of a segment has of one record. */
 export interface Entry {
@@ -77,13 +77,16 @@ export function readEntry(page: Buffer, at: number): Entry {
 }
 
 /** Puts the checksum at the end of a page. */
-export function seal(page: Buffer): Buffer {
-  page.writeUInt32LE(crc32(page.subarray(0, ROOM)), ROOM);
+export function writeChecksum(page: Buffer): Buffer {
+  page.writeUInt32LE(crc32(page.subarray(0, PAGE_CAPACITY)), PAGE_CAPACITY);
   return page;
 }
 
-export function isSealed(page: Buffer): boolean {
-  return page.length === PAGE && page.readUInt32LE(ROOM) === crc32(page.subarray(0, ROOM));
+export function hasValidChecksum(page: Buffer): boolean {
+  return (
+    page.length === PAGE &&
+    page.readUInt32LE(PAGE_CAPACITY) === crc32(page.subarray(0, PAGE_CAPACITY))
+  );
 }
 
 /** The kinds of keys that records are found by. */
@@ -98,7 +101,7 @@ export function hashOf(kind: KeyKind, key: string): Buffer {
 }
 
 /** A hash with the position of its entry. */
-export function keyOf(hash: Buffer, index: number): Buffer {
+export function encodeKey(hash: Buffer, index: number): Buffer {
   const key = Buffer.allocUnsafe(KEY);
   hash.copy(key);
   key.writeUInt32LE(index, HASH);

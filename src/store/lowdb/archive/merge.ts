@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import { compareKeys, hashIn, indexIn, keyOf, type SegmentFile } from './layout.ts';
-import type { Located, Segment } from './segment.ts';
+import { compareKeys, encodeKey, hashIn, indexIn, type SegmentFile } from './layout.ts';
+import type { Segment, SegmentRecord } from './segment.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
 /** Records after which others get their turn. */
-const SLICE = 64;
+const YIELD_INTERVAL = 64;
 
 /** The position of a record that is left out. */
-const NOWHERE = 0xffffffff;
+const DELETED = 0xffffffff;
 
 /**
  * Writes the records of several segments into one, without those that are forgotten. Needs four bytes of
@@ -16,10 +16,10 @@ const NOWHERE = 0xffffffff;
 export async function mergeInto(
   writer: SegmentWriter,
   segments: readonly Segment[],
-  isForgotten: (segment: number, index: number) => boolean,
+  isDeleted: (segment: number, index: number) => boolean,
 ): Promise<SegmentFile> {
   const places = new Map(
-    segments.map(({ number, footer }) => [number, new Uint32Array(footer.entries).fill(NOWHERE)]),
+    segments.map(({ number, footer }) => [number, new Uint32Array(footer.entries).fill(DELETED)]),
   );
   const records = mergeSorted(
     segments.map((segment) => segment.oldest()),
@@ -28,8 +28,8 @@ export async function mergeInto(
   let count = 0;
   for await (const { segment, index, entry } of records) {
     count += 1;
-    if (count % SLICE === 0) await setImmediate();
-    if (isForgotten(segment.number, index)) continue;
+    if (count % YIELD_INTERVAL === 0) await setImmediate();
+    if (isDeleted(segment.number, index)) continue;
     const body = await segment.body(entry);
     const account = segment.accountOf(entry);
     places.get(segment.number)![index] = await writer.add({ ...entry, account, body });
@@ -47,13 +47,13 @@ async function* keysOf(segment: Segment, places: Uint32Array): AsyncGenerator<Bu
   let count = 0;
   for await (const key of segment.keys()) {
     count += 1;
-    if (count % (16 * SLICE) === 0) await setImmediate();
+    if (count % (16 * YIELD_INTERVAL) === 0) await setImmediate();
     const place = places[indexIn(key)]!;
-    if (place !== NOWHERE) yield keyOf(hashIn(key), place);
+    if (place !== DELETED) yield encodeKey(hashIn(key), place);
   }
 }
 
-function compareRecords(one: Located, other: Located): number {
+function compareRecords(one: SegmentRecord, other: SegmentRecord): number {
   const [account, second] = [
     one.segment.accountOf(one.entry),
     other.segment.accountOf(other.entry),

@@ -15,12 +15,12 @@ import {
   NO_TASK,
   PAGE,
   type SegmentFile,
-  seal,
+  writeChecksum,
   writeEntry,
 } from './layout.ts';
 
 /** Bytes that are written at once. */
-const CHUNK = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 export interface NewRecord extends Omit<Entry, 'account' | 'offset' | 'length' | 'checksum'> {
   readonly account: string;
@@ -60,7 +60,7 @@ export class SegmentWriter {
     this.#waiting = this.#length = this.#header.length;
   }
 
-  static async begin(options: SegmentWriterOptions): Promise<SegmentWriter> {
+  static async create(options: SegmentWriterOptions): Promise<SegmentWriter> {
     const { files, folder, file } = options;
     const handle = await files.open(join(folder, `${file}.new`), 'w', FILE_MODE);
     return new SegmentWriter(options, handle);
@@ -105,21 +105,21 @@ export class SegmentWriter {
   async finish(keys: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<SegmentFile> {
     const { files, folder, file, store, number } = this.#options;
     const directory = this.#length;
-    for (const page of this.#directory) await this.#write(seal(page));
+    for (const page of this.#directory) await this.#write(writeChecksum(page));
     const fences: string[] = [];
     let count = 0;
     let page = Buffer.alloc(PAGE);
     for await (const key of keys) {
       const place = count % KEYS_PER_PAGE;
       if (place === 0) {
-        if (count > 0) await this.#write(seal(page));
+        if (count > 0) await this.#write(writeChecksum(page));
         page = Buffer.alloc(PAGE);
         fences.push(hashIn(key).toString('hex'));
       }
       key.copy(page, place * KEY);
       count += 1;
     }
-    if (count > 0) await this.#write(seal(page));
+    if (count > 0) await this.#write(writeChecksum(page));
     const footer: Footer = {
       store,
       number,
@@ -146,7 +146,7 @@ export class SegmentWriter {
   }
 
   /** Gives up. What has been written goes, now or at the next tidying. */
-  async abandon(): Promise<void> {
+  async discard(): Promise<void> {
     const { files, folder, file } = this.#options;
     await this.#handle.close().catch(() => {});
     await remove(files, join(folder, `${file}.new`)).catch(() => {});
@@ -156,7 +156,7 @@ export class SegmentWriter {
     this.#chunks.push(bytes);
     this.#waiting += bytes.length;
     this.#length += bytes.length;
-    if (this.#waiting >= CHUNK) await this.#flush();
+    if (this.#waiting >= CHUNK_BYTES) await this.#flush();
   }
 
   async #flush(): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Failure } from '../../../failure.ts';
 import { type Files, isMissing } from '../../files.ts';
-import { corrupt, unavailable } from '../faults.ts';
+import { corruptStore, storeUnavailable } from '../errors.ts';
 import {
   type AccountPart,
   compareKeys,
@@ -12,9 +12,9 @@ import {
   type Entry,
   type Footer,
   hashIn,
+  hasValidChecksum,
   headerOf,
   indexIn,
-  isSealed,
   KEY,
   KEYS_PER_PAGE,
   PAGE,
@@ -23,7 +23,7 @@ import {
 } from './layout.ts';
 
 /** A record of a segment. */
-export interface Located {
+export interface SegmentRecord {
   readonly segment: Segment;
   /** Position in the directory of the segment. */
   readonly index: number;
@@ -71,12 +71,12 @@ export class Segment {
     const handle = await files.open(path, 'r').catch((error: unknown) => {
       if (!isMissing(error)) throw error;
       const what = 'missing, although checkpoint.json names it: it is lost, or of another backup';
-      throw corrupt(path, what);
+      throw corruptStore(path, what);
     });
     try {
       const { size } = await handle.stat();
       if (size !== file.length) {
-        throw corrupt(path, `it has ${size} bytes, but ${file.length} were written`);
+        throw corruptStore(path, `it has ${size} bytes, but ${file.length} were written`);
       }
       const header = await readAt(handle, 0, file.header);
       const end = await readAt(handle, file.length - file.footer, file.footer);
@@ -84,7 +84,7 @@ export class Segment {
         crc32(end, crc32(header)) !== file.checksum ||
         !header.equals(headerOf(store, file.number))
       )
-        throw corrupt(path, 'not as it was written');
+        throw corruptStore(path, 'not as it was written');
       return new Segment(file, JSON.parse(end.toString()) as Footer, handle, options);
     } catch (error) {
       await handle.close();
@@ -105,7 +105,7 @@ export class Segment {
   }
 
   /** The records of an account, newest first. @param before only what is older than this order */
-  async *newest(account: string, before: number): AsyncGenerator<Located> {
+  async *newest(account: string, before: number): AsyncGenerator<SegmentRecord> {
     const part = this.#accounts.get(account);
     if (!part) return;
     const directory = this.#directory();
@@ -124,7 +124,7 @@ export class Segment {
   }
 
   /** The records of an account, oldest first; without one, those of all, by account. */
-  async *oldest(account?: string): AsyncGenerator<Located> {
+  async *oldest(account?: string): AsyncGenerator<SegmentRecord> {
     const all = { start: 0, count: this.footer.entries };
     const part = account === undefined ? all : this.#accounts.get(account);
     if (!part) return;
@@ -135,7 +135,7 @@ export class Segment {
   }
 
   /** Those whose key has a hash, which may also be that of another key. */
-  async *find(hash: Buffer): AsyncGenerator<Located> {
+  async *find(hash: Buffer): AsyncGenerator<SegmentRecord> {
     const { fences, keys } = this.footer;
     const wanted = hash.toString('hex');
     // Pages before the last that begins below the hash have only smaller ones.
@@ -199,7 +199,7 @@ export class Segment {
 
   async #page(offset: number): Promise<Buffer> {
     const page = await this.#read(offset, PAGE);
-    if (!isSealed(page)) throw this.#damaged('this page is not as written', offset);
+    if (!hasValidChecksum(page)) throw this.#damaged('this page is not as written', offset);
     return page;
   }
 
@@ -208,14 +208,14 @@ export class Segment {
     try {
       bytes = await readAt(this.#handle, offset, length);
     } catch (error) {
-      throw unavailable(error, 'the archive cannot be read');
+      throw storeUnavailable(error, 'the archive cannot be read');
     }
     if (bytes.length < length) throw this.#damaged('the file ends too early', offset);
     return bytes;
   }
 
   #damaged(what: string, offset: number): Failure {
-    const cause = corrupt(this.#path, what, offset);
+    const cause = corruptStore(this.#path, what, offset);
     this.#onFault(cause);
     return new Failure('service_error', 'a record is damaged on the disk of this server', {
       status: 500,

@@ -4,7 +4,7 @@ import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
 
 const ID_LENGTH = 29;
 
-/** As OpenAI's look. */
+/** An id in the form of OpenAI's. */
 export function newCompletionId(): string {
   return `chatcmpl-${randomText(ID_LENGTH)}`;
 }
@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<FinishReason, string>> = {
   length: 'length',
   'tool-calls': 'tool_calls',
   refusal: 'content_filter',
-  // The dialect has four reasons: what none of them says is that the model came to its end.
+  // The format has only the four reasons above.
   pause: 'stop',
   other: 'stop',
 };
@@ -23,49 +23,52 @@ export function finishReasonOf(reason: FinishReason): string {
   return REASONS[reason];
 }
 
-/** Where the blocks of one answer stand in its one message, which has all its text in one piece. */
+/**
+ * Positions of blocks within a chat message, which has all its text in one string and all its tool
+ * calls in one list.
+ */
 export class MessageLayout {
-  /** Tool calls so far, which is the index of the next one. */
+  /** Tool calls so far: the index of the next one. */
   calls = 0;
   /** Characters of text so far. */
-  #written = 0;
-  /** Where the block of text that is being written began. */
+  #textLength = 0;
+  /** Offset of the current text block in the text. */
   #textStart = 0;
   readonly #reasoning: AnsweredReasoning[] = [];
-  #thought = '';
+  #reasoningText = '';
 
   startText(): void {
-    this.#textStart = this.#written;
+    this.#textStart = this.#textLength;
   }
 
-  text(text: string): void {
-    this.#written += text.length;
+  addText(text: string): void {
+    this.#textLength += text.length;
   }
 
   startReasoning(): void {
-    this.#thought = '';
+    this.#reasoningText = '';
   }
 
-  think(text: string): void {
-    this.#thought += text;
+  addReasoning(text: string): void {
+    this.#reasoningText += text;
   }
 
   endReasoning({ signature }: TextEvent & { readonly type: 'reasoning-end' }): void {
-    this.#reasoning.push({ text: this.#thought, signature, after: this.calls });
+    this.#reasoning.push({ text: this.#reasoningText, signature, after: this.calls });
   }
 
-  /** `reasoning_details`, once all is said; null where plain text says it all. */
+  /** `reasoning_details` of the answer; null if the plain text suffices. */
   get details(): readonly Json[] | null {
     return detailsOf(this.#reasoning);
   }
 
-  /** Where nobody says what a citation is for, it is for all of its block so far. */
+  /** A citation without positions covers its block so far. */
   annotation({ url, title, start, end }: Citation): Json {
     return {
       type: 'url_citation',
       url_citation: {
         start_index: this.#textStart + (start ?? 0),
-        end_index: end === null ? this.#written : this.#textStart + end,
+        end_index: end === null ? this.#textLength : this.#textStart + end,
         url,
         title: title ?? url,
       },

@@ -4,33 +4,33 @@ import { ownSignature } from './reasoning.ts';
 
 export type ProseKind = 'text' | 'refusal' | 'reasoning';
 
-/** An event of a block whose number is not known yet. */
-type Waiting = (block: number) => TextEvent;
+/** An event of a block that has no number yet. */
+type QueuedEvent = (block: number) => TextEvent;
 
-/** What is written, not called. */
+/** A block of text, a refusal or reasoning. */
 interface Prose {
   readonly kind: ProseKind;
-  readonly waiting: Waiting[];
-  /** Of reasoning: what its provider wants back with it. */
+  readonly queued: QueuedEvent[];
+  /** Entries of `reasoning_details` for replay, by type, index and id. */
   readonly details: Map<string, Record<string, unknown>>;
 }
 
-/** A call of a function, as far as it has come. */
+/** A function call, as far as it is received. */
 export interface Call {
   readonly kind: 'call';
   id: string;
-  /** Whether the provider gave none, so that it is ours. */
+  /** Whether the id was made here, because the provider's was missing or taken. */
   readonly isOurId: boolean;
-  /** As the client calls the tool; empty where it is not told yet. */
+  /** The client's name of the tool; empty until it is received. */
   name: string;
   json: string;
-  /** Characters of the JSON that were told. */
-  told: number;
+  /** Characters of the JSON that are emitted. */
+  emitted: number;
   closed: boolean;
   readonly end: JsonEnd;
 }
 
-/** A block that only this dialect has a word for; whole when the next one begins. */
+/** A block that only chat has; complete when the next one begins. */
 interface Native {
   readonly kind: 'native';
   readonly value: Json;
@@ -38,17 +38,18 @@ interface Native {
 
 type Block = Prose | Call | Native;
 
-/** Fragments of one detail that are put together; of other properties the last one counts. */
-const GROWING = new Set(['text', 'summary', 'data', 'encrypted_content']);
+/** Properties of a detail whose fragments are joined; of others the last value counts. */
+const JOINED = new Set(['text', 'summary', 'data', 'encrypted_content']);
 
 /**
- * Tells blocks one after another, however their pieces come. The first that is not over is told as it
- * comes; what belongs to later ones waits.
+ * Emits blocks one after another, although their deltas may interleave: the deltas of the first open
+ * block at once, those of later blocks when they become the first.
  */
-export class Blocks {
+export class BlockQueue {
   readonly #emit: (event: TextEvent) => void;
   readonly #provider: string;
   readonly #queue: Block[] = [];
+  /** Number of the first block in the queue. */
   #number = 0;
   #isOpen = false;
 
@@ -62,19 +63,19 @@ export class Blocks {
     if (this.#isOpen && this.#queue.length === 1) {
       this.#emit(deltaOf(kind, this.#number, text, logprobs));
     } else {
-      prose.waiting.push((block) => deltaOf(kind, block, text, logprobs));
+      prose.queued.push((block) => deltaOf(kind, block, text, logprobs));
     }
   }
 
-  /** Adds an event to the text that is being written. */
-  annotate(event: Waiting): void {
+  /** Adds an event to the current text block. */
+  annotate(event: QueuedEvent): void {
     const prose = this.#prose('text');
     if (this.#isOpen && this.#queue.length === 1) this.#emit(event(this.#number));
-    else prose.waiting.push(event);
+    else prose.queued.push(event);
   }
 
-  /** Adds to what is to be sent back with the reasoning that is being written. */
-  detail(detail: Json): void {
+  /** Merges an entry of `reasoning_details` into the current reasoning block. */
+  addDetail(detail: Json): void {
     const { details } = this.#prose('reasoning');
     const key = JSON.stringify([detail['type'], detail['index'], detail['id']]);
     const known = details.get(key);
@@ -86,28 +87,28 @@ export class Blocks {
       const before = known[name];
       if (value === null) continue;
       known[name] =
-        GROWING.has(name) && typeof before === 'string' && typeof value === 'string'
+        JOINED.has(name) && typeof before === 'string' && typeof value === 'string'
           ? before + value
           : value;
     }
   }
 
-  native(value: Json): void {
+  addNative(value: Json): void {
     this.#add({ kind: 'native', value });
   }
 
-  call(call: Call): void {
+  addCall(call: Call): void {
     this.#add(call);
   }
 
-  /** A call has got its name or more of its arguments. */
-  grown(call: Call): void {
+  /** Called when a call got its name or more of its arguments. */
+  callChanged(call: Call): void {
     if (this.#queue[0] !== call) return;
-    if (this.#isOpen) this.#tellArguments(call);
+    if (this.#isOpen) this.#emitArguments(call);
     this.#advance();
   }
 
-  /** Everything has come. False where a call never got its name. */
+  /** Emits all queued blocks at the end of the stream. @returns false if a call has no name */
   end(): boolean {
     for (;;) {
       const [first] = this.#queue;
@@ -117,11 +118,11 @@ export class Blocks {
     }
   }
 
-  /** The prose at the end of the queue, or a new one. */
+  /** The last block of the queue if it is of a kind, else a new one. */
   #prose(kind: ProseKind): Prose {
     const last = this.#queue.at(-1);
     if (last?.kind === kind) return last;
-    const prose: Prose = { kind, waiting: [], details: new Map() };
+    const prose: Prose = { kind, queued: [], details: new Map() };
     this.#add(prose);
     return prose;
   }
@@ -131,14 +132,14 @@ export class Blocks {
     this.#advance();
   }
 
-  /** Opens the first block, and closes it where it is over and others wait. */
+  /** Opens the first block, and closes it if it is complete and others are queued. */
   #advance(): void {
     for (;;) {
       const [first] = this.#queue;
       if (first === undefined) return;
       if (!this.#isOpen && !this.#open(first)) return;
       if (this.#queue.length === 1) return;
-      if (first.kind === 'call' && !first.end.reached(first.json)) return;
+      if (first.kind === 'call' && !first.end.isReached(first.json)) return;
       this.#close(first);
     }
   }
@@ -149,7 +150,7 @@ export class Blocks {
       if (block.name === '') return false;
       this.#isOpen = true;
       this.#emit({ type: 'tool-start', block: number, id: block.id, name: block.name });
-      this.#tellArguments(block);
+      this.#emitArguments(block);
       return true;
     }
     this.#isOpen = true;
@@ -158,14 +159,14 @@ export class Blocks {
       return true;
     }
     this.#emit({ type: `${block.kind}-start`, block: number });
-    for (const event of block.waiting) this.#emit(event(number));
+    for (const event of block.queued) this.#emit(event(number));
     return true;
   }
 
-  #tellArguments(call: Call): void {
-    if (call.told === call.json.length) return;
-    const json = call.told === 0 ? call.json : call.json.slice(call.told);
-    call.told = call.json.length;
+  #emitArguments(call: Call): void {
+    if (call.emitted === call.json.length) return;
+    const json = call.emitted === 0 ? call.json : call.json.slice(call.emitted);
+    call.emitted = call.json.length;
     this.#emit({ type: 'tool-delta', block: this.#number, json });
   }
 

@@ -1,84 +1,87 @@
 import { objectOf, textOf } from '../../../schema/untrusted.ts';
 import { randomText } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical.ts';
-import type { Blocks, Call } from './blocks.ts';
+import type { BlockQueue, Call } from './blocks.ts';
 import { JsonEnd } from './json-end.ts';
 
-/** As long as those of providers. */
+/** The length of providers' ids. */
 const ID_LENGTH = 24;
 
-/** A piece of arguments as text: some upstreams give the object itself, or null for none. */
-function pieceOf(value: unknown): string {
+/** A fragment of arguments as text: some upstreams send the object itself, or null for none. */
+function argumentsText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : '';
 }
 
-/** Puts the fragments of tool calls together, with or without index and id. */
-export class Calls {
-  /** Whether any was begun. */
-  any = false;
-  readonly #blocks: Blocks;
+/** Assembles tool calls from fragments, with or without index and id. */
+export class CallAssembler {
+  /** Whether the answer has a call. */
+  hasCalls = false;
+  readonly #blocks: BlockQueue;
   readonly #toolName: (wire: string) => string;
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   #last: Call | null = null;
 
-  constructor(blocks: Blocks, toolName: (wire: string) => string) {
+  constructor(blocks: BlockQueue, toolName: (wire: string) => string) {
     this.#blocks = blocks;
     this.#toolName = toolName;
   }
 
   /**
-   * @param fallback the place in a list that is whole, where every entry is a call of its own
-   * @returns what is wrong with it, or null
+   * @param fallbackIndex the index in the list of an answer that is not streamed
+   * @returns the fault of the fragment; null for none
    */
-  push(fragment: Json, fallback: number | null): string | null {
+  push(fragment: Json, fallbackIndex: number | null): string | null {
     const body = objectOf(fragment['function']);
-    const index = typeof fragment['index'] === 'number' ? fragment['index'] : fallback;
+    const index = typeof fragment['index'] === 'number' ? fragment['index'] : fallbackIndex;
     const id = textOf(fragment['id']);
     const name = textOf(body['name']);
-    const piece = pieceOf(body['arguments']);
-    const call = this.#find(index, id, name, piece) ?? this.#begin(index, id);
+    const json = argumentsText(body['arguments']);
+    const call = this.#find(index, { id, name, json }) ?? this.#begin(index, id);
     this.#last = call;
     if (name !== '' && call.name === '') call.name = this.#toolName(name);
-    return this.#grow(call, piece);
+    return this.#append(call, json);
   }
 
-  #grow(call: Call, piece: string): string | null {
-    // Nothing at all is also called null, where an object must come.
-    const nothing = call.json === '' && (piece.trim() === '' || piece.trim() === 'null');
-    if (nothing || this.#isRepeated(call, piece)) {
-      this.#blocks.grown(call);
+  #append(call: Call, json: string): string | null {
+    // Some upstreams send null for no arguments.
+    const isEmpty = call.json === '' && (json.trim() === '' || json.trim() === 'null');
+    if (isEmpty || this.#isRepeated(call, json)) {
+      this.#blocks.callChanged(call);
       return null;
     }
     if (call.closed) {
-      return piece.trim() === '' ? null : `more arguments for the call ${call.id}, which was over`;
+      return json.trim() === '' ? null : `more arguments for the call ${call.id} after its end`;
     }
-    call.json += piece;
-    this.#blocks.grown(call);
+    call.json += json;
+    this.#blocks.callChanged(call);
     return null;
   }
 
-  /** Whether arguments that are whole came once more: some upstreams end with a summary. */
-  #isRepeated(call: Call, piece: string): boolean {
-    return piece !== '' && piece === call.json && call.end.reached(call.json);
+  /** Whether a fragment repeats complete arguments: some upstreams end with a summary. */
+  #isRepeated(call: Call, json: string): boolean {
+    return json !== '' && json === call.json && call.end.isReached(call.json);
   }
 
-  #find(index: number | null, id: string, name: string, piece: string): Call | undefined {
+  #find(
+    index: number | null,
+    { id, name, json }: { id: string; name: string; json: string },
+  ): Call | undefined {
     if (index === null) {
       if (id !== '') return this.#byId.get(id);
       return name === '' ? (this.#last ?? undefined) : undefined;
     }
     const known = this.#byIndex.get(index);
     if (known === undefined || name === '') return known;
-    // Some upstreams give every call the same index.
+    // Some upstreams send the same index for all calls.
     if (id !== '' && !known.isOurId && id !== known.id) return undefined;
-    const again = id === '' && piece.trim() !== '' && !this.#isRepeated(known, piece);
-    return again && known.end.reached(known.json) ? undefined : known;
+    const isNext = id === '' && json.trim() !== '' && !this.#isRepeated(known, json);
+    return isNext && known.end.isReached(known.json) ? undefined : known;
   }
 
   #begin(index: number | null, id: string): Call {
-    // Results are matched by id, so that no two calls can share one.
+    // Results are matched to calls by id, so that ids must be unique.
     const isOurId = id === '' || this.#byId.has(id);
     const call: Call = {
       kind: 'call',
@@ -86,14 +89,14 @@ export class Calls {
       isOurId,
       name: '',
       json: '',
-      told: 0,
+      emitted: 0,
       closed: false,
       end: new JsonEnd(),
     };
-    this.any = true;
+    this.hasCalls = true;
     if (index !== null) this.#byIndex.set(index, call);
     this.#byId.set(call.id, call);
-    this.#blocks.call(call);
+    this.#blocks.addCall(call);
     return call;
   }
 }

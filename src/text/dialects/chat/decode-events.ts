@@ -5,8 +5,8 @@ import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { Blocks } from './blocks.ts';
-import { Calls } from './calls.ts';
+import { BlockQueue } from './blocks.ts';
+import { CallAssembler } from './calls.ts';
 import { isFailed } from './observe.ts';
 import { isSigned, textOfDetail } from './reasoning.ts';
 import { usageOf } from './usage.ts';
@@ -26,40 +26,41 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'refusal',
 };
 
-/** Reasons that say that the answer was broken off. */
-const BROKEN = new Set(['error', 'insufficient_system_resource', 'abort', 'aborted']);
+/** Finish reasons of an answer that failed. */
+const FAILED_REASONS = new Set(['error', 'insufficient_system_resource', 'abort', 'aborted']);
 
-/** Properties of a delta that hold what other dialects have no word for. */
+/** Properties of a delta that only chat has. */
 const NATIVE = ['images', 'audio'] as const;
 
-/** Makes TextEvents of the chunks of a stream, or of a whole completion. */
+/** Decodes the chunks of a stream, or a completion, into TextEvents. */
 export class ChatDecoder implements EventDecoder {
   readonly #emit: (event: TextEvent) => void;
-  readonly #blocks: Blocks;
-  readonly #calls: Calls;
+  readonly #blocks: BlockQueue;
+  readonly #calls: CallAssembler;
   #started = false;
   #ended = false;
-  /** Whether the model has said anything, be it nothing. */
-  #answered = false;
+  /** Whether a choice was received, also an empty one. */
+  #hasChoice = false;
   #reason: string | null = null;
   #usage: Usage | null = null;
-  /** Reasoning comes as plain text, so that details only repeat it. */
+  /** Whether reasoning is sent as plain text, which details then repeat. */
   #plainReasoning = false;
-  /** Characters of text so far, and where the text that is being written began. */
-  #written = 0;
+  /** Characters of text so far, and the offset of the current text block. */
+  #textLength = 0;
   #textStart = 0;
   #inText = false;
   #audio: Record<string, unknown> | null = null;
   readonly #custom = new Map<number, { readonly custom: { input: unknown } }>();
-  #legacyCalls = 0;
+  /** Fragments of `function_call`. */
+  #legacyFragments = 0;
 
   constructor({ provider, toolName }: DecodeContext, emit: (event: TextEvent) => void) {
-    // A chunk may go on after what made it fail.
+    // A chunk may have more content after the part that made it fail.
     this.#emit = (event) => {
       if (!this.#ended) emit(event);
     };
-    this.#blocks = new Blocks(provider, this.#emit);
-    this.#calls = new Calls(this.#blocks, toolName);
+    this.#blocks = new BlockQueue(provider, this.#emit);
+    this.#calls = new CallAssembler(this.#blocks, toolName);
   }
 
   push(data: string): void {
@@ -84,7 +85,7 @@ export class ChatDecoder implements EventDecoder {
     }
     this.#read(body, true);
     if (this.#ended) return;
-    if (this.#answered) this.#finish();
+    if (this.#hasChoice) this.#finish();
     else this.#fail(invalidAnswer('an answer without choices'));
   }
 
@@ -102,18 +103,18 @@ export class ChatDecoder implements EventDecoder {
     const choices = listOf(chunk['choices']);
     this.#start(chunk, choices.length > 0);
     for (const choice of choices) {
-      // Where several answers are wanted, each is asked for by itself.
+      // Requests for several choices are sent upstream as one request each.
       if (!isObject(choice) || (choice['index'] ?? 0) !== 0) continue;
       this.#choice(choice, whole);
       if (this.#ended) return;
     }
-    if (isObject(chunk['usage'])) this.#tellUsage(chunk['usage']);
+    if (isObject(chunk['usage'])) this.#emitUsage(chunk['usage']);
   }
 
   #start(chunk: Json, hasChoices: boolean): void {
     if (this.#started) return;
     const id = nonEmptyTextOf(chunk['id']);
-    // Some begin with a chunk about the prompt that is nobody's answer yet.
+    // Azure begins with a chunk about the prompt, without id and choices.
     if (id === null && !hasChoices) return;
     this.#started = true;
     this.#emit({ type: 'start', id, model: nonEmptyTextOf(chunk['model']) });
@@ -124,13 +125,13 @@ export class ChatDecoder implements EventDecoder {
       this.#fail(upstreamFailure(null, { error: choice['error'] }));
       return;
     }
-    this.#answered = true;
+    this.#hasChoice = true;
     const delta = choice['delta'] ?? choice['message'];
     if (isObject(delta)) this.#delta(delta, choice['logprobs'], whole);
     const reason = choice['finish_reason'];
     if (typeof reason !== 'string' || reason === '' || this.#ended) return;
-    if (BROKEN.has(reason)) {
-      const text = `The provider broke the answer off: ${reason}`;
+    if (FAILED_REASONS.has(reason)) {
+      const text = `The provider ended the answer with ${reason}`;
       this.#fail(new Failure('service_error', text, { code: 'upstream_error' }));
       return;
     }
@@ -156,7 +157,7 @@ export class ChatDecoder implements EventDecoder {
     for (const name of NATIVE) {
       const value = delta[name];
       if (value === undefined || value === null) continue;
-      if (name === 'audio' && isObject(value)) this.#hear(value);
+      if (name === 'audio' && isObject(value)) this.#appendAudio(value);
       else if (listOf(value).length > 0) this.#native({ [name]: value });
     }
   }
@@ -172,14 +173,14 @@ export class ChatDecoder implements EventDecoder {
     for (const detail of details) {
       const text = textOfDetail(detail);
       if (!this.#plainReasoning && text !== '') this.#write('reasoning', text);
-      // Words that were told as plain text begin no reasoning of their own.
-      if (isSigned(detail) || !this.#plainReasoning) this.#prove(detail);
+      // Details that only repeat the plain text start no reasoning block.
+      if (isSigned(detail) || !this.#plainReasoning) this.#addDetail(detail);
     }
   }
 
-  #prove(detail: Json): void {
+  #addDetail(detail: Json): void {
     this.#inText = false;
-    this.#blocks.detail(detail);
+    this.#blocks.addDetail(detail);
   }
 
   #write(kind: 'reasoning' | 'refusal', text: string): void {
@@ -189,20 +190,20 @@ export class ChatDecoder implements EventDecoder {
   }
 
   #text(text: string, logprobs: unknown): void {
-    const told = isObject(logprobs) ? listOf(logprobs['content']) : [];
-    if (text === '' && told.length === 0) return;
+    const tokens = isObject(logprobs) ? listOf(logprobs['content']) : [];
+    if (text === '' && tokens.length === 0) return;
     this.#enterText();
-    this.#written += text.length;
-    this.#blocks.write('text', text, told.length > 0 ? told : null);
+    this.#textLength += text.length;
+    this.#blocks.write('text', text, tokens.length > 0 ? tokens : null);
   }
 
   #enterText(): void {
     if (this.#inText) return;
     this.#inText = true;
-    this.#textStart = this.#written;
+    this.#textStart = this.#textLength;
   }
 
-  /** Content that comes in parts, as with Mistral. */
+  /** A content part, as Mistral sends them. */
   #part(part: unknown): void {
     if (typeof part === 'string') {
       this.#text(part, null);
@@ -215,8 +216,8 @@ export class ChatDecoder implements EventDecoder {
     } else if (typeof text === 'string') {
       this.#text(text, null);
     } else if (type === 'thinking') {
-      const words = typeof thinking === 'string' ? [{ text: thinking }] : listOf(thinking);
-      for (const word of words) if (isObject(word)) this.#write('reasoning', textOfDetail(word));
+      const parts = typeof thinking === 'string' ? [{ text: thinking }] : listOf(thinking);
+      for (const one of parts) if (isObject(one)) this.#write('reasoning', textOfDetail(one));
     } else if (typeof refusal === 'string') {
       this.#write('refusal', refusal);
     } else {
@@ -237,30 +238,30 @@ export class ChatDecoder implements EventDecoder {
     }
   }
 
-  /** Positions count from the beginning of all text; a block's own count from its beginning. */
+  /** Chat counts positions from the start of the text, TextEvents from the start of the block. */
   #citation({ title, start_index: start, end_index: end }: Json, url: string): Citation {
-    const place = (index: unknown) =>
+    const offset = (index: unknown) =>
       typeof index === 'number' && index >= this.#textStart ? index - this.#textStart : null;
     return {
       url,
       title: typeof title === 'string' ? title : null,
-      start: place(start),
-      end: place(end),
+      start: offset(start),
+      end: offset(end),
       quote: null,
     };
   }
 
-  #call(call: Json, place: number | null): void {
+  #call(call: Json, listIndex: number | null): void {
     this.#inText = false;
-    if (this.#customCall(call, place)) return;
-    const fault = this.#calls.push(call, place);
+    if (this.#customCall(call, listIndex)) return;
+    const fault = this.#calls.push(call, listIndex);
     if (fault !== null) this.#fail(invalidAnswer(fault));
   }
 
-  /** A call whose input is free text, which no other dialect knows: told whole. */
-  #customCall(call: Json, place: number | null): boolean {
+  /** A call with free text as input, which only chat has: emitted as one native block. */
+  #customCall(call: Json, listIndex: number | null): boolean {
     const { index, ...rest } = call;
-    const key = typeof index === 'number' ? index : (place ?? 0);
+    const key = typeof index === 'number' ? index : (listIndex ?? 0);
     const known = this.#custom.get(key);
     const own = isObject(call['custom']) ? call['custom'] : {};
     if (known === undefined) {
@@ -273,50 +274,52 @@ export class ChatDecoder implements EventDecoder {
     return true;
   }
 
-  /** What calls were before there could be several. */
+  /** A `function_call`, the predecessor of `tool_calls`. */
   #legacyCall(call: Json, whole: boolean): void {
     const index = -1;
-    this.#legacyCalls += 1;
+    this.#legacyFragments += 1;
     this.#inText = false;
-    const name = whole || this.#legacyCalls === 1 ? call['name'] : undefined;
+    const name = whole || this.#legacyFragments === 1 ? call['name'] : undefined;
     this.#calls.push({ index, function: { name, arguments: call['arguments'] } }, null);
   }
 
   #native(value: Json): void {
     this.#inText = false;
-    this.#blocks.native(value);
+    this.#blocks.addNative(value);
   }
 
-  /** Sound comes in pieces, and is told whole. */
-  #hear(audio: Json): void {
+  /** Audio arrives in fragments and is emitted as one block. */
+  #appendAudio(audio: Json): void {
     this.#audio ??= {};
     for (const [name, value] of Object.entries(audio)) {
       const before = this.#audio[name];
-      const grows = name === 'data' || name === 'transcript';
+      const isJoined = name === 'data' || name === 'transcript';
       this.#audio[name] =
-        grows && typeof before === 'string' && typeof value === 'string' ? before + value : value;
+        isJoined && typeof before === 'string' && typeof value === 'string'
+          ? before + value
+          : value;
     }
   }
 
-  #tellUsage(told: Json): void {
-    this.#usage = usageOf(told, this.#usage);
+  #emitUsage(reported: Json): void {
+    this.#usage = usageOf(reported, this.#usage);
     if (this.#usage && this.#reason === null) this.#emit({ type: 'usage', usage: this.#usage });
   }
 
   #finish(): void {
-    if (!this.#answered && this.#reason === null) {
+    if (!this.#hasChoice && this.#reason === null) {
       this.#fail(truncatedAnswer());
       return;
     }
     if (this.#audio) this.#native({ audio: this.#audio });
     for (const call of this.#custom.values()) this.#native({ tool_calls: [call] });
     if (!this.#blocks.end()) {
-      this.#fail(invalidAnswer('a tool call without the name of a tool'));
+      this.#fail(invalidAnswer('a tool call without a name'));
       return;
     }
     this.#emit({
       type: 'finish',
-      reason: this.#unified(),
+      reason: this.#finishReason(),
       raw: this.#reason,
       stopSequence: null,
       usage: this.#usage,
@@ -324,12 +327,12 @@ export class ChatDecoder implements EventDecoder {
     this.#ended = true;
   }
 
-  #unified(): FinishReason {
+  #finishReason(): FinishReason {
     const raw = this.#reason;
-    const said = raw === null ? 'stop' : Object.hasOwn(REASONS, raw) ? REASONS[raw]! : 'other';
-    if (said === 'length' || said === 'refusal') return said;
-    if (this.#calls.any || this.#custom.size > 0) return 'tool-calls';
-    return said === 'tool-calls' ? 'stop' : said;
+    const reason = raw === null ? 'stop' : Object.hasOwn(REASONS, raw) ? REASONS[raw]! : 'other';
+    if (reason === 'length' || reason === 'refusal') return reason;
+    if (this.#calls.hasCalls || this.#custom.size > 0) return 'tool-calls';
+    return reason === 'tool-calls' ? 'stop' : reason;
   }
 
   #fail(failure: Failure): void {

@@ -11,10 +11,10 @@ import { invalid } from '../request-errors.ts';
 import { decodeTools, decodeTurns, type Findings } from './decode-turns.ts';
 import { type ChatRequest, chatRequest } from './request.ts';
 
-/** Properties that are understood. */
+/** Properties that TextRequest has. */
 const KNOWN = new Set([...Object.keys(chatRequest.entries)]);
 
-/** Of those and of others: what only advises. */
+/** Properties that only advise: providers of other dialects may ignore them. */
 const ADVISING = new Set([
   'user',
   'metadata',
@@ -25,42 +25,45 @@ const ADVISING = new Set([
   'safety_identifier',
 ]);
 
-/** Tiers that are no wish. */
-const TIERS = ['auto', 'default'];
+/** Values of `service_tier` that equal its absence. */
+const DEFAULT_TIERS = ['auto', 'default'];
 
-function findUnknown(body: Json, { native, advice }: Findings): void {
+function collectRest(body: Json, { native, advice }: Findings): void {
   for (const name in body) {
     const value = body[name];
     if (value === null || value === undefined) continue;
-    if (ADVISING.has(name) || (name === 'service_tier' && TIERS.includes(value as string))) {
+    if (
+      ADVISING.has(name) ||
+      (name === 'service_tier' && DEFAULT_TIERS.includes(value as string))
+    ) {
       advice.push(name);
     } else if (name === 'stream_options') {
       for (const option of Object.keys(value as Json)) {
         if (option !== 'include_usage') advice.push(`stream_options.${option}`);
       }
-    } else if (!KNOWN.has(name) && !isTextAlone(name, value)) {
+    } else if (!KNOWN.has(name) && !isTextOnly(name, value)) {
       native.push({ type: 'native', path: name, dialect: 'chat', value });
     }
   }
 }
 
-/** Asking for text asks for nothing. */
-function isTextAlone(name: string, value: unknown): boolean {
+/** `modalities: ['text']` equals its absence. */
+function isTextOnly(name: string, value: unknown): boolean {
   return name === 'modalities' && Array.isArray(value) && value.length === 1 && value[0] === 'text';
 }
 
 function maxOutputTokensOf(body: ChatRequest): number | null {
-  const { max_tokens: old, max_completion_tokens: limit } = body;
-  if (old != null && limit != null && old !== limit) {
+  const { max_tokens: former, max_completion_tokens: limit } = body;
+  if (former != null && limit != null && former !== limit) {
     throw invalid(
       'max_tokens',
-      `expected the same as max_completion_tokens, ${limit}, or neither, received ${old}`,
+      `expected the same as max_completion_tokens, ${limit}, or neither, received ${former}`,
     );
   }
-  return limit ?? old ?? null;
+  return limit ?? former ?? null;
 }
 
-/** How much to reason, by its own name and by the alias, which must agree. */
+/** The reasoning effort by `reasoning_effort` and its alias `thinking`, which must agree. */
 function reasoningOf(body: ChatRequest): ReasoningRequest | null {
   const { reasoning_effort: effort = null, thinking } = body;
   if (thinking == null) return effort === null ? null : { effort, budget: null, summary: null };
@@ -68,7 +71,7 @@ function reasoningOf(body: ChatRequest): ReasoningRequest | null {
   if (effort !== null && disabled !== (effort === 'none')) {
     throw invalid(
       'thinking',
-      `${thinking.type} is in conflict with reasoning_effort ${effort}`,
+      `${thinking.type} contradicts reasoning_effort ${effort}`,
       'conflicting_parameters',
     );
   }
@@ -105,7 +108,7 @@ function stopOf(stop: string | readonly string[] | null | undefined): readonly s
 export function decodeRequest(input: unknown): TextRequest {
   const body: ChatRequest = checkedBody(chatRequest, input);
   const findings: Findings = { native: [], advice: [] };
-  findUnknown(body, findings);
+  collectRest(body, findings);
   const tools = (body.tools ?? []) as readonly Json[];
   return {
     dialect: 'chat',

@@ -16,16 +16,16 @@ import { invalid } from '../request-errors.ts';
 import { decodeMedia } from './media.ts';
 import { decodeReasoning } from './reasoning.ts';
 
-/** What is found beside the turns. */
+/** Properties of a request that TextRequest does not have. */
 export interface Findings {
   readonly native: NativePart[];
   readonly advice: string[];
 }
 
-/** Properties that only advise, wherever they stand. */
+/** Properties of any object that only advise. */
 const ADVISING = new Set(['cache_control', 'prompt_cache_breakpoint']);
 
-/** What answers have and clients send back with the message, for its author to pass over. */
+/** Properties of answers that clients send back and providers ignore. */
 const ECHOED = new Set(['annotations', 'parsed', 'id', 'object', 'status', 'index']);
 
 const NAMES = new Set(['role', 'content', 'name', 'tools', 'tool_call_id', 'partial']);
@@ -42,8 +42,8 @@ function nativePart(path: string, value: unknown): NativePart {
   return { type: 'native', path, dialect: 'chat', value };
 }
 
-/** Looks for properties that nobody here knows. */
-function findUnknown(
+/** Collects the properties of an object that are not known. */
+function collectUnknown(
   object: Json,
   path: string,
   known: ReadonlySet<string>,
@@ -53,9 +53,9 @@ function findUnknown(
     if (known.has(name)) continue;
     const value = object[name];
     if (value === null || value === undefined) continue;
-    const place = `${path}.${name}`;
-    if (ADVISING.has(name) || ECHOED.has(name)) advice.push(place);
-    else native.push(nativePart(place, value));
+    const propertyPath = `${path}.${name}`;
+    if (ADVISING.has(name) || ECHOED.has(name)) advice.push(propertyPath);
+    else native.push(nativePart(propertyPath, value));
   }
 }
 
@@ -65,8 +65,8 @@ const REFUSAL_NAMES = new Set(['type', 'refusal']);
 const MEDIA_NAMES = new Set(['type', 'image_url', 'video_url', 'input_audio', 'file']);
 
 /**
- * OpenAI's Agents SDK writes all that an answer had into its text, the message's own role included: it
- * says again what the message says, and has the reasoning, which it writes nowhere else.
+ * Whether a text part repeats the whole answer, as OpenAI's Agents SDK sends it: with the role of the
+ * message, and with the reasoning, which the message itself then lacks.
  */
 function isEcho(part: Json): boolean {
   return part['type'] === 'text' && part['role'] === 'assistant';
@@ -85,16 +85,16 @@ type Content = TextPart | MediaPart | RefusalPart | NativePart;
 
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
-    findUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
+    collectUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
     return { type: 'text', path, text: part['text'] as string };
   }
   if (part['type'] === 'refusal') {
-    findUnknown(part, path, REFUSAL_NAMES, findings);
+    collectUnknown(part, path, REFUSAL_NAMES, findings);
     return { type: 'refusal', path, text: part['refusal'] as string };
   }
   const media = decodeMedia(part, path);
   if (media === null) return nativePart(path, part);
-  findUnknown(part, path, MEDIA_NAMES, findings);
+  collectUnknown(part, path, MEDIA_NAMES, findings);
   if (media.detail !== null && media.detail !== 'auto') {
     findings.advice.push(`${path}.image_url.detail`);
   }
@@ -125,15 +125,15 @@ function decodeCall(call: Call, path: string): Part {
 }
 
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
-  findUnknown(message, path, ASSISTANT_NAMES, findings);
+  collectUnknown(message, path, ASSISTANT_NAMES, findings);
   const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
   let parts: Part[] = [];
-  const think = (calls: number, last: boolean) => {
+  const addReasoning = (calls: number, isLast: boolean) => {
     for (const { part, after } of reasoning) {
-      if (after === calls || (last && after > calls)) parts.push(part);
+      if (after === calls || (isLast && after > calls)) parts.push(part);
     }
   };
-  think(0, false);
+  addReasoning(0, false);
   const { content, refusal } = message;
   if (content !== '') {
     for (const part of decodeContent(content, `${path}.content`, findings)) parts.push(part);
@@ -144,7 +144,7 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
   const calls = (message['tool_calls'] ?? []) as readonly Call[];
   for (const [index, call] of calls.entries()) {
     parts.push(decodeCall(call, `${path}.tool_calls[${index}]`));
-    think(index + 1, index === calls.length - 1);
+    addReasoning(index + 1, index === calls.length - 1);
   }
   if (calls.length === 0 && reasoning.some(({ after }) => after > 0)) {
     parts = [...reasoning.flatMap(({ part, after }) => (after > 0 ? [part] : [])), ...parts];
@@ -161,14 +161,14 @@ export function decodeTools(
   findings: Findings,
 ): readonly (Tool | NativePart)[] {
   return tools.map((tool, index) => {
-    const place = `${path}[${index}]`;
-    if (tool['type'] !== 'function') return nativePart(place, tool);
-    findUnknown(tool, place, TOOL_NAMES, findings);
+    const toolPath = `${path}[${index}]`;
+    if (tool['type'] !== 'function') return nativePart(toolPath, tool);
+    collectUnknown(tool, toolPath, TOOL_NAMES, findings);
     const own = tool['function'] as Json;
-    findUnknown(own, `${place}.function`, FUNCTION_NAMES, findings);
+    collectUnknown(own, `${toolPath}.function`, FUNCTION_NAMES, findings);
     return {
       type: 'tool',
-      path: place,
+      path: toolPath,
       name: own['name'] as string,
       description: (own['description'] as string | null | undefined) ?? null,
       parameters: (own['parameters'] as Json | null | undefined) ?? null,
@@ -190,16 +190,16 @@ function decodeResult(message: Json, path: string, findings: Findings): ToolResu
   };
 }
 
-/** The turns of a conversation. @param messages as their schema has them */
+/** The turns of a conversation. @param messages valid by their schema */
 export function decodeTurns(messages: readonly Json[], findings: Findings): readonly Turn[] {
   const turns: Turn[] = [];
-  /** Results of the turn that is under way, while only messages of tools come. */
+  /** Parts of the current turn of tool messages; null after any other message. */
   let results: Part[] | null = null;
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
     const role = message['role'] as Turn['role'] | 'tool';
     if (role === 'tool') {
-      findUnknown(message, path, NAMES, findings);
+      collectUnknown(message, path, NAMES, findings);
       const result = decodeResult(message, path, findings);
       if (results === null) {
         results = [];
@@ -212,7 +212,7 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
     const parts =
       role === 'assistant'
         ? decodeAssistant(message, path, findings)
-        : decodeSpoken(message, path, findings);
+        : decodePrompt(message, path, findings);
     const tools = role === 'assistant' || role === 'user' ? null : message['tools'];
     turns.push({
       role,
@@ -229,8 +229,8 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
   return turns;
 }
 
-function decodeSpoken(message: Json, path: string, findings: Findings): readonly Part[] {
-  findUnknown(message, path, NAMES, findings);
+function decodePrompt(message: Json, path: string, findings: Findings): readonly Part[] {
+  collectUnknown(message, path, NAMES, findings);
   const { content, tools } = message;
   if ((content === null || content === undefined) && !Array.isArray(tools)) {
     throw invalid(

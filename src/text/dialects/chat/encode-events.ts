@@ -7,58 +7,59 @@ import { sumOf, usageBody } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
-/** One of the `n` answers. */
+/** One of the `n` choices. */
 interface Choice {
-  /** All of a frame before what its delta holds. */
+  /** Beginning of each frame, up to the content of its delta. */
   readonly head: string;
   readonly layout: MessageLayout;
-  begun: boolean;
-  /** Whether the call under way has got arguments. */
+  /** Whether the role was sent. */
+  started: boolean;
+  /** Whether the current call has arguments so far. */
   hasArguments: boolean;
   finished: boolean;
   usage: Usage | null;
 }
 
-/** Makes the chunks of a stream. */
+/** Encodes the chunks of a stream. Builds their JSON by hand, since a stream has one for each delta. */
 export class ChatEncoder implements EventEncoder {
   readonly #context: EncodeContext;
   readonly #id = newCompletionId();
   readonly #choices = new Map<number, Choice>();
-  /** All of a frame before its choices: the same over the whole stream. */
-  #opening: string | null = null;
-  readonly #closing: string;
+  /** Beginning and end of each frame, around its choice: the same in the whole stream. */
+  #frameStart: string | null = null;
+  readonly #frameEnd: string;
   #ended = false;
 
   constructor(context: EncodeContext) {
     this.#context = context;
-    // Clients that asked for the usage find it null until it comes.
-    this.#closing = context.request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';
+    // With include_usage, `usage` is null in all chunks but the last.
+    this.#frameEnd = context.request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';
   }
 
   push(event: TextEvent, index = 0): string {
     if (this.#ended) return '';
     if (event.type === 'error') return this.#fail(event.failure);
-    const choice = this.#choices.get(index) ?? this.#begin(index, event);
+    const choice = this.#choices.get(index) ?? this.#startChoice(index, event);
     if (choice.finished) return '';
     const frames = this.#encode(event, choice);
-    if (choice.begun || frames === '') return frames;
-    choice.begun = true;
+    if (choice.started || frames === '') return frames;
+    choice.started = true;
     const role = this.#delta(choice, '"role":"assistant","content":""');
     return event.type === 'start' ? role : role + frames;
   }
 
-  #begin(index: number, event: TextEvent): Choice {
-    if (this.#opening === null) {
+  #startChoice(index: number, event: TextEvent): Choice {
+    if (this.#frameStart === null) {
       const { request, created } = this.#context;
       const model = (event.type === 'start' ? event.model : null) ?? request.model;
       const id = JSON.stringify(this.#id);
-      const named = `"created":${created},"model":${JSON.stringify(model)}`;
-      this.#opening = `data: {"id":${id},"object":"chat.completion.chunk",${named},"choices":[`;
+      const about = `"created":${created},"model":${JSON.stringify(model)}`;
+      this.#frameStart = `data: {"id":${id},"object":"chat.completion.chunk",${about},"choices":[`;
     }
     const choice: Choice = {
-      head: `${this.#opening}{"index":${index},"delta":{`,
+      head: `${this.#frameStart}{"index":${index},"delta":{`,
       layout: new MessageLayout(),
-      begun: false,
+      started: false,
       hasArguments: false,
       finished: false,
       usage: null,
@@ -68,7 +69,7 @@ export class ChatEncoder implements EventEncoder {
   }
 
   #delta({ head }: Choice, delta: string): string {
-    return `${head}${delta}},"logprobs":null,"finish_reason":null}${this.#closing}`;
+    return `${head}${delta}},"logprobs":null,"finish_reason":null}${this.#frameEnd}`;
   }
 
   #encode(event: Exclude<TextEvent, { type: 'error' }>, choice: Choice): string {
@@ -77,11 +78,11 @@ export class ChatEncoder implements EventEncoder {
       case 'start':
         return this.#delta(choice, '');
       case 'text-delta':
-        layout.text(event.text);
-        if (event.logprobs) return this.#measured(choice, event.text, event.logprobs);
+        layout.addText(event.text);
+        if (event.logprobs) return this.#textWithLogprobs(choice, event.text, event.logprobs);
         return this.#delta(choice, `"content":${JSON.stringify(event.text)}`);
       case 'reasoning-delta':
-        layout.think(event.text);
+        layout.addReasoning(event.text);
         return this.#delta(choice, `"reasoning_content":${JSON.stringify(event.text)}`);
       case 'refusal-delta':
         return this.#delta(choice, `"refusal":${JSON.stringify(event.text)}`);
@@ -95,7 +96,7 @@ export class ChatEncoder implements EventEncoder {
         choice.hasArguments ||= event.json !== '';
         return this.#arguments(choice, event.json);
       case 'tool-end': {
-        // Clients parse what came, and nothing is no JSON.
+        // Clients parse the arguments, and an empty text is not JSON.
         const frames = choice.hasArguments ? '' : this.#arguments(choice, '{}');
         layout.calls += 1;
         return frames;
@@ -125,10 +126,9 @@ export class ChatEncoder implements EventEncoder {
     }
   }
 
-  /** A piece of text with the likelihood of its tokens. */
-  #measured({ head }: Choice, text: string, logprobs: readonly unknown[]): string {
-    const told = JSON.stringify({ content: logprobs, refusal: null });
-    return `${head}"content":${JSON.stringify(text)}},"logprobs":${told},"finish_reason":null}${this.#closing}`;
+  #textWithLogprobs({ head }: Choice, text: string, logprobs: readonly unknown[]): string {
+    const tokens = JSON.stringify({ content: logprobs, refusal: null });
+    return `${head}"content":${JSON.stringify(text)}},"logprobs":${tokens},"finish_reason":null}${this.#frameEnd}`;
   }
 
   #arguments(choice: Choice, json: string): string {
@@ -153,15 +153,15 @@ export class ChatEncoder implements EventEncoder {
   #finish({ reason, usage }: TextEvent & { readonly type: 'finish' }, choice: Choice): string {
     choice.finished = true;
     choice.usage = usage;
-    // All at once: clients that put deltas together keep the last list that they got.
+    // In one chunk: clients that fold deltas keep the last list.
     const { details } = choice.layout;
-    const proven =
+    const reasoning =
       details === null ? '' : this.#delta(choice, `"reasoning_details":${JSON.stringify(details)}`);
-    const why = `"finish_reason":"${finishReasonOf(reason)}"`;
-    const frames = `${proven}${choice.head}},"logprobs":null,${why}}${this.#closing}`;
+    const finish = `"finish_reason":"${finishReasonOf(reason)}"`;
+    const frames = `${reasoning}${choice.head}},"logprobs":null,${finish}}${this.#frameEnd}`;
     const choices = [...this.#choices.values()];
-    const all = choices.length >= (this.#context.request.n ?? 1);
-    if (!all || choices.some(({ finished }) => !finished)) return frames;
+    const hasAll = choices.length >= (this.#context.request.n ?? 1);
+    if (!hasAll || choices.some(({ finished }) => !finished)) return frames;
     this.#ended = true;
     return frames + this.#usage(choices) + DONE;
   }
@@ -169,10 +169,10 @@ export class ChatEncoder implements EventEncoder {
   #usage(choices: readonly Choice[]): string {
     const usage = sumOf(choices.map((choice) => choice.usage));
     if (usage === null || !this.#context.request.includeUsage) return '';
-    return `${this.#opening}],"usage":${JSON.stringify(usageBody(usage))}}\n\n`;
+    return `${this.#frameStart}],"usage":${JSON.stringify(usageBody(usage))}}\n\n`;
   }
 
-  /** No finish reason and no `[DONE]`: what broke off must not look whole. */
+  /** Sends no finish_reason and no `[DONE]`, so that a failed stream does not look complete. */
   #fail(failure: Parameters<typeof failFrames>[0]): string {
     this.#ended = true;
     return failFrames(failure);

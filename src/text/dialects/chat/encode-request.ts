@@ -33,7 +33,7 @@ const SETTINGS = [
 
 function labelsOf({ dialect, body, advice }: TextRequest): Json {
   if (dialect !== 'responses') return {};
-  // `metadata` is only for what is stored.
+  // OpenAI accepts `metadata` only with `store`.
   const given = SHARED_LABELS.filter((name) => advice.includes(name));
   return Object.fromEntries(given.map((name) => [name, body[name]]));
 }
@@ -46,7 +46,7 @@ function encodeFormat(format: ResponseFormat): Json {
   return {
     type: 'json_schema',
     json_schema: {
-      // Other dialects give schemas no name; here each must have one, and it says nothing.
+      // Chat requires a name, which the messages format does not have.
       name: name ?? 'response',
       ...(description !== null && { description }),
       schema,
@@ -66,10 +66,10 @@ function encodeToolChoice({ toolChoice, dialect, body }: TextRequest): unknown {
   return { type: 'function', function: { name: nameOnWire(toolChoice.name) } };
 }
 
-/** How the client called its limit, where that is a name of ours; the model that always reasons knows the newer only. */
+/** The client's name of its token limit. Models with fixed reasoning know only the newer name. */
 function limitName({ dialect, body }: TextRequest, target: Target): string {
-  const old = body['max_tokens'] != null && body['max_completion_tokens'] == null;
-  return dialect === 'chat' && old && target.rules === null
+  const isFormerName = body['max_tokens'] != null && body['max_completion_tokens'] == null;
+  return dialect === 'chat' && isFormerName && target.rules === null
     ? 'max_tokens'
     : 'max_completion_tokens';
 }
@@ -89,7 +89,7 @@ function encodeSettings(request: TextRequest, target: Target): Record<string, un
     settings['response_format'] =
       dialect === 'chat' ? body['response_format'] : encodeFormat(format);
   }
-  // Without tools there is nothing to choose, and OpenAI refuses to be told how.
+  // OpenAI refuses a tool choice without tools.
   const hasTools = request.tools.length > 0 || dialect === 'chat';
   const choice = encodeToolChoice(request);
   if (choice !== undefined && hasTools) settings['tool_choice'] = choice;
@@ -99,7 +99,7 @@ function encodeSettings(request: TextRequest, target: Target): Record<string, un
   return settings;
 }
 
-function streaming({ stream, dialect, body }: TextRequest): Json {
+function streamFields({ stream, dialect, body }: TextRequest): Json {
   if (!stream) return {};
   const options = dialect === 'chat' ? (body['stream_options'] as Json | null) : null;
   return { stream: true, stream_options: { ...options, include_usage: true } };
@@ -110,10 +110,10 @@ function reencode(request: TextRequest, target: Target): Json {
   for (const name of SETTINGS.flatMap((setting) => propertiesOf(names, setting))) delete body[name];
   body['messages'] = reencodeMessages(request, target);
   if (Array.isArray(body['tools'])) body['tools'] = body['tools'].map(reencodeNamed);
-  return { ...body, ...encodeSettings(request, target), ...streaming(request) };
+  return { ...body, ...encodeSettings(request, target), ...streamFields(request) };
 }
 
-/** A request for an upstream that speaks chat completions. */
+/** A request for a chat upstream. */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'chat') return reencode(request, target);
   for (const part of request.native) if (part.dialect !== 'chat') refuseNative(part, 'chat');
@@ -124,6 +124,6 @@ export function encodeRequest(request: TextRequest, target: Target): Json {
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
     ...encodeSettings(request, target),
     ...labelsOf(request),
-    ...streaming(request),
+    ...streamFields(request),
   };
 }

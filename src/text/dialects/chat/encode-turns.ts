@@ -37,7 +37,7 @@ export function encodeTool(tool: Tool | NativePart): unknown {
   };
 }
 
-/** One part of a message that is said, not called. */
+/** A content part of a message. */
 function encodePart(part: Part, from: DialectName): unknown {
   switch (part.type) {
     case 'text':
@@ -55,7 +55,7 @@ function encodePart(part: Part, from: DialectName): unknown {
   }
 }
 
-/** Parts as the content of a message: one text as it is, which every upstream takes. */
+/** The content of a message: a plain text if it has no other part, since every upstream accepts that. */
 function encodeContent(parts: readonly Part[], from: DialectName): unknown {
   const [only] = parts;
   if (parts.length === 0) return '';
@@ -64,8 +64,8 @@ function encodeContent(parts: readonly Part[], from: DialectName): unknown {
 }
 
 /**
- * A result as a message of a tool, which holds text alone. That it is an error is said by its text,
- * for there is no other word for it here.
+ * A tool result as a tool message, which has text only and no error flag: the text of a failed result
+ * begins with "Error".
  */
 function encodeResult({ callId, content, isError }: ToolResultPart): Message {
   const texts = content.flatMap((part) => {
@@ -73,15 +73,15 @@ function encodeResult({ callId, content, isError }: ToolResultPart): Message {
     return part.type === 'text' ? [part.text] : [];
   });
   const text = texts.join('\n');
-  const marked = isError && !/^\s*error/i.test(text);
-  return { role: 'tool', tool_call_id: callId, content: marked ? `Error: ${text}` : text };
+  const needsPrefix = isError && !/^\s*error/i.test(text);
+  return { role: 'tool', tool_call_id: callId, content: needsPrefix ? `Error: ${text}` : text };
 }
 
-/** Turns of the client's side that follow one another: results must come right after their calls. */
+/** Adjacent turns that are not the assistant's: tool results first, since they must follow their calls. */
 function encodeClientSide(turns: readonly Turn[], request: TextRequest): Message[] {
   const results: Message[] = [];
-  const shown: unknown[] = [];
-  const said: Message[] = [];
+  const resultMedia: unknown[] = [];
+  const messages: Message[] = [];
   const from = request.dialect;
   for (const turn of turns) {
     const rest: Part[] = [];
@@ -92,28 +92,28 @@ function encodeClientSide(turns: readonly Turn[], request: TextRequest): Message
       }
       results.push(encodeResult(part));
       for (const inner of part.content) {
-        if (inner.type === 'media') shown.push(encodeMedia(inner, from));
+        if (inner.type === 'media') resultMedia.push(encodeMedia(inner, from));
       }
     }
     if (rest.length === 0 && turn.tools === null) continue;
     const name = turn.name !== null && { name: turn.name };
     const tools = turn.tools !== null && { tools: turn.tools.map(encodeTool) };
     const content = (rest.length > 0 || !tools) && { content: encodeContent(rest, from) };
-    said.push({ role: turn.role, ...content, ...name, ...tools });
+    messages.push({ role: turn.role, ...content, ...name, ...tools });
   }
-  // What tools show goes with the next words of the user, for they themselves can only write.
-  if (shown.length > 0) results.push({ role: 'user', content: shown });
-  return [...results, ...said];
+  // A tool message cannot have media, so that the media of results become a user message.
+  if (resultMedia.length > 0) results.push({ role: 'user', content: resultMedia });
+  return [...results, ...messages];
 }
 
 function isReasoning(part: Part): part is ReasoningPart {
   return part.type === 'reasoning';
 }
 
-/** Turns of the assistant that follow one another, as one message: all calls before all results. */
+/** Adjacent turns of the assistant as one message, so that all calls precede all results. */
 function encodeAssistant(turns: readonly Turn[], from: DialectName, target: Target): Message[] {
   const parts = turns.flatMap((turn) => turn.parts);
-  const said: Part[] = [];
+  const content: Part[] = [];
   const calls: unknown[] = [];
   const natives: object[] = [];
   let refusal = '';
@@ -121,28 +121,31 @@ function encodeAssistant(turns: readonly Turn[], from: DialectName, target: Targ
     if (part.type === 'text' && part.text === '') continue;
     if (part.type === 'tool-call') {
       const { id, name } = part;
-      const own = { name: nameOnWire(name), arguments: part.arguments };
-      calls.push({ id, type: 'function', function: own });
+      calls.push({
+        id,
+        type: 'function',
+        function: { name: nameOnWire(name), arguments: part.arguments },
+      });
     } else if (part.type === 'refusal') {
       refusal += part.text;
     } else if (part.type === 'native') {
       natives.push(nativeOf(part) as object);
     } else if (part.type !== 'reasoning') {
       if (part.type !== 'text') throw untranslatable(part.path, 'chat');
-      said.push(part);
+      content.push(part);
     }
   }
   const reasoning = encodeReasoning(parts.filter(isReasoning), target);
-  const silent = said.length === 0 && refusal === '' && natives.length === 0;
-  if (silent && calls.length === 0 && Object.keys(reasoning).length === 0) return [];
+  const isEmpty = content.length === 0 && refusal === '' && natives.length === 0;
+  if (isEmpty && calls.length === 0 && Object.keys(reasoning).length === 0) return [];
   const name = turns.findLast((turn) => turn.name !== null)?.name;
   return [
     {
       role: 'assistant',
       content:
-        said.length === 0 && (calls.length > 0 || refusal !== '')
+        content.length === 0 && (calls.length > 0 || refusal !== '')
           ? null
-          : encodeContent(said, from),
+          : encodeContent(content, from),
       ...(name != null && { name }),
       ...(refusal !== '' && { refusal }),
       ...reasoning,
@@ -153,24 +156,28 @@ function encodeAssistant(turns: readonly Turn[], from: DialectName, target: Targ
   ];
 }
 
-/** The conversation of a client of another dialect. */
+/** The messages for the conversation of a client of another dialect. */
 export function encodeTurns(request: TextRequest, target: Target): readonly Message[] {
   const messages: Message[] = [];
   const { turns, dialect } = request;
   for (let start = 0, end = 0; start < turns.length; start = end) {
-    const assistant = turns[start]!.role === 'assistant';
-    while (end < turns.length && (turns[end]!.role === 'assistant') === assistant) end += 1;
+    const isAssistant = turns[start]!.role === 'assistant';
+    while (end < turns.length && (turns[end]!.role === 'assistant') === isAssistant) end += 1;
     const run = turns.slice(start, end);
     messages.push(
-      ...(assistant ? encodeAssistant(run, dialect, target) : encodeClientSide(run, request)),
+      ...(isAssistant ? encodeAssistant(run, dialect, target) : encodeClientSide(run, request)),
     );
   }
-  continueLast(messages, request, target);
+  markPrefill(messages, request, target);
   return messages;
 }
 
-/** In the messages format a last turn of the assistant's is the beginning of the answer. */
-function continueLast(messages: Message[], { dialect, turns }: TextRequest, target: Target): void {
+/**
+ * Marks a prefill, which is the last turn of the assistant in the messages format, as a partial message.
+ *
+ * @throws Failure if the model does not support partial messages
+ */
+function markPrefill(messages: Message[], { dialect, turns }: TextRequest, target: Target): void {
   const last = turns.at(-1);
   const message = messages.at(-1);
   if (last?.role !== 'assistant' || message?.['role'] !== 'assistant') return;
@@ -179,15 +186,15 @@ function continueLast(messages: Message[], { dialect, turns }: TextRequest, targ
     throw untranslatable(
       last.path,
       'chat',
-      'the upstream of this model cannot go on with an answer that the client began',
+      'the upstream of this model cannot continue an answer that the client began',
     );
   }
   message['partial'] = true;
 }
 
 /**
- * The conversation of a client of this dialect: as it came, except for names of tools that providers
- * refuse and reasoning that is another's.
+ * The messages of a chat client: unchanged but for tool names that providers refuse and reasoning of
+ * other providers.
  */
 export function reencodeMessages({ body, turns }: TextRequest, target: Target): readonly Json[] {
   const assistants = turns.filter(({ role }) => role === 'assistant').values();
@@ -207,7 +214,7 @@ export function reencodeMessages({ body, turns }: TextRequest, target: Target): 
   });
 }
 
-/** A tool, a call or a choice of one, with its name as it is sent. */
+/** A tool, a tool call or a tool choice with the tool's name for the provider. */
 export function reencodeNamed<Named extends Json>(named: Named): Named {
   const own = named['function'] as Json | undefined;
   if ((named['type'] ?? 'function') !== 'function' || own === undefined) return named;

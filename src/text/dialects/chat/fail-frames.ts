@@ -1,6 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 
-/** What tells a client that a stream went wrong; nothing comes after it. */
+/** The last frame of a stream that failed. */
 export function failFrames({ type, message, param, code }: Failure): string {
   return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
 }

@@ -10,11 +10,11 @@ interface FoldedCall {
   readonly function: { readonly name: string; arguments: string };
 }
 
-/** One of the answers, put together. */
+/** One choice of a completion, folded from its events. */
 class FoldedChoice {
   usage: Usage | null = null;
   readonly #layout = new MessageLayout();
-  /** Properties of the message that no other dialect has a word for. */
+  /** Properties of the message that only chat has. */
   readonly #natives: Record<string, unknown> = {};
   readonly #calls: unknown[] = [];
   readonly #annotations: Json[] = [];
@@ -25,14 +25,14 @@ class FoldedChoice {
   #refusal = '';
   #reason = 'stop';
 
-  /** @throws Failure where the answer failed, or cannot be said */
+  /** @throws Failure if the answer failed, or has a block of another format */
   add(event: TextEvent): void {
     switch (event.type) {
       case 'text-start':
         this.#layout.startText();
         return;
       case 'text-delta':
-        this.#layout.text(event.text);
+        this.#layout.addText(event.text);
         this.#text += event.text;
         for (const token of event.logprobs ?? []) this.#logprobs.push(token);
         return;
@@ -46,7 +46,7 @@ class FoldedChoice {
         this.#layout.startReasoning();
         return;
       case 'reasoning-delta':
-        this.#layout.think(event.text);
+        this.#layout.addReasoning(event.text);
         this.#reasoning += event.text;
         return;
       case 'reasoning-end':
@@ -105,8 +105,8 @@ class FoldedChoice {
     if (Array.isArray(parts)) {
       return this.#text === '' ? parts : [{ type: 'text', text: this.#text }, ...parts];
     }
-    const wordless = this.#text === '' && (this.#calls.length > 0 || this.#refusal !== '');
-    return wordless ? null : this.#text;
+    const hasNoText = this.#text === '' && (this.#calls.length > 0 || this.#refusal !== '');
+    return hasNoText ? null : this.#text;
   }
 
   body(index: number): Json {
@@ -129,7 +129,7 @@ class FoldedChoice {
   }
 }
 
-/** The answer that is not streamed: one completion of all choices. */
+/** Folds the events of all choices into one completion. */
 export function foldEvents(
   { request, created }: EncodeContext,
   choices: readonly (readonly TextEvent[])[],

@@ -14,7 +14,7 @@ import {
 
 const CACHED = any('cache_control', 'prompt_cache_breakpoint');
 
-/** What an answer's message has, and clients send back with it. */
+/** Properties of answers that clients send back in messages. */
 const ANSWERED = any(
   'annotations',
   'extra_content',
@@ -83,7 +83,7 @@ const parts = byType({
 
 const HOSTED = {
   browser_search: feature('web_search'),
-  // Moonshot's own tools, of which the search is billed by the call.
+  // Moonshot's own tools, whose searches are billed per call.
   builtin_function: feature('web_search'),
   code_execution: feature('code_interpreter'),
   code_interpreter: feature('code_interpreter'),
@@ -120,7 +120,7 @@ const choices: Check = byType({
   ...HOSTED,
 });
 
-/** Kinds of answers that are not metered as text. */
+/** Modalities that are not metered as text. */
 const modalities: Check = (value, found) => {
   if (!Array.isArray(value)) return;
   for (const kind of value) {
@@ -128,7 +128,7 @@ const modalities: Check = (value, found) => {
   }
 };
 
-/** What a request of chat completions may hold, and what of it must be allowed. */
+/** The properties of a chat request, and the features that they need. */
 export const inspect: Check = object({
   ...SAMPLING,
   ...LABELS,

@@ -5,7 +5,7 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** Finds where a JSON object ends that comes in pieces, looking at each character once. */
+/** Finds the end of a JSON object that arrives in fragments, reading each character once. */
 export class JsonEnd {
   #depth = 0;
   #quoted = false;
@@ -13,8 +13,8 @@ export class JsonEnd {
   #read = 0;
   #ended = false;
 
-  /** Whether the object is whole. @param text all of it so far */
-  reached(text: string): boolean {
+  /** Whether the object is complete. @param text all fragments so far */
+  isReached(text: string): boolean {
     while (!this.#ended && this.#read < text.length) {
       this.#step(text.charCodeAt(this.#read));
       this.#read += 1;

@@ -8,7 +8,7 @@ import {
 import { dataUrl, sourceOf } from '../media-source.ts';
 import { invalid, untranslatable } from '../request-errors.ts';
 
-/** The formats of audio that have another name than their media type. */
+/** Formats of audio whose media type has another name. */
 const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };
 
 function media(
@@ -27,7 +27,7 @@ function media(
   };
 }
 
-/** The media of a part of a message; null where it has none. @param part as its schema has it */
+/** The media of a message part; null if it has none. @param part valid by its schema */
 export function decodeMedia(part: Json, path: string): MediaPart | null {
   const own = part[part['type'] as string] as Readonly<Record<string, string | undefined>>;
   switch (part['type']) {
@@ -53,7 +53,7 @@ export function decodeMedia(part: Json, path: string): MediaPart | null {
   }
 }
 
-/** A part of a user's message. @param from the dialect of who sent it */
+/** A content part with media. @param from the client's dialect */
 export function encodeMedia(part: MediaPart, from: DialectName): Json {
   const { media, source, path, detail, filename } = part;
   switch (media) {
@@ -72,13 +72,13 @@ export function encodeMedia(part: MediaPart, from: DialectName): Json {
     case 'document': {
       const name = { ...(filename !== null && { filename }) };
       if (source.kind === 'data') {
-        // A file without a name is refused.
+        // OpenAI requires a file name.
         return {
           type: 'file',
           file: { filename: 'document', ...name, file_data: dataUrl(source) },
         };
       }
-      // Files of the messages format are at Anthropic.
+      // File ids of the messages format are Anthropic's.
       if (source.kind === 'file' && from !== 'messages') {
         return { type: 'file', file: { file_id: source.id, ...name } };
       }

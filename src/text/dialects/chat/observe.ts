@@ -7,8 +7,8 @@ import { completeUsage } from '../usage.ts';
 import { usageOf } from './usage.ts';
 
 /**
- * Most chunks hold none of these, though many hold `"usage":null` and `"finish_reason":null`. Inside
- * a text, quotes are escaped, so that no answer can speak like this.
+ * Most chunks have none of these, though many have `"usage":null` and `"finish_reason":null`. Texts
+ * cannot contain them, since their quotes are escaped.
  */
 export const markers: readonly string[] = [
   '"usage":{',
@@ -18,10 +18,10 @@ export const markers: readonly string[] = [
   '"error"',
 ];
 
-/** Counts deltas that are not empty, however their JSON is spaced. */
+/** Counts deltas that are not empty, with or without blanks in their JSON. */
 export const countOutput = outputCounter(/"delta": ?\{ ?"/g);
 
-/** Whether a chunk tells of a failure: in its own words, or as one of its choices. */
+/** Whether a chunk or an answer is an error. */
 export function isFailed(chunk: Json): boolean {
   const error = chunk['error'];
   if (error !== undefined && error !== null && error !== false && error !== '') return true;
@@ -30,17 +30,18 @@ export function isFailed(chunk: Json): boolean {
 
 interface Observed {
   readonly usage: Usage | null;
-  /** Whether the answer or the chunk got some of the six integers of interface part 2.2. */
-  readonly completed: boolean;
+  /** Whether the body got missing integers of the usage (interface part 2.2). */
+  readonly isCompleted: boolean;
 }
 
-function usageWithin(own: Json, before: Usage | null): Observed {
-  const told = own['usage'];
-  const usage = typeof told === 'object' && told !== null ? usageOf(told, before) : null;
-  return { usage, completed: usage !== null && completeUsage(told as Json, usage) };
+function observedUsage(own: Json, before: Usage | null): Observed {
+  const reported = own['usage'];
+  const usage =
+    typeof reported === 'object' && reported !== null ? usageOf(reported, before) : null;
+  return { usage, isCompleted: usage !== null && completeUsage(reported as Json, usage) };
 }
 
-/** What went wrong, by a chunk or a whole answer; null where nothing did. */
+/** The failure in a chunk, an answer or one of its choices; null for none. */
 function failureIn(chunk: Json, choices: readonly (Json | null)[]): Failure | null {
   if (isFailed(chunk)) return upstreamFailure(null, chunk);
   for (const choice of choices) {
@@ -58,20 +59,20 @@ export function observe(chunk: Json, before: Usage | null = null): Observation {
   const choices = choicesOf(chunk);
   const failure = failureIn(chunk, choices);
   if (failure) return { failure };
-  const { usage, completed } = usageWithin(chunk, before);
+  const { usage, isCompleted } = observedUsage(chunk, before);
   const finished = choices.some((choice) => {
     return typeof choice?.['finish_reason'] === 'string';
   });
   return {
     ...(usage !== null && { usage }),
-    ...(completed && { rewritten: chunk }),
+    ...(isCompleted && { rewritten: chunk }),
     ...(finished && { terminal: true }),
     ...(usage !== null && choices.length === 0 && { usageOnly: true }),
   };
 }
 
-/** A whole answer, which gets the usage of interface part 2.2. */
+/** Completes the usage of an answer that is not streamed (interface part 2.2). */
 export function observeAnswer(body: Json) {
-  const { usage } = usageWithin(body, null);
+  const { usage } = observedUsage(body, null);
   return { usage, body, failure: failureIn(body, choicesOf(body)) };
 }

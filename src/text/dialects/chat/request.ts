@@ -13,7 +13,7 @@ import { isObject } from '../../../schema/untrusted.ts';
 
 const text = v.string();
 
-/** A part or a tool that is the provider's own. */
+/** A part or a tool that only the provider knows. */
 const other = openObject({ type: text });
 
 const textPart = openObject({ type: v.literal('text'), text });
@@ -73,7 +73,7 @@ const customCall = openObject({ id: text, type: text });
 const toolCall = choice(
   'a tool call',
   [functionCall, customCall],
-  // What gives itself no type is a function's, as in the oldest clients.
+  // Old clients send function calls without a type.
   (value) => {
     const type = isObject(value) ? (value['type'] ?? 'function') : 'function';
     return type === 'function' ? functionCall : customCall;
@@ -139,7 +139,7 @@ const stops = v.pipe(
 );
 const stop = textOrList('a text or a list of up to 4 texts', stops);
 
-/** What POST /v1/chat/completions takes (interface part 4.1), and what clients send beside it. */
+/** The body of POST /v1/chat/completions (interface part 4.1). */
 export const chatRequest = openObject({
   model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
     expects: "a model's name",
@@ -147,43 +147,54 @@ export const chatRequest = openObject({
   messages: field(v.pipe(v.array(message), v.nonEmpty()), 'The conversation so far.', {
     expects: 'a list of one message at least',
   }),
-  temperature: v.nullish(field(number(0, 2), 'How much chance decides.')),
-  top_p: v.nullish(field(number(0, 1), 'Of which part of the likely words it chooses.')),
+  temperature: v.nullish(field(number(0, 2), 'Sampling temperature.')),
+  top_p: v.nullish(
+    field(number(0, 1), 'Nucleus sampling: the share of probability to choose from.'),
+  ),
   max_tokens: v.nullish(field(integer(1), 'The former name of max_completion_tokens.')),
   max_completion_tokens: v.nullish(
-    field(integer(1, 1_048_576), 'The most that it writes, reasoning included.'),
+    field(integer(1, 1_048_576), 'Maximum output tokens, including reasoning.'),
   ),
   reasoning_effort: v.nullish(
-    field(v.picklist(EFFORTS), 'How much it reasons; the catalog tells what a model supports.'),
+    field(
+      v.picklist(EFFORTS),
+      'Reasoning effort; the model catalog lists the efforts that a model supports.',
+    ),
   ),
   thinking: v.nullish(
     openObject({
-      type: field(v.picklist(['enabled', 'disabled']), 'Another word for reasoning_effort.'),
-      budget_tokens: v.nullish(field(integer(1), 'How much it reasons, in tokens.')),
+      type: field(v.picklist(['enabled', 'disabled']), 'Alias of reasoning_effort.'),
+      budget_tokens: v.nullish(field(integer(1), 'Reasoning budget in tokens.')),
     }),
   ),
   stop: v.nullish(stop),
-  n: v.nullish(field(integer(1), 'How many answers to give.')),
-  frequency_penalty: v.nullish(field(number(-2, 2), 'Against words that came often.')),
-  presence_penalty: v.nullish(field(number(-2, 2), 'Against words that came at all.')),
-  seed: v.nullish(field(integer(Number.MIN_SAFE_INTEGER), 'For answers that can be repeated.')),
+  n: v.nullish(field(integer(1), 'Number of choices.')),
+  frequency_penalty: v.nullish(field(number(-2, 2), 'Penalty for frequent tokens.')),
+  presence_penalty: v.nullish(field(number(-2, 2), 'Penalty for tokens that occurred.')),
+  seed: v.nullish(field(integer(Number.MIN_SAFE_INTEGER), 'Seed for reproducible sampling.')),
   response_format: v.nullish(format),
   tools: v.nullish(tools),
   tool_choice: v.nullish(toolChoice),
-  parallel_tool_calls: v.nullish(field(v.boolean(), 'Whether it may call several tools at once.')),
-  logprobs: v.nullish(field(v.boolean(), 'Whether to tell how likely each word was.')),
-  top_logprobs: v.nullish(field(integer(0, 20), 'How many likely words are told of each place.')),
+  parallel_tool_calls: v.nullish(
+    field(v.boolean(), 'Whether the model may call several tools in parallel.'),
+  ),
+  logprobs: v.nullish(field(v.boolean(), 'Whether to return log probabilities of output tokens.')),
+  top_logprobs: v.nullish(
+    field(integer(0, 20), 'Number of most likely tokens to return at each position.'),
+  ),
   logit_bias: v.nullish(openObject({})),
-  verbosity: v.nullish(field(text, 'How much it says: low, medium, high.')),
-  user: v.nullish(field(text, 'Who asks, for who watches over abuse.')),
+  verbosity: v.nullish(field(text, 'Length of the answer: low, medium, high.')),
+  user: v.nullish(field(text, 'Identifier of the end user, for abuse detection.')),
   metadata: v.nullish(openObject({})),
-  stream: v.nullish(field(v.boolean(), 'Whether the answer comes as server-sent events.')),
+  stream: v.nullish(field(v.boolean(), 'Whether to stream the answer as server-sent events.')),
   stream_options: v.nullish(
     openObject({
-      include_usage: v.nullish(field(v.boolean(), 'Whether a stream ends with its usage.')),
+      include_usage: v.nullish(
+        field(v.boolean(), 'Whether the stream ends with a chunk with the usage.'),
+      ),
     }),
   ),
 });
 
-/** A request that was found to be as it must. */
+/** A valid request. */
 export type ChatRequest = v.InferInput<typeof chatRequest>;

@@ -3,24 +3,24 @@ import type { Json, Usage } from '../../canonical.ts';
 import { integersOf } from '../usage.ts';
 
 /**
- * Tokens as a provider counts them in this dialect; null where it tells nothing.
+ * The usage that a chat provider reports; null if it reports none.
  *
- * @param before what it told earlier, for some tell it in parts
+ * @param before the usage of earlier chunks, since some providers report it in parts
  */
 export function usageOf(value: unknown, before: Usage | null = null): Usage | null {
   const usage = objectOf(value);
   const input = countOf(usage['prompt_tokens']) ?? countOf(usage['input_tokens']);
-  const told = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
+  const reported = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
   const total = countOf(usage['total_tokens']);
-  if (input === null && told === null && total === null) return before;
+  if (input === null && reported === null && total === null) return before;
   const prompt = objectOf(usage['prompt_tokens_details']);
   const completion = objectOf(usage['completion_tokens_details']);
-  const rest = Math.max(0, (total ?? 0) - (told ?? 0));
-  // Where the total is more than its parts, reasoning was left out of the output.
+  const rest = Math.max(0, (total ?? 0) - (reported ?? 0));
+  // A total above the sum of its parts means that the output lacks the reasoning tokens.
   const output = input === null || total === null ? 0 : total - input;
   return {
     input: input ?? before?.input ?? rest,
-    output: Math.max(told ?? before?.output ?? 0, output),
+    output: Math.max(reported ?? before?.output ?? 0, output),
     cachedInput:
       countOf(prompt['cached_tokens']) ??
       countOf(usage['cached_input_tokens']) ??
@@ -33,7 +33,7 @@ export function usageOf(value: unknown, before: Usage | null = null): Usage | nu
   };
 }
 
-/** The usage of an answer in this dialect: the six integers beside the details. */
+/** The usage of a chat answer: the six integers of interface part 2.2 and the details. */
 export function usageBody(usage: Usage): Json {
   const { cachedInput, cacheWrite, reasoning } = usage;
   return {
@@ -46,10 +46,9 @@ export function usageBody(usage: Usage): Json {
   };
 }
 
-/** Several answers' usage as one: of the counts that not all told, those that were. */
+/** The sum of the usage of several choices; counts that a choice lacks are 0. */
 export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
-  const told = usages.filter((usage) => usage !== null);
-  const [first, ...others] = told;
+  const [first, ...others] = usages.filter((usage) => usage !== null);
   if (first === undefined) return null;
   return others.reduce(
     (sum, usage) => ({

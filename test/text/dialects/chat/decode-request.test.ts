@@ -319,12 +319,12 @@ describe('a malformed chat request is refused naming the field and the expected 
     [
       { thinking: { type: 'enabled' }, reasoning_effort: 'none' },
       'thinking',
-      /enabled is in conflict with reasoning_effort none/,
+      /enabled contradicts reasoning_effort none/,
     ],
     [
       { thinking: { type: 'disabled' }, reasoning_effort: 'low' },
       'thinking',
-      /disabled is in conflict with reasoning_effort low/,
+      /disabled contradicts reasoning_effort low/,
     ],
     [{ stop: ['1', '2', '3', '4', '5'] }, 'stop', /expected .*up to 4 texts, received a list/],
     [{ stop: [1] }, 'stop[0]', /expected a text, received 1/],

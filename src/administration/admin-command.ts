@@ -1,0 +1,63 @@
+import type * as v from 'valibot';
+import type { ObjectSchema } from '../schema/fields.ts';
+import type { Subject } from '../store/audit/entry.ts';
+import type { Store } from '../store/store.ts';
+
+export const GROUPS = {
+  accounts: 'Manage accounts: who holds credits, and on which plan',
+  keys: 'Manage API keys: who may ask, for what and how often',
+} as const;
+
+/** A result as a terminal shows it. */
+export interface AdminOutput {
+  /** Tables for standard output, each with its titles as the first row. */
+  readonly tables?: readonly (readonly (readonly string[])[])[];
+  /** The value that a script reads, for standard output as it is. */
+  readonly value?: string;
+  /** Lines for standard error. */
+  readonly messages?: readonly string[];
+}
+
+/**
+ * A command that reads or changes accounts or keys. Its command line with flags, help and completion
+ * and its endpoint of the local admin API derive from this record.
+ */
+export interface AdminCommand<
+  Schema extends ObjectSchema = ObjectSchema,
+  Result extends object = object,
+> {
+  readonly group: keyof typeof GROUPS;
+  readonly name: string;
+  readonly summary: string;
+  /** All arguments, as text or numbers; the admin API takes the same properties as the command line. */
+  readonly options: Schema;
+  /** Names of the options that the command line takes by position instead of by flag. */
+  readonly positionals: readonly string[];
+  /** Whether it creates the store where there is none. */
+  readonly createsStore?: boolean;
+  /** Command lines without the leading `oriel`, which a test runs in the order of the registry. */
+  readonly examples: readonly string[];
+  /** @returns plain JSON without secrets, except for the one that the command is there to print */
+  run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
+  /**
+   * The entry of the audit log, without secrets. A command without it changes nothing, prints no
+   * secret, and is not in the log.
+   *
+   * @param result null before the command has run
+   */
+  audit?(options: v.InferOutput<Schema>, result: Result | null): Subject;
+  /**
+   * Warnings about arguments that are valid and probably a mistake.
+   *
+   * @param models the identifiers of all models of the configuration
+   */
+  warn?(options: v.InferOutput<Schema>, models: readonly string[]): readonly string[];
+  show(result: Result): AdminOutput;
+}
+
+/** Infers the types between schema, `run` and `show`, which the registry's type leaves out. */
+export function defineAdminCommand<Schema extends ObjectSchema, Result extends object>(
+  command: AdminCommand<Schema, Result>,
+): AdminCommand<Schema, Result> {
+  return command;
+}

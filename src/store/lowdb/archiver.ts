@@ -1,0 +1,254 @@
+import type { Asset, NewAsset } from '../asset.ts';
+import type { Delivery } from '../delivery.ts';
+import { assetExists } from '../errors.ts';
+import { approximateSize, isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../task.ts';
+import type { Archive, ArchivedRecord, ArchiveExtension } from './archive/archive.ts';
+import { hashOf, NO_TASK } from './archive/layout.ts';
+import type { SegmentRecord } from './archive/segment.ts';
+import { storeUnavailable } from './errors.ts';
+import type { CommitQueue } from './journal/commit-queue.ts';
+import { type Collection, compositeKey, type State } from './state/state.ts';
+
+/** Records and bytes of one new segment. */
+const MOST_RECORDS = 2048;
+const MOST_BYTES = 32 * 2 ** 20;
+
+/** What the archive has of a task that ended, or of a delivery that ended after its task was archived. */
+export interface ArchivedBody {
+  readonly task: Task | null;
+  readonly assets: readonly Asset[];
+  readonly delivery: Delivery | null;
+}
+
+interface Row {
+  readonly collection: Collection;
+  readonly order: number;
+}
+
+/** One record for the archive, with the rows that it stands for. */
+interface ArchiveCandidate {
+  readonly accountId: string;
+  readonly order: number;
+  readonly body: ArchivedBody;
+  readonly rows: readonly Row[];
+}
+
+/** Rows on their way from memory to the archive. */
+export interface ArchiveMove {
+  /** The rows that the next checkpoint does not have in its shards. */
+  readonly rows: readonly Row[];
+  readonly extension: ArchiveExtension;
+  /** The checkpoint that names the segments is on disk. */
+  complete(): void;
+  /** There will be no such checkpoint. @param inDoubt unless the disk has it all the same */
+  abandon(inDoubt: boolean): Promise<void>;
+}
+
+/**
+ * Takes what has ended out of memory. A checkpoint writes it into segments and names those in the same
+ * step as the shards that no longer have the rows, so that each of them is in one place whatever crashes
+ * when. What has ended never changes; it is only forgotten, and never while it is being moved.
+ */
+export class TaskArchiver {
+  readonly #state: State;
+  readonly #archive: Archive;
+  #busy: Promise<void> | null = null;
+  #isInDoubt = false;
+
+  constructor(state: State, archive: Archive) {
+    this.#state = state;
+    this.#archive = archive;
+  }
+
+  /** Forgets something, while nothing is being moved. */
+  async runExclusive<Value>(work: () => Promise<Value>): Promise<Value> {
+    while (this.#busy) await this.#busy;
+    if (this.#isInDoubt) {
+      throw storeUnavailable(new Error('the last checkpoint may or may not be on disk'));
+    }
+    const done = this.#lock();
+    try {
+      return await work();
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * Writes what ended before the journal in use was begun into the archive. Between two batches, when
+   * all that is durable is in the journals before. Null while something is being forgotten.
+   */
+  startMove(commits: CommitQueue): Promise<ArchiveMove> | null {
+    if (this.#busy) return null;
+    const done = this.#lock();
+    // Before anything is awaited: what ends from now on is in the new journal.
+    return this.#move(this.#select(commits), done);
+  }
+
+  async #move(selected: readonly ArchiveCandidate[], done: () => void): Promise<ArchiveMove> {
+    let extension: ArchiveExtension;
+    try {
+      extension = await this.#archive.extend(batchesOf(selected));
+    } catch (error) {
+      done();
+      throw error;
+    }
+    const { tombstoneIndex: forgottenIn } = this.#state;
+    const obsolete = extension.dropped.flatMap((segment) =>
+      [...forgottenIn.ordersIn(segment)].map(
+        (order) => ({ collection: 'forgotten', order }) as const,
+      ),
+    );
+    const rows = [...selected.flatMap((record) => record.rows), ...obsolete];
+    return {
+      rows,
+      extension,
+      complete: () => {
+        extension.adopt();
+        for (const { collection, order } of rows) this.#state.apply([collection, order, null]);
+        this.#isInDoubt = false;
+        done();
+      },
+      abandon: async (inDoubt) => {
+        // Once in doubt, it stays so until a checkpoint is known to be on disk.
+        this.#isInDoubt ||= inDoubt;
+        await extension.abandon(inDoubt);
+        done();
+      },
+    };
+  }
+
+  #lock(): () => void {
+    let resolve!: () => void;
+    this.#busy = new Promise((done) => {
+      resolve = done;
+    });
+    return () => {
+      this.#busy = null;
+      resolve();
+    };
+  }
+
+  #select(commits: CommitQueue): ArchiveCandidate[] {
+    const { tasksInState, taskById, assetsOfTask, deliveryOfTask, deliveriesInState } = this.#state;
+    const selected: ArchiveCandidate[] = [];
+    for (const status of TASK_STATES.filter(isTerminal)) {
+      for (const [order] of tasksInState.oldest(status)) {
+        const task = commits.durable<Task>('tasks', order);
+        if (!task || !isTerminal(task.status)) continue;
+        const assets = [...assetsOfTask.oldest(task.id)].filter(
+          ([, { input }]) => input !== 'spent',
+        );
+        const place = deliveryOfTask.order(task.id);
+        const delivery =
+          place === undefined ? null : commits.durable<Delivery>('deliveries', place);
+        const isOver = delivery !== null && delivery.status !== 'pending';
+        selected.push({
+          accountId: task.accountId,
+          order,
+          body: {
+            task,
+            assets: assets.map(([, asset]) => asset),
+            delivery: isOver ? delivery : null,
+          },
+          rows: [
+            { collection: 'tasks', order },
+            ...assets.map(([asset]) => ({ collection: 'assets', order: asset }) as const),
+            ...(isOver ? [{ collection: 'deliveries', order: place! } as const] : []),
+          ],
+        });
+      }
+    }
+    for (const status of ['delivered', 'failed']) {
+      for (const [order, { taskId }] of deliveriesInState.oldest(status)) {
+        const delivery = commits.durable<Delivery>('deliveries', order);
+        if (!delivery || delivery.status === 'pending' || taskById.get(taskId)) continue;
+        const { accountId } = delivery;
+        const body = { task: null, assets: [], delivery };
+        selected.push({ accountId, order, body, rows: [{ collection: 'deliveries', order }] });
+      }
+    }
+    return selected;
+  }
+}
+
+/** @throws Failure 409 `asset_exists` where an asset of the archive has the name of a new one */
+export async function checkAssetIds(archive: Archive, assets: readonly NewAsset[]): Promise<void> {
+  for (const { id } of assets) if (await archive.has('asset', id)) throw assetExists(id);
+}
+
+interface ArchivedTask {
+  readonly record: SegmentRecord;
+  readonly body: ArchivedBody & { readonly task: Task };
+}
+
+export function findArchivedTask(
+  archive: Archive,
+  taskId: string,
+): Promise<ArchivedTask | undefined> {
+  return archive.find('task', taskId, (record, content) => {
+    const body = content as ArchivedBody;
+    return body.task?.id === taskId ? { record, body: { ...body, task: body.task } } : undefined;
+  });
+}
+
+/** The delivery of an archived task that ended after it. */
+export function findArchivedDelivery(
+  archive: Archive,
+  taskId: string,
+): Promise<{ readonly record: SegmentRecord; readonly delivery: Delivery } | undefined> {
+  return archive.find('task of delivery', taskId, (record, content) => {
+    const { delivery } = content as ArchivedBody;
+    return delivery?.taskId === taskId ? { record, delivery } : undefined;
+  });
+}
+
+/** Records by the segments that they go into, each in the order of accounts and of creation. */
+function* batchesOf(selected: readonly ArchiveCandidate[]): Generator<Iterable<ArchivedRecord>> {
+  let batch: ArchiveCandidate[] = [];
+  let bytes = 0;
+  for (const record of [...selected].sort(byAccount)) {
+    batch.push(record);
+    bytes += approximateSize(record.body);
+    if (batch.length < MOST_RECORDS && bytes < MOST_BYTES) continue;
+    yield recordsOf(batch);
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield recordsOf(batch);
+}
+
+/** One after another, as they are written: together they may be megabytes. */
+function* recordsOf(batch: readonly ArchiveCandidate[]): Generator<ArchivedRecord> {
+  for (const record of batch) yield recordOf(record);
+}
+
+function byAccount(one: ArchiveCandidate, other: ArchiveCandidate): number {
+  if (one.accountId !== other.accountId) return one.accountId < other.accountId ? -1 : 1;
+  return one.order - other.order;
+}
+
+function recordOf({ accountId, order, body: content }: ArchiveCandidate): ArchivedRecord {
+  const { task, assets, delivery } = content;
+  const body = Buffer.from(JSON.stringify(content));
+  const keys = assets.map(({ id }) => hashOf('asset', id));
+  if (delivery) keys.push(hashOf('delivery', delivery.id));
+  if (task) {
+    keys.push(hashOf('task', task.id));
+    const { idempotency } = task;
+    if (idempotency)
+      keys.push(hashOf('idempotency', compositeKey(task.accountId, idempotency.key)));
+  } else if (delivery) {
+    keys.push(hashOf('task of delivery', delivery.taskId));
+  }
+  return {
+    account: accountId,
+    order,
+    body,
+    keys,
+    bytes: assets.reduce((sum, asset) => sum + asset.bytes, body.length),
+    endedAt: task ? task.updatedAt : delivery!.createdAt,
+    status: task ? TASK_STATES.indexOf(task.status) : NO_TASK,
+    type: task ? TASK_TYPES.indexOf(task.type) : NO_TASK,
+  };
+}

@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import type { Failure } from '../../failure.ts';
+import { type Files, namesIn, remove } from '../files.ts';
+import type { StoreHealth } from '../store.ts';
+import type { Archive } from './archive/archive.ts';
+import type { ArchiveMove, TaskArchiver } from './archiver.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import { storeUnavailable } from './errors.ts';
+import type { CommitQueue } from './journal/commit-queue.ts';
+import { type ClosedJournal, type Journal, sequenceOf } from './journal/journal.ts';
+import type { Journals } from './journal/journals.ts';
+import { isShardFile, shardName, shardNumber } from './state/shard.ts';
+import { COLLECTIONS, type State } from './state/state.ts';
+
+/** Journals that may wait for a checkpoint, however short they are. */
+const MAX_JOURNALS = 16;
+
+/** Backoff after a failed checkpoint, in milliseconds: first and longest. */
+const [FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS] = [1000, 600_000];
+
+interface CompactorOptions {
+  readonly files: Files;
+  readonly journals: Journals;
+  readonly journalFolder: string;
+  readonly shardFolder: string;
+  readonly checkpoint: Checkpoint;
+  readonly state: State;
+  readonly archive: Archive;
+  readonly archiver: TaskArchiver;
+  /** Bytes after which a journal is closed and its changes go into shards. */
+  readonly journalLimit: number;
+  /** Bytes of journals beyond which new work is refused while checkpoints fail. */
+  readonly backlogLimit: number;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Keeps the journal short: begins a new one in time, and has the older ones' changes put into shards. */
+export class JournalCompactor {
+  readonly #options: CompactorOptions;
+  #closed: ClosedJournal[];
+  /** Bytes at which the present journal is followed by another. */
+  #limit: number;
+  #underWay: Promise<void> | null = null;
+  /** Why the last checkpoint failed. */
+  #checkpointFailure: Failure | null = null;
+  #backoffMs = FIRST_BACKOFF_MS;
+  #retry: NodeJS.Timeout | null = null;
+
+  /** @param length bytes of the present journal */
+  constructor(options: CompactorOptions, closed: readonly ClosedJournal[], length: number) {
+    this.#options = options;
+    this.#closed = [...closed];
+    this.#limit = this.#bytes(length) >= options.journalLimit ? 0 : options.journalLimit;
+  }
+
+  /** @param length bytes of the present journal */
+  health(length: number): Pick<StoreHealth, 'checkpointFault' | 'journals' | 'journalBytes'> {
+    return {
+      checkpointFault: this.#checkpointFailure?.message ?? null,
+      journals: this.#closed.length + 1,
+      journalBytes: this.#bytes(length),
+    };
+  }
+
+  /**
+   * Why new work is refused although the journal can be written; null where it is not.
+   *
+   * @param length bytes of the present journal
+   */
+  backlogFailure(length: number): Failure | null {
+    return this.#checkpointFailure && this.#bytes(length) > this.#options.backlogLimit
+      ? this.#checkpointFailure
+      : null;
+  }
+
+  /**
+   * To be called between two batches. Resolves with the journal for the next.
+   */
+  async afterBatch(journal: Journal, commits: CommitQueue): Promise<Journal> {
+    const areMany = this.#closed.length >= MAX_JOURNALS && !this.#checkpointFailure;
+    if (this.#underWay || !(journal.length >= this.#limit || areMany)) return journal;
+    let next: Journal;
+    try {
+      next = await this.#options.journals.next(journal);
+    } catch (error) {
+      // The present journal stays in use until it has grown by as much again.
+      this.#limit = journal.length + this.#options.journalLimit;
+      this.#fail(error, commits);
+      return journal;
+    }
+    this.#limit = this.#options.journalLimit;
+    await this.#closeJournal(journal);
+    this.#underWay = this.#checkpoint(next, commits).finally(() => {
+      this.#underWay = null;
+    });
+    return next;
+  }
+
+  /** Begins the journal after one that failed. @param first a batch that it has from the first moment */
+  async replaceJournal(failed: Journal, first: string | null): Promise<Journal> {
+    const next = await this.#options.journals.replaceFailed(failed, first);
+    await this.#closeJournal(failed);
+    return next;
+  }
+
+  /** Resolves when no checkpoint is under way, and none will be. */
+  async close(): Promise<void> {
+    await this.#underWay;
+    this.#stopRetrying();
+  }
+
+  async #closeJournal(journal: Journal): Promise<void> {
+    this.#closed.push({ sequence: journal.sequence, length: journal.extent.length });
+    await journal.close().catch(this.#options.onFault);
+  }
+
+  #bytes(length: number): number {
+    return this.#closed.reduce((sum, closed) => sum + closed.length, length);
+  }
+
+  async #checkpoint(first: Journal, commits: CommitQueue): Promise<void> {
+    const { checkpoint, state, archive, archiver, onFault } = this.#options;
+    const changed = commits.takeChanged();
+    // Both belong to one moment: what the journal that has just been begun will have is in neither.
+    const moving = archiver.startMove(commits);
+    let move: ArchiveMove | null = null;
+    try {
+      move = await moving;
+      const moved = new Set(move?.rows.map(({ collection, order }) => `${collection} ${order}`));
+      const shards = new Map(changed);
+      for (const { collection, order } of move?.rows ?? []) {
+        const shard = { collection, number: shardNumber(order) };
+        shards.set(shardName(shard), shard);
+      }
+      await checkpoint.write(first, shards.values(), {
+        durable: (collection, order) =>
+          moved.has(`${collection} ${order}`) ? null : commits.durable(collection, order),
+        segments: move?.extension.list ?? archive.list,
+        next: Object.fromEntries(COLLECTIONS.map((name) => [name, state[name].next])),
+      });
+      move?.complete();
+    } catch (error) {
+      await move?.abandon(checkpoint.isInDoubt);
+      commits.returnChanged(changed);
+      this.#fail(error, commits);
+      return;
+    }
+    this.#closed = this.#closed.filter(({ sequence }) => sequence >= first.sequence);
+    this.#checkpointFailure = null;
+    this.#stopRetrying();
+    await this.removeObsolete().catch(onFault);
+  }
+
+  /** Schedules another attempt. It begins another journal, since shards are named after it and never rewritten. */
+  #fail(error: unknown, commits: CommitQueue): void {
+    const { onFault } = this.#options;
+    const { journals, journalBytes } = this.health(commits.journalLength);
+    const backoff = this.#backoffMs / 1000;
+    this.#checkpointFailure = storeUnavailable(error, 'checkpoint failed');
+    const { message } = this.#checkpointFailure;
+    const waiting = `${journals} journals with ${journalBytes} bytes wait for it`;
+    onFault(new Error(`${message}; ${waiting}; retrying within ${backoff} s`, { cause: error }));
+    // A journal that grows to its limit meanwhile causes an attempt as well.
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.#backoffMs = Math.min(2 * this.#backoffMs, LONGEST_BACKOFF_MS);
+      this.#limit = 0;
+      commits.runAfterBatch();
+    }, this.#backoffMs).unref();
+  }
+
+  #stopRetrying(): void {
+    if (this.#retry) clearTimeout(this.#retry);
+    this.#retry = null;
+    this.#backoffMs = FIRST_BACKOFF_MS;
+  }
+
+  /** Removes journals and shards that the checkpoint has made superfluous, and what a crash left. */
+  async removeObsolete(): Promise<void> {
+    const { files, journalFolder, shardFolder, checkpoint, archive } = this.#options;
+    await archive.removeObsolete();
+    for (const name of await namesIn(files, shardFolder)) {
+      if (isShardFile(name) && !checkpoint.names.has(name))
+        await remove(files, join(shardFolder, name));
+    }
+    for (const name of await namesIn(files, journalFolder)) {
+      // One that was being made bears a longer name. Names that are not ours are left alone.
+      const sequence = sequenceOf(name.replace(/\.new$/, ''));
+      const stale = sequence !== null && sequence < checkpoint.journal;
+      if (stale || (sequence !== null && name.endsWith('.new'))) {
+        await remove(files, join(journalFolder, name));
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { Files } from '../../files.ts';
+import { corruptStore } from '../errors.ts';
+import { JsonFile } from '../json-file.ts';
+import type { Extent } from './journal.ts';
+
+export const STORE_FILE = 'store.json';
+
+const FORMAT = 'oriel-store';
+const VERSION = 2;
+
+/**
+ * What tells an existing store from an empty folder. It is written before every other file and never
+ * removed. It is replaced when a journal begins, at a start that recovered something, and at a clean stop.
+ */
+export interface Manifest {
+  /** Random identifier of the store, which its journals and checkpoints name too. */
+  readonly store: string;
+  /** When the store was made, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /**
+   * The newest journal, and what it held at least when this was written: damage there is no torn
+   * write. Sequence 0 before the first journal.
+   */
+  readonly journal: Extent & { readonly sequence: number };
+  readonly clock: Clock;
+}
+
+/** What is known of the time, to notice a clock that is set wrong. */
+export interface Clock {
+  /** Last time that was believed, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Whether the clock was too far ahead of that at the last start, and `at` stays until accepted. */
+  readonly isHeld: boolean;
+}
+
+type Document = Manifest & {
+  readonly format: string;
+  readonly version: number;
+  /** CRC-32 of all of the above, as JSON. */
+  readonly checksum: number;
+};
+
+/** @returns null where there is none */
+export async function readManifest(files: Files, directory: string): Promise<Manifest | null> {
+  const path = join(directory, STORE_FILE);
+  const document = await new JsonFile<Document>(files, path).read();
+  // DurableJson gives null for a missing file, and for the text "null".
+  if (document === null) return null;
+  const { checksum, ...content } = document;
+  const { format, version, ...manifest } = content;
+  if (format !== FORMAT || version !== VERSION) {
+    throw corruptStore(path, `written as ${format} ${version}, which is unknown`);
+  }
+  if (crc32(JSON.stringify(content)) !== checksum)
+    throw corruptStore(path, 'not as it was written');
+  return manifest;
+}
+
+export async function writeManifest(
+  files: Files,
+  directory: string,
+  { store, createdAt, journal, clock }: Manifest,
+): Promise<void> {
+  const content = { format: FORMAT, version: VERSION, store, createdAt, journal, clock };
+  const document = { ...content, checksum: crc32(JSON.stringify(content)) };
+  await new JsonFile<Document>(files, join(directory, STORE_FILE)).write(document);
+}
+
+/** @throws Failure service_error, code `store_corrupt`, where a file belongs to another store */
+export function checkStoreId(
+  manifest: Manifest | null,
+  directory: string,
+  file: string,
+  store: string,
+): void {
+  if (manifest === null) {
+    throw corruptStore(
+      join(directory, STORE_FILE),
+      `missing, although ${file} belongs to store ${store}`,
+    );
+  }
+  if (manifest.store === store) return;
+  throw corruptStore(
+    file,
+    `belongs to store ${store}, but ${STORE_FILE} is of store ${manifest.store}`,
+  );
+}

@@ -1,0 +1,302 @@
+import type { Account, ApiKey } from '../../account.ts';
+import type { Asset } from '../../asset.ts';
+import type { Delivery } from '../../delivery.ts';
+import { notFound } from '../../errors.ts';
+import type { LedgerEntry, UsageRow } from '../../ledger.ts';
+import type { KeyHolder, Page, StoreStatistics, TaskQuery, TimeRange } from '../../store.ts';
+import { TASK_STATES, type Task, type TaskState } from '../../task.ts';
+import { bodyOf } from '../archive/archive.ts';
+import type { SegmentRecord } from '../archive/segment.ts';
+import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from '../archiver.ts';
+import type { Records } from './records.ts';
+
+/**
+ * The verbs that read. What they tell is on disk: what is not yet, they wait for, and look again
+ * where it could not be written.
+ */
+export class StoreReader {
+  protected readonly records: Records;
+
+  constructor(records: Records) {
+    this.records = records;
+  }
+
+  async findAccount(idOrName: string): Promise<Account | undefined> {
+    return this.#readRow('accounts', () => {
+      const { accountById, accountByName, accounts } = this.records.state;
+      const order = accountById.order(idOrName) ?? accountByName.order(idOrName);
+      if (order === undefined) return undefined;
+      return { order, value: this.records.reservations.addTo(accounts.rows.get(order)!) };
+    });
+  }
+
+  async listAccounts(): Promise<readonly Account[]> {
+    return this.#readRows(() =>
+      [...this.records.state.accounts.rows.values()].map((account) =>
+        this.records.reservations.addTo(account),
+      ),
+    );
+  }
+
+  /** Every request asks for this one: it never waits, and tells what was on disk last. */
+  async findKey(hash: string): Promise<KeyHolder | undefined> {
+    const order = this.records.bookedState.keyByHash.order(hash);
+    if (order === undefined) return undefined;
+    const key = this.records.commits.durable<ApiKey>('keys', order);
+    const place = key && this.records.bookedState.accountById.order(key.accountId);
+    const account = place && this.records.commits.durable<Account>('accounts', place);
+    if (!key || !account) return undefined;
+    const { reservations, charges } = this.records;
+    return charges.booking.addToBoth(reservations.addToBoth({ key, account }));
+  }
+
+  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
+    return this.#readRows(() => {
+      const { keys, keysOfAccount } = this.records.state;
+      const found =
+        accountId === undefined
+          ? [...keys.rows.values()]
+          : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
+      return found.map((key) => this.records.reservations.addTo(key));
+    });
+  }
+
+  async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
+    const found = await this.#readRow('tasks', () => {
+      const order = this.records.state.taskById.order(taskId);
+      const value = order === undefined ? undefined : this.records.state.tasks.rows.get(order);
+      return value && { order: order!, value };
+    });
+    const task = found ?? (await findArchivedTask(this.records.archive, taskId))?.body.task;
+    return task?.accountId === accountId ? task : undefined;
+  }
+
+  async listTasks(query: TaskQuery, { limit, after }: Page<string>): Promise<readonly Task[]> {
+    const last = after === undefined ? Infinity : await this.#orderOf(query.accountId, after);
+    const { archive } = this.records;
+    return archive.read(async () => {
+      // Rows of memory and the segments of the same moment: what is moved later is in the former.
+      const { tasks, segments } = await this.#readRows(() => ({
+        tasks: this.#tasksInMemory(query, { limit, last }),
+        segments: archive.segments,
+      }));
+      return mergeTasks(tasks, archive.newestFirst(segments, query, last), limit);
+    });
+  }
+
+  /** @throws Failure 404 `task_not_found`, for a task of another account too */
+  async #orderOf(accountId: string | undefined, taskId: string): Promise<number> {
+    const { taskById, tasks } = this.records.state;
+    const order = taskById.order(taskId);
+    const archived = order === undefined && (await findArchivedTask(this.records.archive, taskId));
+    const found = archived
+      ? { order: archived.record.entry.order, owner: archived.body.task.accountId }
+      : order !== undefined && { order, owner: tasks.rows.get(order)!.accountId };
+    if (!found || (accountId !== undefined && found.owner !== accountId)) {
+      throw notFound('task', taskId);
+    }
+    return found.order;
+  }
+
+  #tasksInMemory(
+    { accountId, status, type }: TaskQuery,
+    { limit, last }: { readonly limit: number; readonly last: number },
+  ): OrderedTask[] {
+    const { taskById, tasksOfAccount, tasksInState, allTasks } = this.records.state;
+    const tasks =
+      accountId !== undefined
+        ? tasksOfAccount.newest(accountId, last)
+        : status !== undefined
+          ? tasksInState.newest(status, last)
+          : allTasks.newest('', last);
+    const fits = (task: Task) =>
+      (status === undefined || task.status === status) &&
+      (type === undefined || task.type === type);
+    return takeMatching(tasks, limit, fits).map((task) => ({
+      order: taskById.order(task.id)!,
+      task,
+    }));
+  }
+
+  async listOpenTasks(): Promise<readonly Task[]> {
+    return this.#readRows(() => {
+      const { tasksInState } = this.records.state;
+      return [...tasksInState.oldest('pending'), ...tasksInState.oldest('processing')]
+        .sort(([one], [other]) => one - other)
+        .map(([, task]) => task);
+    });
+  }
+
+  /** Nor does this one: whoever has an asset's address is not kept waiting for others. */
+  async findAsset(assetId: string): Promise<Asset | undefined> {
+    const { bookedState: bare, commits, archive } = this.records;
+    const order = bare.assetById.order(assetId);
+    if (order !== undefined) return commits.durable<Asset>('assets', order) ?? undefined;
+    return archive.find('asset', assetId, (_, body) =>
+      (body as ArchivedBody).assets.find(({ id }) => id === assetId),
+    );
+  }
+
+  async listPendingDeliveries(): Promise<readonly Delivery[]> {
+    return this.#readRows(() =>
+      [...this.records.state.deliveriesInState.oldest('pending')]
+        .map(([, delivery]) => delivery)
+        .sort((one, other) => one.nextAt! - other.nextAt!),
+    );
+  }
+
+  async listDeliveries(
+    accountId: string,
+    taskId: string,
+  ): Promise<readonly Delivery[] | undefined> {
+    const { archive } = this.records;
+    const found = await this.#readRows(() => {
+      const { taskById, deliveryOfTask } = this.records.state;
+      return { task: taskById.get(taskId), delivery: deliveryOfTask.get(taskId) };
+    });
+    const archived = found.task ? undefined : await findArchivedTask(archive, taskId);
+    const task = found.task ?? archived?.body.task;
+    if (task?.accountId !== accountId) return undefined;
+    const delivery =
+      found.delivery ??
+      archived?.body.delivery ??
+      (archived && task.callbackUrl !== null
+        ? (await findArchivedDelivery(archive, taskId))?.delivery
+        : undefined);
+    return delivery ? [delivery] : [];
+  }
+
+  async listLedger(
+    accountId: string,
+    { limit, after }: Page<number>,
+  ): Promise<readonly LedgerEntry[]> {
+    return this.#readRows(() =>
+      takeMatching(this.records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
+    );
+  }
+
+  async listUsage(
+    accountId: string,
+    { from, to }: { from: string; to: string },
+  ): Promise<readonly UsageRow[]> {
+    return this.#readRows(() =>
+      [...this.records.state.usageOfAccount.oldest(accountId)]
+        .map(([, row]) => row)
+        .filter(({ day }) => day >= from && day <= to)
+        .sort((one, other) => compare(one.day, other.day) || compare(one.model, other.model)),
+    );
+  }
+
+  async timeRange(): Promise<TimeRange | null> {
+    return this.#readRows(() => {
+      const { accounts, keys, tasks, assets, ledger } = this.records.state;
+      let from = Infinity;
+      let to = -Infinity;
+      for (const { createdAt } of accounts.rows.values()) {
+        from = Math.min(from, createdAt);
+        to = Math.max(to, createdAt);
+      }
+      for (const { createdAt } of keys.rows.values()) to = Math.max(to, createdAt);
+      for (const { createdAt } of assets.rows.values()) to = Math.max(to, createdAt);
+      for (const { updatedAt } of tasks.rows.values()) to = Math.max(to, updatedAt);
+      for (const { at } of ledger.rows.values()) to = Math.max(to, at);
+      to = Math.max(to, this.records.archive.newest);
+      return from === Infinity ? null : { from, to };
+    });
+  }
+
+  statistics(): StoreStatistics {
+    const {
+      accounts,
+      keys,
+      tasksInState,
+      tombstoneStates: forgottenStates,
+      credits,
+    } = this.records.state;
+    const { archive } = this.records;
+    const counts = TASK_STATES.map((state, at) => {
+      const archived = archive.count(state) - forgottenStates.of(String(at));
+      return [state, tasksInState.count(state) + archived] as const;
+    });
+    return {
+      accounts: accounts.size,
+      keys: keys.size,
+      tasks: Object.fromEntries(counts) as Record<TaskState, number>,
+      credits: { ...credits, reserved: credits.reserved + this.records.reservations.total },
+    };
+  }
+
+  /** What one row says, once that is on disk. */
+  async #readRow<Value>(
+    collection: 'accounts' | 'tasks',
+    read: () => { readonly order: number; readonly value: Value } | undefined,
+  ): Promise<Value | undefined> {
+    for (;;) {
+      const found = read();
+      if (!found) return undefined;
+      const settled = this.records.commits.rowSynced(collection, found.order);
+      if (settled === null || (await isWritten(settled))) return found.value;
+    }
+  }
+
+  /** What many rows say, once all of that is on disk. */
+  async #readRows<Value>(read: () => Value): Promise<Value> {
+    for (;;) {
+      const value = read();
+      const flushed = this.records.commits.synced();
+      if (flushed === null || (await isWritten(flushed))) return value;
+    }
+  }
+}
+
+/** Whether what was read has reached the disk; if not, it is undone, and to be read again. */
+function isWritten(durable: Promise<void>): Promise<boolean> {
+  return durable.then(
+    () => true,
+    () => false,
+  );
+}
+
+function takeMatching<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => boolean): Row[] {
+  const found: Row[] = [];
+  if (limit <= 0) return found;
+  for (const row of rows) {
+    if (!fits(row)) continue;
+    found.push(row);
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+interface OrderedTask {
+  readonly order: number;
+  readonly task: Task;
+}
+
+/** Tasks of memory and of the archive, newest first. */
+async function mergeTasks(
+  tasks: readonly OrderedTask[],
+  records: AsyncGenerator<SegmentRecord>,
+  limit: number,
+): Promise<Task[]> {
+  const merged: Task[] = [];
+  let at = 0;
+  let next = merged.length < limit ? await records.next() : undefined;
+  while (merged.length < limit) {
+    const placed = tasks[at];
+    const record = next?.done ? undefined : next?.value;
+    if (!placed && !record) break;
+    if (placed && (!record || placed.order > record.entry.order)) {
+      merged.push(placed.task);
+      at += 1;
+    } else {
+      merged.push(((await bodyOf(record!)) as ArchivedBody).task!);
+      next = await records.next();
+    }
+  }
+  return merged;
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

@@ -1,0 +1,96 @@
+import { Failure } from '../../../failure.ts';
+import type { Account } from '../../account.ts';
+import { notFound } from '../../errors.ts';
+import type { ActiveReservations } from '../../funds.ts';
+import type { KeyHolder } from '../../store.ts';
+import type { Archive } from '../archive/archive.ts';
+import type { TaskArchiver } from '../archiver.ts';
+import type { CommitQueue } from '../journal/commit-queue.ts';
+import { findKeyHolder, type State } from '../state/state.ts';
+import { PendingCharges } from './charges.ts';
+import { Reservations } from './reservations.ts';
+import { Transaction } from './transaction.ts';
+
+interface Payer {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+interface RecordsOptions extends Pick<Records, 'commits' | 'archive' | 'archiver' | 'now'> {
+  readonly state: State;
+}
+
+/** The records in memory, with what is on its way into them, and the one way in which verbs change them. */
+export class Records {
+  /** Without the charges that are still on their way. */
+  readonly bookedState: State;
+  readonly commits: CommitQueue;
+  /** What has ended, on disk. */
+  readonly archive: Archive;
+  /** What takes it there. */
+  readonly archiver: TaskArchiver;
+  readonly reservations = new Reservations();
+  readonly charges: PendingCharges;
+  readonly now: () => number;
+  #isClosed = false;
+
+  constructor({ state, commits, archive, archiver, now }: RecordsOptions) {
+    this.bookedState = state;
+    this.commits = commits;
+    this.archive = archive;
+    this.archiver = archiver;
+    this.charges = new PendingCharges(state, commits, this.reservations);
+    this.now = now;
+  }
+
+  /** With all that was done so far. */
+  get state(): State {
+    this.charges.bookAll();
+    return this.bookedState;
+  }
+
+  begin(): Transaction {
+    return new Transaction(this.state, this.now());
+  }
+
+  /** Makes the changes at once. Resolves when they are on disk. */
+  commit({ changes }: Transaction): Promise<void> {
+    this.checkOpen();
+    return this.commits.commit(changes);
+  }
+
+  /** After this nothing is taken any more. */
+  close(): void {
+    if (!this.#isClosed) this.charges.close();
+    this.#isClosed = true;
+  }
+
+  checkOpen(): void {
+    if (!this.#isClosed) return;
+    throw new Failure('service_error', 'the store is closed', {
+      status: 503,
+      code: 'store_unavailable',
+    });
+  }
+
+  account(id: string): Account {
+    const account = this.state.accountById.get(id);
+    if (!account) throw notFound('account', id);
+    return account;
+  }
+
+  /**
+   * @param state with or without the charges that are on their way
+   * @throws Failure 404 where there is no such account, or no such key of its own
+   */
+  holder({ accountId, keyId }: Payer, state = this.state): KeyHolder {
+    const holder = findKeyHolder(state, { accountId, keyId });
+    if (holder) return holder;
+    if (!state.accountById.get(accountId)) throw notFound('account', accountId);
+    throw notFound('key', keyId);
+  }
+
+  reservedFor({ account, key }: KeyHolder): ActiveReservations {
+    return this.reservations.of(account.id, key.id);
+  }
+}

@@ -1,0 +1,336 @@
+import { Failure } from '../../../failure.ts';
+import { type Asset, checkStorageQuota } from '../../asset.ts';
+import { conflict, notFound } from '../../errors.ts';
+import { charge, checkAmount, release, reserve } from '../../funds.ts';
+import { newId } from '../../identifier.ts';
+import type { Completion, DeletedRecords, NewTask, TaskTotals } from '../../store.ts';
+import {
+  approximateSize,
+  checkOpenRequests,
+  checkOpenTasks,
+  isTerminal,
+  TASK_STATES,
+  type Task,
+  type TaskError,
+  transition,
+  withProgress,
+} from '../../task.ts';
+import { bodyOf } from '../archive/archive.ts';
+import type { SegmentRecord } from '../archive/segment.ts';
+import {
+  type ArchivedBody,
+  checkAssetIds,
+  findArchivedDelivery,
+  findArchivedTask,
+} from '../archiver.ts';
+import { compositeKey } from '../state/state.ts';
+import type { Records } from './records.ts';
+import type { Transaction } from './transaction.ts';
+
+/** Tasks that are forgotten in one transaction, and bytes of their records. */
+const MAX_DELETED = 1000;
+const MAX_DELETED_BYTES = 16 * 2 ** 20;
+
+interface Deletion {
+  readonly tasks: Task[];
+  readonly assets: Asset[];
+}
+
+/** What ends a task: its last state, what of its reservation is spent, and what it leaves. */
+interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
+  readonly status: 'completed' | 'failed' | 'expired';
+  readonly error?: TaskError;
+  readonly charge: number;
+}
+
+type Idempotency = NonNullable<Task['idempotency']>;
+
+/** The verbs that change tasks, with the assets and the delivery that belong to each. */
+export class TaskWriter {
+  readonly #records: Records;
+
+  constructor(records: Records) {
+    this.#records = records;
+  }
+
+  async create(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
+    const { state, now } = this.#records;
+    const { accountId, idempotency, assets } = task;
+    if (assets.length > 0) await checkAssetIds(this.#records.archive, assets);
+    while (idempotency) {
+      const same = await this.findByIdempotencyKey(accountId, idempotency);
+      if (same) return { task: same, created: false };
+      // Another request may have been as far as this one.
+      if (this.#orderOf(accountId, idempotency) === undefined) break;
+    }
+    // From here on all happens in one turn.
+    const before = this.#records.holder(task);
+    checkOpenTasks(state.openTaskCounts.of(accountId), task.maxOpenTasks);
+    checkOpenRequests(state.openRequestBytes.of(accountId), task.request);
+    const bytes = assets.reduce((sum, asset) => sum + asset.bytes, 0);
+    checkStorageQuota(state.storedBytes.of(accountId), bytes, task.storageQuota);
+    const holder = reserve(before, task.reservation, this.#records.reservedFor(before));
+    const at = now();
+    const created: Task = {
+      id: newId('task'),
+      accountId: task.accountId,
+      keyId: task.keyId,
+      type: task.type,
+      model: task.model,
+      status: 'pending',
+      request: task.request,
+      result: null,
+      error: null,
+      reserved: task.reservation,
+      charged: 0,
+      attempts: 0,
+      createdAt: at,
+      updatedAt: at,
+      deadline: task.deadline,
+      callbackUrl: task.callbackUrl,
+      progress: null,
+      idempotency,
+    };
+    const transaction = this.#records.begin();
+    transaction.changes.push(['tasks', state.tasks.newOrder(), created]);
+    for (const asset of assets) {
+      transaction.asset(accountId, created.id, asset, { input: 'needed' });
+    }
+    transaction.holder(holder);
+    transaction.taskEntry(holder, 'reserve', task.reservation, created);
+    await this.#records.commit(transaction);
+    return { task: created, created: true };
+  }
+
+  async findByIdempotencyKey(
+    accountId: string,
+    idempotency: Idempotency,
+  ): Promise<Task | undefined> {
+    const { state, commits, archive } = this.#records;
+    const order = this.#orderOf(accountId, idempotency);
+    if (order !== undefined) {
+      const same = sameRequest(state.tasks.rows.get(order)!, idempotency);
+      await commits.rowSynced('tasks', order);
+      return same;
+    }
+    const { key } = idempotency;
+    const archived = await archive.find('idempotency', compositeKey(accountId, key), (_, body) => {
+      const { task } = body as ArchivedBody;
+      return task?.accountId === accountId && task.idempotency?.key === key ? task : undefined;
+    });
+    return archived && sameRequest(archived, idempotency);
+  }
+
+  #orderOf(accountId: string, { key }: Idempotency): number | undefined {
+    return this.#records.state.taskByIdempotency.order(compositeKey(accountId, key));
+  }
+
+  async claim(id: string): Promise<Task | undefined> {
+    const { state, now } = this.#records;
+    const task = state.taskById.get(id);
+    if (task?.status !== 'pending') return undefined;
+    return this.#write(transition(task, 'processing', now(), { attempts: task.attempts + 1 }));
+  }
+
+  async requeue(id: string): Promise<Task> {
+    return this.#write(
+      transition(this.#task(id) ?? (await this.#rejectUnknown(id)), 'pending', this.#records.now()),
+    );
+  }
+
+  async saveProgress(id: string, progress: unknown): Promise<Task> {
+    return this.#write(
+      withProgress(
+        this.#task(id) ?? (await this.#rejectUnknown(id)),
+        progress,
+        this.#records.now(),
+      ),
+    );
+  }
+
+  async end(id: string, ending: TaskEnd): Promise<Task> {
+    checkAmount(ending.charge, 'charge');
+    if (ending.assets?.length) await checkAssetIds(this.#records.archive, ending.assets);
+    const task = this.#task(id) ?? (await this.#rejectUnknown(id));
+    const charged = Math.min(ending.charge, task.reserved);
+    const ended = transition(task, ending.status, this.#records.now(), {
+      result: ending.result ?? null,
+      error: ending.error ?? null,
+      reserved: 0,
+      charged,
+    });
+    const paid = charge(this.#records.holder(task), charged);
+    const holder = release(paid, task.reserved - charged);
+    const transaction = this.#records.begin();
+    transaction.task(ended);
+    for (const [order, asset] of this.#records.state.assetsOfTask.oldest(id)) {
+      // Without the mark it was recorded by a former version, and stays as long as its task.
+      if (asset.input) transaction.changes.push(['assets', order, { ...asset, input: 'spent' }]);
+    }
+    for (const asset of ending.assets ?? []) transaction.asset(task.accountId, id, asset);
+    if (ended.callbackUrl !== null) transaction.delivery(ended, ended.callbackUrl);
+    if (task.reserved > 0) transaction.holder(holder);
+    transaction.taskEntry(paid, 'charge', charged, task);
+    transaction.taskEntry(holder, 'release', task.reserved - charged, task);
+    if (ending.status === 'completed' || charged > 0) {
+      transaction.usage(task.accountId, task.model, ending.counts ?? {}, charged);
+    }
+    await this.#records.commit(transaction);
+    return ended;
+  }
+
+  async deleteEnded(endedBefore: number): Promise<DeletedRecords> {
+    return this.#records.archiver.runExclusive(async () => {
+      const forgotten: Deletion = { tasks: [], assets: [] };
+      const transaction = this.#records.begin();
+      for (const [order, task] of this.#endedInMemory(endedBefore)) {
+        if (forgotten.tasks.length >= MAX_DELETED) break;
+        this.#deleteRow(order, task, transaction, forgotten);
+      }
+      const archived = this.#records.archive.endedBefore(endedBefore);
+      await this.#deleteArchived(archived, transaction, forgotten, () => true);
+      if (transaction.changes.length > 0) await this.#records.commit(transaction);
+      return forgotten;
+    });
+  }
+
+  async trim(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
+    const before = this.#endedTotals(accountId);
+    if (before.tasks <= most.tasks && before.bytes <= most.bytes) return { tasks: [], assets: [] };
+    return this.#records.archiver.runExclusive(async () => {
+      const forgotten: Deletion = { tasks: [], assets: [] };
+      const transaction = this.#records.begin();
+      let { tasks, bytes } = this.#endedTotals(accountId);
+      const isOver = () => tasks > most.tasks || bytes > most.bytes;
+      const archived = this.#records.archive.oldestFirst(accountId);
+      await this.#deleteArchived(archived, transaction, forgotten, ({ entry }) => {
+        if (!isOver()) return false;
+        tasks -= 1;
+        bytes -= entry.bytes;
+        return true;
+      });
+      // What is in memory ended last.
+      const { tasksOfAccount, deliveryOfTask } = this.#records.state;
+      for (const [order, task] of tasksOfAccount.oldest(accountId)) {
+        if (forgotten.tasks.length >= MAX_DELETED || !isOver()) break;
+        if (!isTerminal(task.status) || deliveryOfTask.get(task.id)?.status === 'pending') continue;
+        const { length } = forgotten.assets;
+        this.#deleteRow(order, task, transaction, forgotten);
+        tasks -= 1;
+        bytes -= approximateSize(task);
+        for (const asset of forgotten.assets.slice(length)) bytes -= asset.bytes;
+      }
+      if (transaction.changes.length > 0) await this.#records.commit(transaction);
+      return forgotten;
+    });
+  }
+
+  /** What the ended tasks of an account come to. */
+  #endedTotals(accountId: string): TaskTotals {
+    const {
+      endedTaskCounts: endedTasks,
+      endedBytes,
+      resultBytes,
+      tombstoneTasks: forgottenTasks,
+      tombstoneBytes: forgottenBytes,
+    } = this.#records.state;
+    const archived = this.#records.archive.totalsOf(accountId);
+    return {
+      tasks: endedTasks.of(accountId) + archived.tasks - forgottenTasks.of(accountId),
+      bytes:
+        endedBytes.of(accountId) +
+        resultBytes.of(accountId) +
+        archived.bytes -
+        forgottenBytes.of(accountId),
+    };
+  }
+
+  *#endedInMemory(endedBefore: number): Generator<[order: number, task: Task]> {
+    const { tasksInState, deliveryOfTask } = this.#records.state;
+    for (const state of TASK_STATES.filter(isTerminal)) {
+      for (const [order, task] of tasksInState.oldest(state)) {
+        if (task.updatedAt >= endedBefore) continue;
+        if (deliveryOfTask.get(task.id)?.status !== 'pending') yield [order, task];
+      }
+    }
+  }
+
+  #deleteRow(order: number, task: Task, transaction: Transaction, forgotten: Deletion): void {
+    transaction.changes.push(['tasks', order, null]);
+    forgotten.assets.push(...this.#deleteRelated(task, transaction));
+    forgotten.tasks.push(task);
+  }
+
+  /**
+   * Forgets tasks of the archive, as many as are forgotten at once at the most.
+   *
+   * @param isNext whether a task is to be forgotten; the first that is not ends it
+   */
+  async #deleteArchived(
+    records: AsyncGenerator<SegmentRecord>,
+    transaction: Transaction,
+    forgotten: Deletion,
+    isNext: (record: SegmentRecord) => boolean,
+  ): Promise<void> {
+    const { archive, state } = this.#records;
+    let bytes = 0;
+    for await (const record of records) {
+      if (forgotten.tasks.length >= MAX_DELETED || bytes >= MAX_DELETED_BYTES) return;
+      const body = await this.#bodyOf(record);
+      if (!body?.task || state.deliveryOfTask.get(body.task.id)?.status === 'pending') continue;
+      if (!isNext(record)) return;
+      bytes += record.entry.length;
+      transaction.tombstone(record);
+      forgotten.tasks.push(body.task);
+      forgotten.assets.push(...body.assets, ...this.#deleteRelated(body.task, transaction));
+      if (body.task.callbackUrl === null || body.delivery) continue;
+      const delivery = await findArchivedDelivery(archive, body.task.id);
+      if (delivery) transaction.tombstone(delivery.record);
+    }
+  }
+
+  /** Undefined where it is damaged: that is told, and must not keep others from being forgotten. */
+  async #bodyOf(record: SegmentRecord): Promise<ArchivedBody | undefined> {
+    try {
+      return (await bodyOf(record)) as ArchivedBody;
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'record_damaged') return undefined;
+      throw error;
+    }
+  }
+
+  /** What goes with a task. Returns its assets. */
+  #deleteRelated({ id }: Task, transaction: Transaction): Asset[] {
+    const { assetsOfTask, deliveryOfTask } = this.#records.state;
+    const delivery = deliveryOfTask.order(id);
+    if (delivery !== undefined) transaction.changes.push(['deliveries', delivery, null]);
+    const assets = [...assetsOfTask.oldest(id)];
+    for (const [order] of assets) transaction.changes.push(['assets', order, null]);
+    return assets.map(([, asset]) => asset);
+  }
+
+  async #write(task: Task): Promise<Task> {
+    const transaction = this.#records.begin();
+    transaction.task(task);
+    await this.#records.commit(transaction);
+    return task;
+  }
+
+  #task(id: string): Task | undefined {
+    return this.#records.state.taskById.get(id);
+  }
+
+  /** @throws Failure 409 `task_state` for a task of the archive, which has ended, and else 404 */
+  async #rejectUnknown(id: string): Promise<never> {
+    const archived = await findArchivedTask(this.#records.archive, id);
+    if (!archived) throw notFound('task', id);
+    throw conflict(`${id} is ${archived.body.task.status}: it has ended`, 'task_state');
+  }
+}
+
+/** @throws Failure 409 `idempotency_conflict` where the key came with another request */
+function sameRequest(task: Task, { fingerprint }: Idempotency): Task {
+  if (task.idempotency!.fingerprint === fingerprint) return task;
+  const message = 'this idempotency key came with another request before';
+  throw conflict(message, 'idempotency_conflict');
+}

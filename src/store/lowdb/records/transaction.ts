@@ -1,0 +1,143 @@
+import type { Account } from '../../account.ts';
+import type { Asset, NewAsset } from '../../asset.ts';
+import { availableOf } from '../../credits.ts';
+import type { Delivery } from '../../delivery.ts';
+import { assetExists } from '../../errors.ts';
+import { newId } from '../../identifier.ts';
+import { addUsage, dayOf, type LedgerEntry, type UsageCounts } from '../../ledger.ts';
+import type { KeyHolder } from '../../store.ts';
+import type { Task } from '../../task.ts';
+import type { SegmentRecord } from '../archive/segment.ts';
+import { type Change, compositeKey, type State } from '../state/state.ts';
+
+type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
+  Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
+
+/** The changes of one verb, put together from the records as they are. */
+export class Transaction {
+  readonly changes: Change[] = [];
+  readonly #state: State;
+  readonly #now: number;
+
+  constructor(state: State, now: number) {
+    this.#state = state;
+    this.#now = now;
+  }
+
+  account(account: Account): void {
+    this.changes.push(['accounts', this.#state.accountById.order(account.id)!, account]);
+  }
+
+  holder({ account, key }: KeyHolder): void {
+    this.account(account);
+    this.changes.push(['keys', this.#state.keyById.order(key.id)!, key]);
+  }
+
+  task(task: Task): void {
+    this.changes.push(['tasks', this.#state.taskById.order(task.id)!, task]);
+  }
+
+  /** @param taskId null for an upload */
+  asset(
+    accountId: string,
+    taskId: string | null,
+    asset: NewAsset,
+    use: Pick<Asset, 'input'> = {},
+  ): Asset {
+    const { id, mediaType, bytes, sha256 } = asset;
+    if (this.#state.assetById.get(id)) throw assetExists(id);
+    const row = { id, accountId, taskId, mediaType, bytes, sha256, createdAt: this.#now, ...use };
+    this.changes.push(['assets', this.#state.assets.newOrder(), row]);
+    return row;
+  }
+
+  /** A record of the archive that is there no longer. */
+  tombstone({ segment, index, entry }: SegmentRecord): void {
+    const { status, bytes } = entry;
+    const accountId = segment.accountOf(entry);
+    const row = { segment: segment.number, index, accountId, status, bytes };
+    this.changes.push(['forgotten', this.#state.forgotten.newOrder(), row]);
+  }
+
+  /** The callback of a task that has ended, due at once. */
+  delivery({ id: taskId, accountId, updatedAt }: Task, url: string): void {
+    const delivery: Delivery = {
+      id: newId('msg'),
+      accountId,
+      taskId,
+      url,
+      status: 'pending',
+      attempts: [],
+      nextAt: this.#now,
+      createdAt: updatedAt,
+    };
+    this.changes.push(['deliveries', this.#state.deliveries.newOrder(), delivery]);
+  }
+
+  /** A line in the ledger of an account, as it is after what the line tells. */
+  entry(account: Account, entry: Entry): void {
+    if (entry.amount === 0) return;
+    const id = this.#state.ledger.newOrder();
+    const row: LedgerEntry = {
+      id,
+      accountId: account.id,
+      keyId: null,
+      taskId: null,
+      model: null,
+      requests: null,
+      note: null,
+      at: this.#now,
+      available: availableOf(account),
+      ...entry,
+    };
+    this.changes.push(['ledger', id, row]);
+  }
+
+  /** What a task did to the credits of its holder. */
+  taskEntry(holder: KeyHolder, type: LedgerEntry['type'], amount: number, task: Task): void {
+    const { id: taskId, keyId, model } = task;
+    this.entry(holder.account, { type, amount, keyId, taskId, model });
+  }
+
+  /** Adds to the day's charge for text requests of a key to a model. */
+  addToDailyCharge(
+    { account, key }: KeyHolder,
+    model: string,
+    requests: number,
+    amount: number,
+  ): void {
+    const sum = compositeKey(account.id, key.id, model, dayOf(this.#now));
+    const order = this.#state.dailyCharge.order(sum);
+    if (order === undefined) {
+      this.entry(account, { type: 'charge', amount, keyId: key.id, model, ...{ requests } });
+      return;
+    }
+    const row = this.#state.ledger.rows.get(order)!;
+    const added: LedgerEntry = {
+      ...row,
+      amount: row.amount + amount,
+      requests: (row.requests ?? 0) + requests,
+      at: this.#now,
+      available: availableOf(account),
+    };
+    this.changes.push(['ledger', order, added]);
+  }
+
+  usage(accountId: string, model: string, counts: Partial<UsageCounts>, spent: number): void {
+    const day = dayOf(this.#now);
+    const order = this.#state.usageByDay.order(compositeKey(accountId, day, model));
+    const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
+      accountId,
+      day,
+      model,
+      requests: 0,
+      inputTokens: 0,
+      cachedInputTokens: 0,
+      outputTokens: 0,
+      outputs: 0,
+      spent: 0,
+    };
+    const place = order ?? this.#state.usage.newOrder();
+    this.changes.push(['usage', place, addUsage(row, counts, spent)]);
+  }
+}

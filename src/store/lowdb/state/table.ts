@@ -1,0 +1,192 @@
+/** Something that follows the rows of a table. */
+interface Index<Row> {
+  replace(order: number, before: Row | null, after: Row | null): void;
+}
+
+/** Rows of one kind by their order of creation, which alone tells older from newer: clocks may go back. */
+export class Table<Row> {
+  readonly #rows = new Map<number, Row>();
+  readonly #indexes: Index<Row>[] = [];
+  #next = 1;
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  get rows(): ReadonlyMap<number, Row> {
+    return this.#rows;
+  }
+
+  /** Rows that are already there are not looked at: a table gets its indexes first. */
+  index<Kind extends Index<Row>>(make: (rows: ReadonlyMap<number, Row>) => Kind): Kind {
+    const index = make(this.#rows);
+    this.#indexes.push(index);
+    return index;
+  }
+
+  /** The place of a row to come. */
+  newOrder(): number {
+    return this.#next++;
+  }
+
+  /** The place of the next row to come. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Gives no place before this to a row to come. */
+  reserve(next: number): void {
+    this.#next = Math.max(this.#next, next);
+  }
+
+  /** Sets or, with null, removes a row. Returns what was there. */
+  put(order: number, row: Row | null): Row | null {
+    const before = this.#rows.get(order) ?? null;
+    if (row === null) this.#rows.delete(order);
+    else this.#rows.set(order, row);
+    if (order >= this.#next) this.#next = order + 1;
+    for (const index of this.#indexes) index.replace(order, before, row);
+    return before;
+  }
+}
+
+/** Finds the one row that bears a key. */
+export class UniqueIndex<Row> {
+  readonly #orders = new Map<string, number>();
+  readonly #rows: ReadonlyMap<number, Row>;
+  readonly #keyOf: (row: Row) => string | null;
+
+  /** @param keyOf null where a row has none */
+  constructor(rows: ReadonlyMap<number, Row>, keyOf: (row: Row) => string | null) {
+    this.#rows = rows;
+    this.#keyOf = keyOf;
+  }
+
+  order(key: string): number | undefined {
+    return this.#orders.get(key);
+  }
+
+  get(key: string): Row | undefined {
+    const order = this.#orders.get(key);
+    return order === undefined ? undefined : this.#rows.get(order);
+  }
+
+  replace(order: number, before: Row | null, after: Row | null): void {
+    const from = before && this.#keyOf(before);
+    const to = after && this.#keyOf(after);
+    if (from === to) return;
+    if (from !== null && this.#orders.get(from) === order) this.#orders.delete(from);
+    if (to !== null) this.#orders.set(to, order);
+  }
+}
+
+/** Adds up a number that rows bear, by what they belong to. */
+export class SumIndex<Row> {
+  readonly #sums = new Map<string, number>();
+  readonly #partOf: (row: Row) => readonly [name: string, amount: number] | null;
+
+  /** @param partOf null where a row adds nothing */
+  constructor(partOf: (row: Row) => readonly [name: string, amount: number] | null) {
+    this.#partOf = partOf;
+  }
+
+  of(name: string): number {
+    return this.#sums.get(name) ?? 0;
+  }
+
+  replace(_: number, before: Row | null, after: Row | null): void {
+    const [from, to] = [before && this.#partOf(before), after && this.#partOf(after)];
+    if (from) this.#add(from[0], -from[1]);
+    if (to) this.#add(to[0], to[1]);
+  }
+
+  #add(name: string, amount: number): void {
+    const sum = this.of(name) + amount;
+    if (sum === 0) this.#sums.delete(name);
+    else this.#sums.set(name, sum);
+  }
+}
+
+interface Group {
+  /** Ascending. Some may have left the group: taking each out at once would move all behind it. */
+  orders: number[];
+  live: number;
+}
+
+/** Walks the rows of a group in the order of their creation, either way. */
+export class GroupIndex<Row> {
+  readonly #groups = new Map<string, Group>();
+  readonly #rows: ReadonlyMap<number, Row>;
+  readonly #groupOf: (row: Row) => string;
+
+  constructor(rows: ReadonlyMap<number, Row>, groupOf: (row: Row) => string) {
+    this.#rows = rows;
+    this.#groupOf = groupOf;
+  }
+
+  count(name: string): number {
+    return this.#groups.get(name)?.live ?? 0;
+  }
+
+  /** Newest first. @param before only what is older than this order */
+  *newest(name: string, before = Infinity): Generator<Row> {
+    const { orders } = this.#groups.get(name) ?? { orders: [] };
+    for (let at = insertionIndex(orders, before) - 1; at >= 0; at -= 1) {
+      const row = this.#member(name, orders[at]!);
+      if (row !== undefined) yield row;
+    }
+  }
+
+  /** Oldest first, with their orders. */
+  *oldest(name: string): Generator<[order: number, row: Row]> {
+    for (const order of this.#groups.get(name)?.orders ?? []) {
+      const row = this.#member(name, order);
+      if (row !== undefined) yield [order, row];
+    }
+  }
+
+  replace(order: number, before: Row | null, after: Row | null): void {
+    const from = before && this.#groupOf(before);
+    const to = after && this.#groupOf(after);
+    if (from === to) return;
+    if (from !== null) this.#leave(from);
+    if (to !== null) this.#join(to, order);
+  }
+
+  #member(name: string, order: number): Row | undefined {
+    const row = this.#rows.get(order);
+    return row !== undefined && this.#groupOf(row) === name ? row : undefined;
+  }
+
+  #join(name: string, order: number): void {
+    const group = this.#groups.get(name) ?? { orders: [], live: 0 };
+    this.#groups.set(name, group);
+    const { orders } = group;
+    const place = insertionIndex(orders, order);
+    // It may be there still from before it left.
+    if (orders[place] !== order) orders.splice(place, 0, order);
+    group.live += 1;
+  }
+
+  #leave(name: string): void {
+    const group = this.#groups.get(name)!;
+    group.live -= 1;
+    if (group.live === 0) this.#groups.delete(name);
+    else if (group.orders.length > 2 * group.live + 64) {
+      group.orders = group.orders.filter((order) => this.#member(name, order) !== undefined);
+    }
+  }
+}
+
+/** Where in ascending orders an order is, or would be. */
+function insertionIndex(orders: readonly number[], order: number): number {
+  if (orders.length === 0 || orders[orders.length - 1]! < order) return orders.length;
+  let low = 0;
+  let high = orders.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (orders[middle]! < order) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,29 @@
+import type { AbortSignalLike } from './abort-signal.ts';
+import type { NetworkPolicy } from './network-policy.ts';
+
+/** Timeouts in milliseconds; 0 means no limit. */
+export interface Timeouts {
+  readonly connect: number;
+  /** From the request's start until the response headers. */
+  readonly firstByte: number;
+  /** Between two chunks of the response, while its reader takes them. */
+  readonly idle: number;
+  readonly total: number;
+}
+
+export interface UpstreamRequest {
+  /** Name of the server in failures; by default its host, which not every client may know. */
+  readonly name?: string;
+  /** POST by default. */
+  readonly method?: 'POST' | 'GET';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly timeouts: Timeouts;
+  /**
+   * Policy for URLs that clients or providers chose. The connection goes straight, never through a
+   * proxy unless private addresses are allowed. Without a policy any address is reached.
+   */
+  readonly networkPolicy?: NetworkPolicy;
+  /** Aborts the request in whatever state it is. */
+  readonly signal: AbortSignalLike;
+}

@@ -1,0 +1,16 @@
+import {
+  LANGUAGE_CODES,
+  type LanguageCode,
+  type LanguageTerms,
+  readLanguageTerms,
+} from '../../src/safety/word-lists.ts';
+
+export interface Language {
+  readonly code: LanguageCode;
+  readonly terms: LanguageTerms;
+}
+
+export const LANGUAGES: readonly Language[] = LANGUAGE_CODES.map((code) => ({
+  code,
+  terms: readLanguageTerms(code),
+}));

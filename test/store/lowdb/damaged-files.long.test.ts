@@ -1,0 +1,216 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { filesBelow } from '../../cli/folder.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { hookedFiles, systemError, unsyncedFiles } from '../hooked-files.ts';
+import { completionOf, owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash-copy.ts';
+
+/** So short that a checkpoint is made every few transactions. */
+const journalLimit = 3000;
+
+type Snapshot = ReadonlyMap<string, Buffer>;
+
+function snapshotOf(directory: string): Snapshot {
+  const names = filesBelow(directory).filter((name) => name !== 'lock');
+  return new Map(names.map((name) => [name, readFileSync(join(directory, name))]));
+}
+
+function write(directory: string, files: Snapshot): void {
+  for (const [name, bytes] of files) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), bytes);
+  }
+}
+
+/** Uses a store. @returns the tasks that were made */
+async function use(store: Store, rounds: number): Promise<string[]> {
+  const [account] = await store.listAccounts();
+  const key = account ? (await store.listKeys())[0]! : (await owner(store, 1_000_000)).key;
+  const made: string[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { task } = await store.createTask(taskFor(key, { reservation: 3 }));
+    made.push(task.id);
+    await store.claimTask(task.id);
+    await store.completeTask(task.id, completionOf({ charge: 2 }));
+  }
+  return made;
+}
+
+interface Life {
+  /** Every state that the files went through, from the first on. */
+  readonly snapshots: Snapshot[];
+  readonly made: string[];
+  /** How it ended: the newest journal of a crashed store may be torn. */
+  readonly isClosed: boolean;
+}
+
+/** @param checkpoints whether the disk lets checkpoints be made */
+async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoints: boolean }) {
+  const directory = temporaryFolder();
+  const life: Life = { snapshots: [], made: [], isClosed };
+  let isLate = false;
+  const files = hookedFiles((operation, path) => {
+    if (operation === 'rename') life.snapshots.push(snapshotOf(directory));
+    const fails = isLate && !checkpoints && operation === 'writeFile' && path.includes('shards');
+    if (fails) throw systemError('ENOSPC');
+  });
+  for (let start = 0; start < 3; start += 1) {
+    isLate = start > 0;
+    const store = await openLowdbStore({ directory, journalLimit, files });
+    life.made.push(...(await use(store, 8)));
+    if (start === 2 && !isClosed) life.snapshots.push(snapshotOf(copyOfCrashed(directory)));
+    await store.close();
+    if (start < 2 || isClosed) life.snapshots.push(snapshotOf(directory));
+  }
+  return life;
+}
+
+/** What may happen to one file. Null removes it. */
+function* faultsOf(
+  name: string,
+  { snapshots, isClosed }: Life,
+): Generator<[string, Buffer | null]> {
+  const now = snapshots.at(-1)!;
+  const bytes = now.get(name)!;
+  yield ['is removed', null];
+  yield ['is empty', Buffer.alloc(0)];
+  yield ['is another file', Buffer.from('mine')];
+  // The end of the newest journal of a crashed store cannot be told from what was never written.
+  const newest = [...now.keys()].filter((other) => other.endsWith('.journal')).at(-1);
+  const mayBeTorn = !isClosed && name === newest;
+  const end = mayBeTorn ? bytes.indexOf(10) : bytes.length;
+  for (const part of [0.03, 0.3, 0.6, 0.97]) {
+    const at = Math.floor(end * part);
+    if (!mayBeTorn) yield [`is cut at ${at}`, bytes.subarray(0, at)];
+    const flipped = Buffer.from(bytes);
+    flipped[at]! ^= 0x02;
+    yield [`has a bad bit at ${at}`, flipped];
+  }
+  if (!mayBeTorn) {
+    yield ['lacks its last two bytes', bytes.subarray(0, -2)];
+    const older = new Map<string, Buffer>();
+    for (const snapshot of snapshots) {
+      const then = snapshot.get(name);
+      if (then && !then.equals(bytes)) older.set(then.toString('base64'), then);
+    }
+    for (const [at, then] of [...older.values()].entries()) yield [`is older, ${at}`, then];
+  }
+}
+
+const lives = [
+  ['with a checkpoint, closed', { isClosed: true, checkpoints: true }],
+  ['with a checkpoint, crashed', { isClosed: false, checkpoints: true }],
+  ['with many journals, closed', { isClosed: true, checkpoints: false }],
+  ['with many journals, crashed', { isClosed: false, checkpoints: false }],
+] as const;
+
+describe('a store of which one file', () => {
+  it.each(lives)(
+    'is not as it was, %s, opens whole or names it',
+    {
+      timeout: 300_000,
+    },
+    async (_, how) => {
+      const life = await lifeOf(how);
+      const now = life.snapshots.at(-1)!;
+      let cases = 0;
+      const outcomes: string[] = [];
+      for (const name of now.keys()) {
+        for (const [what, bytes] of faultsOf(name, life)) {
+          cases += 1;
+          const directory = temporaryFolder();
+          const files = new Map(now);
+          files.delete(name);
+          write(directory, bytes === null ? files : files.set(name, bytes));
+          const told: string[] = [];
+          const onFault = (error: unknown) => told.push((error as Error).message);
+          let store: Store | undefined;
+          try {
+            store = await openLowdbStore({
+              directory,
+              journalLimit,
+              files: unsyncedFiles,
+              onFault,
+            });
+            const known = new Set((await everyTask(store)).map(({ id }) => id));
+            const lost = life.made.filter((id) => !known.has(id)).length;
+            const faults = await findInconsistencies(store);
+            if (lost + faults.length > 0) outcomes.push(`${name} ${what}: ${lost} lost, ${faults}`);
+          } catch (error) {
+            const { message } = error as Error;
+            // At the start, or to the operator when a record is read.
+            const isNamed = [message, ...told].some((text) => text.includes(basename(name)));
+            if (!isNamed) outcomes.push(`${name} ${what}: ${message}`);
+          } finally {
+            await store?.close();
+          }
+          rmSync(directory, { recursive: true });
+        }
+      }
+      expect(outcomes).toEqual([]);
+      expect(cases).toBeGreaterThan(50);
+    },
+  );
+});
+
+describe('a backup', () => {
+  it('laid over a newer store opens as it was, or is told', { timeout: 300_000 }, async () => {
+    const { snapshots } = await lifeOf({ isClosed: true, checkpoints: true });
+    const newer = snapshots.at(-1)!;
+    const outcomes = { told: 0, restored: 0 };
+    for (const backup of snapshots.slice(0, -1).filter((files) => files.has('store.json'))) {
+      const alone = temporaryFolder();
+      write(alone, backup);
+      const restored = await openLowdbStore({ directory: alone, files: unsyncedFiles });
+      const tasks = await everyTask(restored);
+      await restored.close();
+      const mixed = temporaryFolder();
+      write(mixed, newer);
+      write(mixed, backup);
+      try {
+        const store = await openLowdbStore({ directory: mixed, files: unsyncedFiles });
+        expect(await everyTask(store)).toEqual(tasks);
+        await store.close();
+        outcomes.restored += 1;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'store_corrupt' });
+        outcomes.told += 1;
+      }
+    }
+    expect(outcomes.told).toBeGreaterThan(5);
+  });
+
+  it('with files of another store is told, or opens as if they were not there', async () => {
+    const [one, other] = [temporaryFolder(), temporaryFolder()];
+    let tasks: Awaited<ReturnType<typeof everyTask>> = [];
+    for (const directory of [other, one]) {
+      const store = await openLowdbStore({ directory, journalLimit });
+      await use(store, 12);
+      tasks = await everyTask(store);
+      await store.close();
+    }
+    for (const name of filesBelow(other).filter((path) => path !== 'lock')) {
+      const directory = temporaryFolder();
+      cpSync(one, directory, { recursive: true });
+      cpSync(join(other, name), join(directory, name));
+      const opening = openLowdbStore({ directory });
+      if (filesBelow(one).includes(name)) {
+        await expect(opening, name).rejects.toMatchObject({ code: 'store_corrupt' });
+        continue;
+      }
+      // What the checkpoint does not name, or has in it already, is removed unread.
+      const outcome = await opening.catch((error: unknown) => error);
+      if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'store_corrupt' });
+      else {
+        const store = outcome as Store;
+        expect(await everyTask(store), name).toEqual(tasks);
+        await store.close();
+      }
+    }
+  });
+});

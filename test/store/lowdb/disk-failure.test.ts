@@ -1,0 +1,508 @@
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { gate } from '../../gate.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
+import { completionOf, newAsset, owner, taskFor } from '../records.ts';
+import { copyOfCrashed } from './crash-copy.ts';
+
+const unavailable = expect.objectContaining({
+  name: 'Failure',
+  type: 'service_error',
+  status: 503,
+  code: 'store_unavailable',
+});
+
+/** A store on a disk that does as `disk.hook` says. */
+async function onDisk() {
+  const directory = temporaryFolder();
+  const disk: { hook: Hook } = { hook: () => {} };
+  const files = hookedFiles((...args) => disk.hook(...args));
+  const store = await openLowdbStore({ directory, files });
+  onTestFinished(() => store.close());
+  return { directory, disk, store, ...(await owner(store, 100)) };
+}
+
+function failing(operation: string, code = 'ENOSPC'): Hook {
+  return (name) => {
+    if (name === operation) throw systemError(code);
+  };
+}
+
+describe('a disk that fails', () => {
+  it.each(['ENOSPC', 'EIO'])(
+    'with %s rejects what it does not take, then works on',
+    async (code) => {
+      const { directory, disk, store, key, account } = await onDisk();
+      const kept = (await store.createTask(taskFor(key, { reservation: 10 }))).task;
+      disk.hook = failing('write', code);
+      const tries = await Promise.allSettled([
+        store.createTask(taskFor(key, { reservation: 20 })),
+        store.claimTask(kept.id),
+        store.grant(account.id, 5),
+        store.createAccount({ name: 'late', plan: 'free', credits: 1 }),
+        store.revokeKey(key.id),
+      ]);
+      for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
+      expect(await store.findTask(account.id, kept.id)).toEqual(kept);
+      expect(await store.findAccount('late')).toBeUndefined();
+      expect(await store.findAccount(account.id)).toMatchObject({ granted: 100, reserved: 10 });
+      expect((await store.findKey(key.hash))!.key.revokedAt).toBeNull();
+      expect(await findInconsistencies(store)).toEqual([]);
+
+      disk.hook = () => {};
+      await store.grant(account.id, 7);
+      expect(await store.claimTask(kept.id)).toMatchObject({ attempts: 1 });
+      expect(await store.createAccount({ name: 'late', plan: 'free', credits: 1 })).toBeDefined();
+      expect(await findInconsistencies(store)).toEqual([]);
+      const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+      expect(await copy.findAccount(account.id)).toMatchObject({ granted: 107, reserved: 10 });
+      expect(await findInconsistencies(copy)).toEqual([]);
+      await copy.close();
+    },
+  );
+
+  it('takes no room for uploads, and keeps deliveries with what ended', async () => {
+    const { disk, store, key, account } = await onDisk();
+    const callbackUrl = 'https://example.com/told';
+    const [input, output] = [newAsset(), newAsset()];
+    const { task } = await store.createTask(taskFor(key, { callbackUrl, reservation: 1 }));
+    await store.claimTask(task.id);
+    disk.hook = failing('write');
+    const tries = await Promise.allSettled([
+      store.addUpload(account.id, newAsset({ bytes: 60 }), 100),
+      store.createTask(taskFor(key, { reservation: 1, assets: [input] })),
+      store.saveProgress(task.id, { job: 1 }),
+      store.completeTask(task.id, completionOf({ assets: [output] })),
+    ]);
+    for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
+    disk.hook = () => {};
+    expect(await store.findTask(account.id, task.id)).toMatchObject({
+      status: 'processing',
+      progress: null,
+    });
+    expect(await store.listPendingDeliveries()).toEqual([]);
+    for (const { id } of [input, output]) expect(await store.findAsset(id)).toBeUndefined();
+    await store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
+    await store.completeTask(task.id, completionOf({ assets: [output] }));
+    const [delivery] = await store.listPendingDeliveries();
+
+    disk.hook = failing('write');
+    const attempt = { at: 1, status: 204, error: null, milliseconds: 1 };
+    const tried = store.recordAttempt(delivery!.id, attempt, { status: 'delivered' });
+    await expect(tried).rejects.toEqual(unavailable);
+    await expect(store.deleteUploads(Infinity)).rejects.toEqual(unavailable);
+    disk.hook = () => {};
+    expect(await store.listPendingDeliveries()).toEqual([delivery]);
+    const full = store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
+    await expect(full).rejects.toMatchObject({ code: 'storage_full' });
+    expect(await findInconsistencies(store)).toEqual([]);
+  });
+
+  it('rejects what was computed upon what failed, and takes what comes later', async () => {
+    const { disk, store, key, account } = await onDisk();
+    const go = gate();
+    const reached = gate();
+    disk.hook = async (operation) => {
+      if (operation !== 'write') return;
+      reached.open();
+      await go.passed;
+      disk.hook = () => {};
+      throw systemError('ENOSPC');
+    };
+    const first = store.createTask(taskFor(key, { reservation: 60 }));
+    await reached.passed;
+    const behind = store.grant(account.id, 11);
+    // It sees what the first has reserved, although nobody outside does.
+    await expect(store.createTask(taskFor(key, { reservation: 60 }))).rejects.toMatchObject({
+      code: 'insufficient_credits',
+    });
+    go.open();
+    await expect(first).rejects.toEqual(unavailable);
+    await expect(behind).rejects.toEqual(unavailable);
+    await store.createTask(taskFor(key, { reservation: 60 }));
+    expect(await store.findAccount(account.id)).toMatchObject({ granted: 100, reserved: 60 });
+    expect(await findInconsistencies(store)).toEqual([]);
+  });
+
+  it('that took half a batch has it cut off', async () => {
+    const { directory, disk, store, key, account } = await onDisk();
+    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+    // Two steps of one write: the disk is full after the first.
+    disk.hook = (operation) => {
+      if (operation !== 'write') return;
+      appendFileSync(join(directory, 'journal', '00000001.journal'), '01234567 00000100 [["acc');
+      throw systemError('ENOSPC');
+    };
+    await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    disk.hook = () => {};
+    await store.grant(account.id, 6);
+    const recoveries: unknown[] = [];
+    const copy = await openLowdbStore({
+      directory: copyOfCrashed(directory),
+      onRecovery: (recovery) => recoveries.push(recovery),
+    });
+    expect(recoveries).toEqual([]);
+    expect((await everyTask(copy)).map(({ id }) => id)).toEqual([task.id]);
+    expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106 });
+    await copy.close();
+  });
+
+  it('that cannot even be cut back is written again as soon as it takes a fresh journal', async () => {
+    const { directory, disk, store, key, account } = await onDisk();
+    const healthy = store.health();
+    expect(healthy).toMatchObject({ fault: null, checkpointFault: null, journals: 1 });
+    disk.hook = (operation) => {
+      if (['write', 'truncate', 'open'].includes(operation)) throw systemError('EIO');
+    };
+    for (let time = 0; time < 2; time += 1) {
+      await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+      expect(store.health().fault).toBe('the store cannot write: EIO: no');
+    }
+    disk.hook = () => {};
+    expect(await store.grant(account.id, 6)).toMatchObject({ granted: 106 });
+    expect(await store.createTask(taskFor(key, { reservation: 1 }))).toMatchObject({
+      created: true,
+    });
+    expect(store.health()).toMatchObject({ fault: null, journals: 2 });
+    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
+    expect(await findInconsistencies(copy)).toEqual([]);
+    await copy.close();
+  });
+
+  it('recovers by itself, and tells when', async () => {
+    const directory = temporaryFolder();
+    const disk: { hook: Hook } = { hook: () => {} };
+    const told: (string | null)[] = [];
+    const recovered = gate();
+    const store = await openLowdbStore({
+      directory,
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFailure: (failure) => {
+        told.push(failure?.code ?? null);
+        if (!failure) recovered.open();
+      },
+    });
+    const { account } = await owner(store, 100);
+    disk.hook = failing('write');
+    for (let time = 0; time < 3; time += 1) {
+      await expect(store.grant(account.id, 5)).rejects.toEqual(unavailable);
+    }
+    disk.hook = () => {};
+    await recovered.passed;
+    expect(told).toEqual(['store_unavailable', null]);
+    expect(store.health().fault).toBeNull();
+    await store.close();
+  });
+
+  it.each(['truncate', 'nothing'])(
+    'brings no refused task to life whose bytes it has, where %s fails too',
+    async (also) => {
+      const { directory, disk, store, key, account } = await onDisk();
+      const holder = { accountId: account.id, keyId: key.id };
+      // A charge that is not synced yet, so that the task is written first and synced then.
+      await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
+      disk.hook = (operation) => {
+        if (operation === 'datasync' || operation === also) throw systemError('EIO');
+      };
+      const idempotency = { key: 'once', fingerprint: 'f' };
+      const refused = taskFor(key, { reservation: 7, idempotency });
+      await expect(store.createTask(refused)).rejects.toEqual(unavailable);
+      const journal = readFileSync(join(directory, 'journal', '00000001.journal'), 'utf8');
+      expect(journal.includes('"once"')).toBe(also === 'truncate');
+      disk.hook = () => {};
+      await store.grant(account.id, 1);
+      for (const place of [copyOfCrashed(directory), directory]) {
+        if (place === directory) await store.close();
+        const again = await openLowdbStore({ directory: place });
+        expect(await everyTask(again)).toEqual([]);
+        expect(await again.findAccount(account.id)).toMatchObject({
+          granted: 101,
+          reserved: 0,
+          spent: 3,
+        });
+        expect(await findInconsistencies(again)).toEqual([]);
+        expect(await again.createTask(refused)).toMatchObject({ created: true });
+        await again.close();
+      }
+    },
+  );
+
+  it.each([['writeSync'], ['writeSync', 'write', 'open', 'truncate']])(
+    'gives nothing away while %s fails, and forgets no charge',
+    async (...operations) => {
+      const { directory, disk, store, key, account } = await onDisk();
+      const holder = { accountId: account.id, keyId: key.id };
+      const held = await store.reserve(account.id, key.id, 40);
+      disk.hook = (operation) => {
+        if (operations.includes(operation)) throw systemError('ENOSPC');
+      };
+      // Requests that were under way when it began: their answers are complete.
+      const metered = { model: 'm', counts: { outputTokens: 1 }, charge: 30 };
+      expect(await store.settle(held, metered)).toBe(30);
+      expect(await store.settle(holder, metered)).toBe(30);
+      expect(store.health()).toMatchObject({ fault: expect.any(String), pendingCharges: 2 });
+      // Others are refused before they cost anything; what is free is not.
+      await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
+      await store.release(await store.reserve(account.id, key.id, 0));
+      const { account: known } = (await store.findKey(key.hash))!;
+      expect(known).toMatchObject({ reserved: 60, spent: 0 });
+      expect(await store.findAccount(account.id)).toMatchObject({ reserved: 60, spent: 0 });
+
+      disk.hook = () => {};
+      await store.grant(account.id, 1);
+      await expect(store.reserve(account.id, key.id, 42)).rejects.toMatchObject({
+        code: 'insufficient_credits',
+      });
+      await store.reserve(account.id, key.id, 41);
+      const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+      expect(await copy.findAccount(account.id)).toMatchObject({ granted: 101, spent: 60 });
+      expect(await findInconsistencies(copy)).toEqual([]);
+      await copy.close();
+      expect(await store.findAccount(account.id)).toMatchObject({ spent: 60, reserved: 41 });
+      expect(store.health()).toMatchObject({ fault: null, pendingCharges: 0 });
+    },
+  );
+
+  it('tells which charges it loses at the end', async () => {
+    const faults: unknown[] = [];
+    const disk: { hook: Hook } = { hook: () => {} };
+    const store = await openLowdbStore({
+      directory: temporaryFolder(),
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFault: (error) => faults.push(error),
+    });
+    const { account, key } = await owner(store, 10);
+    disk.hook = (operation) => {
+      if (operation !== 'unlink') throw systemError('EIO');
+    };
+    const metered = { model: 'm', counts: {}, charge: 1 };
+    await store.settle({ accountId: account.id, keyId: key.id }, metered);
+    await store.close();
+    expect(String(faults)).toContain('the charges of 1 requests could not be written');
+  });
+
+  it('that takes no checkpoint keeps a bounded backlog, and tells it', async () => {
+    const directory = temporaryFolder();
+    const disk: { hook: Hook } = { hook: () => {} };
+    const faults: unknown[] = [];
+    const store = await openLowdbStore({
+      directory,
+      journalLimit: 3000,
+      backlogLimit: 60_000,
+      files: hookedFiles((...args) => disk.hook(...args)),
+      onFault: (error) => faults.push(error),
+    });
+    const { account, key } = await owner(store, 10_000);
+    disk.hook = (operation, path) => {
+      if (operation === 'writeFile' && path.includes('shards')) throw systemError('ENOSPC');
+    };
+    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+    const refusals: unknown[] = [];
+    for (let n = 0; n < 400 && refusals.length === 0; n += 1) {
+      await store
+        .createTask(taskFor(key, { reservation: 1 }))
+        .catch((error: unknown) => refusals.push(error));
+    }
+    expect(refusals).toEqual([unavailable]);
+    expect(String(faults[0])).toMatch(
+      /^Error: checkpoint failed: ENOSPC: no; \d+ journals with \d+ bytes wait for it; retrying within 1 s$/,
+    );
+    const { fault, checkpointFault, journalBytes, journals } = store.health();
+    expect([fault, checkpointFault]).toEqual(Array(2).fill('checkpoint failed: ENOSPC: no'));
+    expect(journalBytes).toBeGreaterThan(60_000);
+    expect(journals).toBe(readdirSync(join(directory, 'journal')).length);
+    await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
+    await expect(store.addUpload(account.id, newAsset(), 1000)).rejects.toEqual(unavailable);
+    // What was begun can end.
+    await store.claimTask(task.id);
+    await store.completeTask(task.id, completionOf({ charge: 1 }));
+
+    disk.hook = () => {};
+    // The next attempt comes by itself.
+    while (store.health().checkpointFault !== null) await setImmediate();
+    expect(store.health()).toMatchObject({ fault: null, journals: 1 });
+    await store.reserve(account.id, key.id, 1);
+    await store.close();
+    expect(readdirSync(join(directory, 'journal'))).toHaveLength(1);
+  });
+
+  it('that refuses at the start is named', async () => {
+    const directory = temporaryFolder();
+    const opened = openLowdbStore({ directory, files: hookedFiles(failing('open', 'EACCES')) });
+    await expect(opened).rejects.toEqual(unavailable);
+  });
+});
+
+describe('a disk that is slow', () => {
+  /** A store whose next write waits for `go`. */
+  async function stopped() {
+    const made = await onDisk();
+    const go = gate();
+    const reached = gate();
+    made.disk.hook = async (operation) => {
+      if (operation !== 'write') return;
+      reached.open();
+      await go.passed;
+    };
+    return { ...made, go, reached };
+  }
+
+  /** Whether something has come by the time that everything ready has been done. */
+  async function isPending(promise: Promise<unknown>): Promise<boolean> {
+    let pending = true;
+    promise.then(
+      () => {
+        pending = false;
+      },
+      () => {},
+    );
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+    return pending;
+  }
+
+  it('shows nothing that a crash would take back', async () => {
+    const { store, account, go, reached } = await stopped();
+    const granted = store.grant(account.id, 5);
+    await reached.passed;
+    const found = store.findAccount(account.id);
+    const listed = store.listAccounts();
+    const ledger = store.listLedger(account.id, { limit: 1 });
+    for (const read of [granted, found, listed, ledger]) expect(await isPending(read)).toBe(true);
+    go.open();
+    expect(await found).toMatchObject({ granted: 105 });
+    expect(await listed).toMatchObject([{ granted: 105 }]);
+    expect(await ledger).toMatchObject([{ amount: 5 }]);
+  });
+
+  it('holds up no request: a key is told as it was on disk last', async () => {
+    const { store, account, key, go, reached } = await stopped();
+    const granted = store.grant(account.id, 5);
+    const revoked = store.revokeKey(key.id);
+    await reached.passed;
+    expect(await store.findKey(key.hash)).toEqual({ key, account });
+    go.open();
+    await Promise.all([granted, revoked]);
+    const after = await store.findKey(key.hash);
+    expect(after!.key.revokedAt).not.toBeNull();
+    expect(after!.account.granted).toBe(105);
+  });
+
+  it('tells of a charge as held until it is spent on disk', async () => {
+    const { store, account, key, go, reached } = await stopped();
+    const holder = { accountId: account.id, keyId: key.id };
+    await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
+    const known = () => store.findKey(key.hash);
+    expect((await known())!.account).toMatchObject({ reserved: 3, spent: 0 });
+    const found = store.findAccount(account.id);
+    await reached.passed;
+    expect(await known()).toMatchObject({
+      account: { reserved: 3, spent: 0 },
+      key: { reserved: 3, spent: 0 },
+    });
+    go.open();
+    expect(await found).toMatchObject({ reserved: 0, spent: 3 });
+    expect((await known())!.account).toMatchObject({ reserved: 0, spent: 3 });
+  });
+
+  it('holds up nobody who asks for an asset', async () => {
+    const { store, account, key, go, reached, disk } = await stopped();
+    const { hook } = disk;
+    disk.hook = () => {};
+    const known = await store.addUpload(account.id, newAsset(), 1000);
+    disk.hook = hook;
+    const [input, upload] = [newAsset(), newAsset()];
+    const made = store.createTask(taskFor(key, { reservation: 1, assets: [input] }));
+    await reached.passed;
+    const added = store.addUpload(account.id, upload, 1000);
+    expect(await store.findAsset(known.id)).toEqual(known);
+    // Nor is one told of that a crash would take back.
+    for (const { id } of [input, upload]) expect(await store.findAsset(id)).toBeUndefined();
+    go.open();
+    expect(await made).toMatchObject({ created: true });
+    expect(await store.findAsset(input.id)).toMatchObject(input);
+    const recorded = await added;
+    expect(await store.findAsset(upload.id)).toEqual(recorded);
+  });
+
+  it('tells of no delivery before it is there', async () => {
+    const { store, account, key, go, reached, disk } = await stopped();
+    const { hook } = disk;
+    disk.hook = () => {};
+    const callbackUrl = 'https://example.com/told';
+    const { task } = await store.createTask(taskFor(key, { reservation: 1, callbackUrl }));
+    disk.hook = hook;
+    const ended = store.expireTask(task.id);
+    await reached.passed;
+    const open = store.listPendingDeliveries();
+    const listed = store.listDeliveries(account.id, task.id);
+    for (const read of [open, listed]) expect(await isPending(read)).toBe(true);
+    go.open();
+    await ended;
+    expect(await open).toEqual(await listed);
+    expect(await open).toMatchObject([{ taskId: task.id, status: 'pending' }]);
+  });
+
+  it('holds up only those who read what is being written', async () => {
+    const { store, key, account, go, reached, disk } = await stopped();
+    const hook = disk.hook;
+    disk.hook = () => {};
+    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+    disk.hook = hook;
+    const granted = store.grant(account.id, 5);
+    await reached.passed;
+    expect(await store.findTask(account.id, task.id)).toEqual(task);
+    go.open();
+    await granted;
+  });
+
+  it('gives the same task to a request repeated meanwhile only once it is there', async () => {
+    const { store, key, go, reached } = await stopped();
+    const idempotency = { key: 'k', fingerprint: 'f' };
+    const task = taskFor(key, { reservation: 1, idempotency });
+    const first = store.createTask(task);
+    await reached.passed;
+    const second = store.createTask(task);
+    expect(await isPending(second)).toBe(true);
+    go.open();
+    expect(await second).toEqual({ created: false, task: (await first).task });
+  });
+
+  it('lets a settled request go once what is being written is, and its charge is', async () => {
+    const { directory, store, key, account, go, reached } = await stopped();
+    const holder = { accountId: account.id, keyId: key.id };
+    const granted = store.grant(account.id, 5);
+    await reached.passed;
+    const settled = store.settle(holder, { model: 'm', counts: {}, charge: 3 });
+    expect(await isPending(settled)).toBe(true);
+    go.open();
+    expect(await settled).toBe(3);
+    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    expect(await copy.findAccount(account.id)).toMatchObject({ granted: 105, spent: 3 });
+    await copy.close();
+    await granted;
+  });
+
+  it('is not waited for by a charge alone', async () => {
+    const { directory, disk, store, key, account } = await onDisk();
+    const holder = { accountId: account.id, keyId: key.id };
+    const operations: string[] = [];
+    disk.hook = (operation) => {
+      operations.push(operation);
+    };
+    const metered = { model: 'm', counts: {}, charge: 3 };
+    await Promise.all([store.settle(holder, metered), store.settle(holder, metered)]);
+    expect(operations).toEqual(['writeSync']);
+    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    expect(await copy.findAccount(account.id)).toMatchObject({ spent: 6 });
+    await copy.close();
+    // A reader is told of it once it is on disk.
+    expect(await store.findAccount(account.id)).toMatchObject({ spent: 6 });
+    expect(operations).toEqual(['writeSync', 'write', 'datasync']);
+  });
+});

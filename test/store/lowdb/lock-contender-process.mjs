@@ -1,0 +1,32 @@
+// Opens a store as soon as it is told to on standard input, and says what came of it.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { diskFiles } from '../../../dist/src/store/files.js';
+import { lockByPid } from '../../../dist/src/store/lowdb/lock/pid-lock.js';
+import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
+
+const [directory, mode] = process.argv.slice(2);
+
+async function open() {
+  if (mode !== 'pid') return openLowdbStore({ directory });
+  const lock = await lockByPid(diskFiles, join(directory, 'lock'));
+  return { close: () => lock.release() };
+}
+
+process.stdout.write('ready\n');
+process.stdin.once('data', async () => {
+  try {
+    const store = await open();
+    const child =
+      mode === 'child' && spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)']);
+    process.stdout.write(child ? `open ${child.pid}\n` : 'open\n');
+    process.stdin.once('data', async () => {
+      await store.close();
+      process.stdout.write('closed\n');
+      process.stdin.destroy();
+    });
+  } catch (error) {
+    process.stdout.write(`${error.code} ${error.message}\n`);
+    process.stdin.destroy();
+  }
+});

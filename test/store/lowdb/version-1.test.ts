@@ -1,0 +1,143 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { encodeLine } from '../../../src/store/lowdb/journal/line.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Recovery } from '../../../src/store/options.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { findInconsistencies } from '../consistency.ts';
+import { completionOf, newAsset } from '../records.ts';
+
+const ACCOUNT = {
+  id: 'acct_former',
+  name: 'owner',
+  plan: 'paid',
+  granted: 100,
+  reserved: 10,
+  spent: 0,
+  callbackSecret: 'whsec_x',
+  createdAt: 1,
+};
+const KEY = {
+  id: 'key_former',
+  accountId: ACCOUNT.id,
+  name: 'laptop',
+  hash: 'a'.repeat(64),
+  hint: '…',
+  createdAt: 1,
+  expiresAt: null,
+  revokedAt: null,
+  models: null,
+  rpm: null,
+  budget: null,
+  reserved: 10,
+  spent: 0,
+};
+
+/** As it was written before tasks had callbacks and progress. */
+function formerTask(id: string) {
+  return {
+    id,
+    accountId: ACCOUNT.id,
+    keyId: KEY.id,
+    type: 'image',
+    model: 'm',
+    status: 'processing',
+    request: { prompt: 'a harbour at dawn' },
+    result: null,
+    error: null,
+    reserved: 5,
+    charged: 0,
+    attempts: 1,
+    createdAt: 1,
+    updatedAt: 2,
+    deadline: 4_000_000_000_000,
+    idempotency: null,
+  };
+}
+
+function entry(id: number, change: object) {
+  const none = { keyId: null, taskId: null, model: null, requests: null, note: null, at: 1 };
+  return { id, accountId: ACCOUNT.id, ...none, ...change };
+}
+
+/** A store of the version before: rows in shards, and a journal that holds more. */
+function former(): string {
+  const directory = temporaryFolder();
+  for (const folder of ['journal', 'shards']) mkdirSync(join(directory, folder));
+  const collections = {
+    accounts: [ACCOUNT],
+    keys: [KEY],
+    tasks: [formerTask('task_shard')],
+    ledger: [
+      entry(1, { type: 'grant', amount: 100, available: 100 }),
+      entry(2, { type: 'reserve', amount: 5, available: 95, taskId: 'task_shard' }),
+      entry(3, { type: 'reserve', amount: 5, available: 90, taskId: 'task_journal' }),
+    ],
+  };
+  const shards = Object.entries(collections).map(([collection, all]) => {
+    const rows = all.map((row, at) => [at + 1, row]);
+    const bytes = `${JSON.stringify({ collection, number: 0, rows })}\n`;
+    const file = `${collection}-000000.2.json`;
+    writeFileSync(join(directory, 'shards', file), bytes);
+    return { collection, number: 0, file, checksum: crc32(bytes) };
+  });
+  const list = { version: 1, journal: 2, shards };
+  const manifest = { ...list, checksum: crc32(JSON.stringify(list)) };
+  writeFileSync(join(directory, 'checkpoint.json'), JSON.stringify(manifest));
+  const lines = [
+    { format: 'oriel-journal', version: 1, sequence: 2 },
+    [['tasks', 2, formerTask('task_journal')]],
+  ];
+  const journal = Buffer.concat(lines.map((line) => encodeLine(JSON.stringify(line))));
+  writeFileSync(join(directory, 'journal', '00000002.journal'), journal);
+  return directory;
+}
+
+it('opens what the version before wrote, and goes on with it', async () => {
+  const directory = former();
+  const store = await openLowdbStore({ directory, journalLimit: 500 });
+  const open = await store.listOpenTasks();
+  const gaps = { callbackUrl: null, progress: null };
+  expect(open).toEqual(
+    ['task_shard', 'task_journal'].map((id) => ({ ...formerTask(id), ...gaps })),
+  );
+  expect(await store.listDeliveries(ACCOUNT.id, 'task_shard')).toEqual([]);
+  expect(await store.listPendingDeliveries()).toEqual([]);
+  const asset = newAsset();
+  await store.saveProgress('task_shard', { job: 1 });
+  await store.completeTask('task_shard', completionOf({ charge: 2, assets: [asset] }));
+  await store.expireTask('task_journal');
+  expect(await store.listPendingDeliveries()).toEqual([]);
+  expect(await findInconsistencies(store)).toEqual([]);
+  await store.close();
+  const again = await openLowdbStore({ directory });
+  expect(await again.findAsset(asset.id)).toMatchObject({ taskId: 'task_shard' });
+  expect((await again.deleteTasks(Infinity)).tasks).toHaveLength(2);
+  expect(await findInconsistencies(again)).toEqual([]);
+  await again.close();
+  // From now on it is known to exist.
+  rmSync(join(directory, 'store.json'));
+  await expect(openLowdbStore({ directory })).rejects.toMatchObject({
+    code: 'store_corrupt',
+    message: expect.stringContaining('store.json'),
+  });
+});
+
+it('opens what the version before left when a journal was begun and its folder not synced', async () => {
+  const directory = former();
+  const path = (sequence: number) => join(directory, 'journal', `0000000${sequence}.journal`);
+  const header = { format: 'oriel-journal', version: 1, sequence: 3 };
+  writeFileSync(path(3), encodeLine(JSON.stringify(header)));
+  appendFileSync(path(2), 'torn');
+  const recoveries: Recovery[] = [];
+  const store = await openLowdbStore({ directory, onRecovery: (one) => recoveries.push(one) });
+  expect(await store.listOpenTasks()).toHaveLength(2);
+  await store.close();
+  expect(recoveries).toMatchObject([{ file: path(2), dropped: 4 }]);
+  expect(readFileSync(recoveries[0]!.keptIn, 'utf8')).toBe('torn');
+  const again = await openLowdbStore({ directory });
+  expect(await again.listOpenTasks()).toHaveLength(2);
+  await again.close();
+});
