@@ -34,7 +34,7 @@ function isForeign(part: Part, { dialect }: Target): boolean {
 }
 
 /** The client's own body with the upstream's model name and the settings that rules changed. */
-export function passBody(
+function passBody(
   request: TextRequest,
   target: Target,
   changedSettings: readonly RequestSetting[],
