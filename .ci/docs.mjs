@@ -103,6 +103,24 @@ function update(file, text) {
   }
 }
 
+async function errorCodesFile() {
+  const { HTTP_CODES } = await built('error-codes.js');
+  const codes = Object.entries(HTTP_CODES).map(([code, { types, status, meaning }]) => [
+    `\`${code}\``,
+    `\`${types[0]}\``,
+    String(status),
+    meaning,
+  ]);
+  return `# Error codes
+
+Written by \`npm run docs\` from \`src/error-codes.ts\`. An error has one of these codes, the code of the
+provider's own error, or none. The status is that of the usual type; a failed file of a batch is in the
+report of the batch, and has no status of its own.
+
+${table([['Code', 'Type', 'Status', 'Meaning'], ...codes])}
+`;
+}
+
 const [only] = positionals;
 const readme = only ?? path('README.md');
 update(readme, withSection(readme, 'operations', await operationsTable()));
@@ -110,6 +128,7 @@ if (only === undefined) {
   const api = path('src/http/README.md');
   update(api, withSection(api, 'endpoints', await endpointsTable()));
   update(path('config/oriel.schema.json'), await configurationSchema());
+  update(path('config/error-codes.md'), await errorCodesFile());
   const { defaultFile } = await built('config/default-file.js');
   update(path('config/default.yaml'), defaultFile());
 }

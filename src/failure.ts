@@ -1,48 +1,47 @@
-/** The ten error types of the interface (part 2.1) and the HTTP status each one answers with. */
-const STATUS = {
-  invalid_request: 400,
-  auth_error: 401,
-  rate_limit: 429,
-  insufficient_quota: 402,
-  content_policy: 400,
-  timeout: 504,
-  network_error: 502,
-  service_error: 502,
-  billable_error: 502,
-  unknown: 500,
-} as const;
+import { ERROR_CODES, type ErrorCode, TYPE_STATUS } from './error-codes.ts';
 
-/** Codes of a `service_error` that say that a later request may be served: they answer 503. */
-const UNAVAILABLE = new Set<string | null>([
-  'upstream_overloaded',
-  'upstream_quota',
-  'upstreams_resting',
-]);
+export type FailureType = keyof typeof TYPE_STATUS;
 
-function statusOf(type: FailureType, code: string | null): number {
-  return type === 'service_error' && UNAVAILABLE.has(code) ? 503 : STATUS[type];
-}
+export const FAILURE_TYPES = Object.keys(TYPE_STATUS) as FailureType[];
 
-export type FailureType = keyof typeof STATUS;
+/** The codes that a failure of a type may have. */
+export type CodeOf<Type extends FailureType> = {
+  [Code in ErrorCode]: Type extends (typeof ERROR_CODES)[Code]['types'][number] ? Code : never;
+}[ErrorCode];
 
-export const FAILURE_TYPES = Object.keys(STATUS) as FailureType[];
-
-interface FailureDetails {
+interface FailureDetails<Type extends FailureType> {
   /** The offending parameter, by path: `messages[2].content`, `width`. */
   param?: string;
   /** A machine code, narrower than the type: `crop_out_of_bounds`. */
-  code?: string;
-  /** Where the status of the type and the code is too coarse: 404, 413 or 415 for an invalid request. */
+  code?: CodeOf<Type>;
+  /** The code of an upstream's error or of another failure, passed on as it is. */
+  originalCode?: string | null;
+  /** HTTP status, where it differs from that of the code or the type. */
   status?: number;
-  /** Seconds after which the same request may do better; answered as Retry-After. */
+  /** Seconds after which the same request may succeed; sent as Retry-After. */
   retryAfter?: number;
-  /** For the log alone: what clients may not know, such as an upstream's own words. */
+  /** For the log alone: what clients may not see, such as an upstream's own message. */
   detail?: string;
   cause?: unknown;
 }
 
-/** Every failure that Oriel means to tell somebody about. Anything else thrown is a defect. */
-export class Failure extends Error {
+/** Original codes of a `service_error` after which a later request may succeed: their status is 503. */
+const UNAVAILABLE: readonly (string | null | undefined)[] = [
+  'upstream_overloaded',
+  'upstream_quota',
+  'upstreams_resting',
+] satisfies ErrorCode[];
+
+function statusOf(type: FailureType, code?: ErrorCode, originalCode?: string | null): number {
+  if (code !== undefined) {
+    const { types, status } = ERROR_CODES[code];
+    return types[0] === type ? status : TYPE_STATUS[type];
+  }
+  return type === 'service_error' && UNAVAILABLE.includes(originalCode) ? 503 : TYPE_STATUS[type];
+}
+
+/** Every failure that Oriel reports to a client or an operator. Anything else thrown is a defect. */
+export class Failure<Type extends FailureType = FailureType> extends Error {
   readonly type: FailureType;
   readonly param: string | null;
   readonly code: string | null;
@@ -50,14 +49,15 @@ export class Failure extends Error {
   readonly retryAfter: number | null;
   readonly detail: string | null;
 
-  constructor(type: FailureType, message: string, details: FailureDetails = {}) {
+  constructor(type: Type, message: string, details: FailureDetails<Type> = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
+    const { code, originalCode, status, param, retryAfter, detail } = details;
     this.name = 'Failure';
     this.type = type;
-    this.param = details.param ?? null;
-    this.code = details.code ?? null;
-    this.status = details.status ?? statusOf(type, this.code);
-    this.retryAfter = details.retryAfter ?? null;
-    this.detail = details.detail ?? null;
+    this.param = param ?? null;
+    this.code = code ?? originalCode ?? null;
+    this.status = status ?? statusOf(type, code, originalCode);
+    this.retryAfter = retryAfter ?? null;
+    this.detail = detail ?? null;
   }
 }

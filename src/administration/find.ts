@@ -28,12 +28,10 @@ export async function requireKey(store: Store, text: string, hash: string): Prom
   if (found.length === 0) {
     throw new Failure('invalid_request', 'there is no such key; oriel keys list shows all', {
       code: 'key_not_found',
-      status: 404,
     });
   }
   const names = found.map(({ id }) => id).join(', ');
   throw new Failure('invalid_request', `that may be any of ${names}; name one of them`, {
     code: 'key_ambiguous',
-    status: 409,
   });
 }

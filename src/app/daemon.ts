@@ -245,7 +245,6 @@ async function close({ state, closers }: Start, services: Services): Promise<voi
 function shuttingDown(): Failure {
   return new Failure('service_error', 'the server is being shut down', {
     code: 'shutting_down',
-    status: 503,
     retryAfter: 5,
   });
 }

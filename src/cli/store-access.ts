@@ -44,7 +44,6 @@ export async function administer(verb: AdminCommand, request: Request): Promise<
   if (!verb.createsStore && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
-      status: 404,
     });
   }
   await checkDataFolder(request.dataDir);
@@ -146,7 +145,7 @@ async function ask(
   if (!error?.type) return undefined;
   throw new Failure(error.type, error.message, {
     status: answer.status,
-    ...(error.code && { code: error.code }),
+    originalCode: error.code || null,
   });
 }
 

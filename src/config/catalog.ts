@@ -143,7 +143,6 @@ function notFound(id: string): Failure {
   return new Failure('invalid_request', `there is no model ${JSON.stringify(id)}`, {
     param: 'model',
     code: 'model_not_found',
-    status: 404,
   });
 }
 
@@ -168,7 +167,6 @@ export function findModel({ models }: Catalog, id: string, allowed: Allowed): Mo
     throw new Failure('auth_error', `this key may not use the model ${JSON.stringify(id)}`, {
       param: 'model',
       code: 'model_not_allowed',
-      status: 403,
     });
   }
   const model = Object.hasOwn(models, id) ? models[id] : undefined;

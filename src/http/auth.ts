@@ -5,7 +5,7 @@ import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
 import type { AppContext } from './app-context.ts';
-import { FailedKeys } from './transport/addresses.ts';
+import { InvalidKeyLimit } from './transport/addresses.ts';
 import { RateLimiter } from './transport/rate-limit.ts';
 
 declare module 'fastify' {
@@ -68,13 +68,13 @@ export function bearsToken({ headers }: FastifyRequest, token: string): boolean 
 export function authenticator(context: AppContext) {
   const { store } = context;
   const limiter = new RateLimiter();
-  const failedKeys = new FailedKeys();
+  const invalidKeys = new InvalidKeyLimit();
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     // Not an async function: each of those in a row would add a turn of the queue of promises.
     store.findKey(hashOf(credentialOf(request))).then((found) => {
       const fault = faultOf(found?.key);
       if (fault !== null) {
-        failedKeys.count(request.ip, context.config.limits.address.failedKeys);
+        invalidKeys.count(request.ip, context.config.limits.address.failedKeys);
         throw fault;
       }
       request.holder = found!;
@@ -93,6 +93,5 @@ export function requirePaid({ holder }: FastifyRequest): void {
   if (holder.account.plan === 'paid') return;
   throw new Failure('auth_error', 'this endpoint needs an API key of a paid account', {
     code: 'paid_account_required',
-    status: 403,
   });
 }

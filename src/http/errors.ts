@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import { FAILURE_TYPES, Failure } from '../failure.ts';
+import { HTTP_CODES } from '../error-codes.ts';
+import { type CodeOf, FAILURE_TYPES, Failure } from '../failure.ts';
 import { dialectAt } from '../text/dialects/registry.ts';
 import { jsonLine } from './json-line.ts';
 
@@ -10,7 +11,12 @@ export const errorBody = v.object({
     type: v.picklist(FAILURE_TYPES),
     message: v.string(),
     param: v.nullable(v.string()),
-    code: v.nullable(v.string()),
+    code: v.nullable(
+      v.pipe(
+        v.union([v.picklist(Object.keys(HTTP_CODES) as (keyof typeof HTTP_CODES)[]), v.string()]),
+        v.description("one of Oriel's codes, or that of an upstream's error"),
+      ),
+    ),
   }),
 });
 
@@ -19,7 +25,9 @@ export function bodyOf({ type, message, param, code }: Failure): v.InferOutput<t
 }
 
 /** Fastify's own complaints about a request, in our words and with a machine code. */
-const FRAMEWORK: Readonly<Record<string, readonly [code: string, message: string]>> = {
+const FRAMEWORK: Readonly<
+  Record<string, readonly [code: CodeOf<'invalid_request'>, message: string]>
+> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'this Content-Type is not taken here'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json', 'the body is empty; expected JSON'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_json', 'the body is not valid JSON'],
@@ -38,7 +46,8 @@ function failureOf(error: unknown, { routeOptions }: FastifyRequest): Failure {
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return requestTooLarge(routeOptions.bodyLimit);
   if (statusCode >= 400 && statusCode < 500) {
-    const [known, text] = FRAMEWORK[code] ?? ['invalid_request', message ?? 'invalid request'];
+    const [known, text] =
+      FRAMEWORK[code] ?? (['invalid_request', message ?? 'invalid request'] as const);
     return new Failure('invalid_request', text, { code: known, status: statusCode, cause: error });
   }
   return new Failure('unknown', 'something went wrong inside the server; it was logged', {
@@ -79,7 +88,6 @@ export function requestTooLarge(limit: number): Failure {
   const most = Number.isInteger(megabytes) ? `${megabytes} MB (${limit} bytes)` : `${limit} bytes`;
   return new Failure('invalid_request', `the request is larger than ${most}`, {
     code: 'request_too_large',
-    status: 413,
   });
 }
 
@@ -89,7 +97,6 @@ const RETRY_AFTER = 5;
 export function overloaded(message: string): Failure {
   return new Failure('service_error', message, {
     code: 'overloaded',
-    status: 503,
     retryAfter: RETRY_AFTER,
   });
 }
@@ -98,7 +105,6 @@ export function overloaded(message: string): Failure {
 export function draining(): Failure {
   return new Failure('service_error', 'the server is shutting down', {
     code: 'draining',
-    status: 503,
     retryAfter: RETRY_AFTER,
   });
 }

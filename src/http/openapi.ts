@@ -45,6 +45,9 @@ const FAILURES = {
   '5XX': 'The server or an upstream failed; `error` says how',
 };
 
+/** Name of the shared schema of errors. */
+const ERROR_SCHEMA = 'Error';
+
 interface DocumentOptions {
   readonly version: string;
   /** Where the endpoints are, if that is not where the document is. */
@@ -60,8 +63,10 @@ export async function collectRoutes(
   server: FastifyInstance,
   { version, url: serverUrl }: DocumentOptions,
 ): Promise<() => MemoryFile> {
-  const error = jsonSchemaOf(errorBody, 'output');
+  // Shared: the list of all codes would else stand twice in every endpoint.
+  server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
   await server.register(swagger, {
+    refResolver: { buildLocalReference: ({ $id }) => String($id) },
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -82,7 +87,7 @@ export async function collectRoutes(
       );
       const failures = Object.entries(FAILURES).map(([status, description]) => [
         status,
-        { description, content: { 'application/json': { schema: error } } },
+        { description, content: { 'application/json': { schema: { $ref: `${ERROR_SCHEMA}#` } } } },
       ]);
       return {
         // A wildcard that stands for an identifier with slashes is one parameter to readers.

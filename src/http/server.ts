@@ -16,18 +16,18 @@ import { mediaFormRoutes } from './routes/media-forms.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { modelRoutes } from './routes/models.ts';
 import { parseQuery } from './routes/query.ts';
-import { indexRoute } from './routes/root.ts';
+import { rootRoute } from './routes/root.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
-import { continueWhenWelcome } from './transport/expect-continue.ts';
+import { continueAfterHooks } from './transport/expect-continue.ts';
 import { refuseSecondHost } from './transport/host-header.ts';
 import { parseJsonBodies } from './transport/json-body.ts';
 import { lingerAfterRefusals } from './transport/linger.ts';
-import { answerBrokenRequest } from './transport/malformed-requests.ts';
+import { answerMalformedRequest } from './transport/malformed-requests.ts';
 import {
   BYTES_PER_BODY_BYTE,
   BYTES_PER_DOWNLOAD,
@@ -92,7 +92,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
 }
 
 function documentation(server: FastifyInstance, document: () => MemoryFile): void {
-  server.register(indexRoute);
+  server.register(rootRoute);
   server.register(documentRoutes(document));
 }
 
@@ -115,7 +115,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
     keepAliveTimeout: 75_000,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
     frameworkErrors: answerFailure,
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: answerMalformedRequest,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
   }) as unknown as FastifyInstance;
@@ -135,7 +135,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerFailure);
   answerUnknownRoutes(server);
-  continueWhenWelcome(server);
+  continueAfterHooks(server);
   lingerAfterRefusals(server);
   limitConnections(server, { maxConnections, sendTimeout: settings.sendTimeout });
   refuseSecondHost(server);

@@ -80,6 +80,5 @@ async function classifyInThread(
   if (result.ok) return (result.data as Classifications).classifications;
   throw new Failure('service_error', `The text could not be judged: ${result.error.message}`, {
     code: 'text_not_judged',
-    status: 503,
   });
 }

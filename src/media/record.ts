@@ -77,5 +77,5 @@ export function imageResult(result: StoredResult, publicUrl: string): ImageResul
 
 /** What ended a task, for a client that waits for it. */
 export function failureOf({ type, message, code }: TaskError): Failure {
-  return new Failure(type, message, code === null ? {} : { code });
+  return new Failure(type, message, { originalCode: code });
 }

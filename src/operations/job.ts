@@ -1,4 +1,4 @@
-import type { FileErrorCode } from '../images/file-error.ts';
+import type { FileErrorCode } from '../error-codes.ts';
 import type { Limits } from '../images/limits.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 

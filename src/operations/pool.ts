@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
-import type { FileErrorCode } from '../images/file-error.ts';
+import type { FileErrorCode } from '../error-codes.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 import type { Job, JobFailure, JobResult, Source } from './job.ts';

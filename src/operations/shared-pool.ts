@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
+import type { FileErrorCode } from '../error-codes.ts';
 import { Failure } from '../failure.ts';
-import type { FileErrorCode } from '../images/file-error.ts';
 import type { Estimate } from '../images/input.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 import type { Job, JobResult } from './job.ts';
@@ -185,6 +185,6 @@ function tooMany(most: number): Failure {
   return new Failure(
     'rate_limit',
     `${most} images of this account wait already; send this one when others are done`,
-    { code: 'too_many_waiting', status: 429, retryAfter: 5 },
+    { code: 'too_many_waiting', retryAfter: 5 },
   );
 }

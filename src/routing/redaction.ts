@@ -153,7 +153,7 @@ function withTexts(failure: Failure, { message, param, code, detail }: Texts): F
     status,
     cause,
     ...(param !== null && { param }),
-    ...(code !== null && { code }),
+    originalCode: code,
     ...(detail !== null && { detail }),
     ...(retryAfter !== null && { retryAfter }),
   });

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../error-codes.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import { redactKey } from './redaction.ts';
 import { readUpstreamError, type UpstreamError } from './upstream-error.ts';
@@ -7,7 +8,7 @@ interface Kind {
   readonly type: FailureType;
   readonly status?: number;
   /** Oriel's code, where the upstream's own would mean something else to the client. */
-  readonly code?: string;
+  readonly code?: ErrorCode;
   /**
    * Message for clients, after "The provider", while the upstream's message, which may name it, goes
    * to the log; null where clients get the upstream's message.
@@ -203,12 +204,12 @@ export function upstreamFailure(
       : `The provider ${kind.message ?? 'refused the request'}`;
   const statusText = actualStatus === null ? '' : `status ${actualStatus}`;
   const detail = [statusText, upstreamMessage].filter((part) => part !== '');
-  const code = kind.code ?? (error.code === null ? null : redact(error.code));
   const param = kind.type === 'invalid_request' && error.param !== null;
   const retryAfter = retryAfterOf(options);
   return new Failure(kind.type, truncate(message), {
     ...(kind.status !== undefined && { status: kind.status }),
-    ...(code !== null && { code }),
+    ...(kind.code !== undefined && { code: kind.code }),
+    originalCode: error.code === null ? null : redact(error.code),
     ...(param && { param: redact(error.param!) }),
     ...(retryAfter !== null && { retryAfter }),
     detail: truncate(detail.join(': ')),

@@ -16,6 +16,6 @@ export function promptRefusal(param: string): Failure {
   return new Failure(
     'content_policy',
     `${param} was refused: content that shows minors in a sexual or exposing way cannot be made.`,
-    { status: 400, code: 'content_policy', param },
+    { code: 'content_policy', param },
   );
 }

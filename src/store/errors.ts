@@ -1,22 +1,26 @@
 import { Failure } from '../failure.ts';
 
-/** What a verb names is not there. */
-export function notFound(
-  kind: 'account' | 'key' | 'task' | 'asset' | 'delivery',
-  id: string,
-): Failure {
+const NOT_FOUND = {
+  account: 'account_not_found',
+  key: 'key_not_found',
+  task: 'task_not_found',
+  asset: 'asset_not_found',
+  delivery: 'delivery_not_found',
+} as const;
+
+/** A record that a method names does not exist. */
+export function notFound(kind: keyof typeof NOT_FOUND, id: string): Failure {
   return new Failure('invalid_request', `there is no ${kind} ${JSON.stringify(id)}`, {
-    status: 404,
-    code: `${kind}_not_found`,
+    code: NOT_FOUND[kind],
   });
 }
 
-/** Names of assets are given once. */
+/** Status 409: an asset with this identifier exists. */
 export function assetExists(id: string): Failure {
-  return conflict(`there is an asset ${id} already`, 'asset_exists');
+  return conflict(`there is already an asset ${id}`, 'asset_exists');
 }
 
-/** What is there does not allow it. */
+/** Status 409: the state of a record does not allow the change. */
 export function conflict(
   message: string,
   code:
@@ -27,5 +31,5 @@ export function conflict(
     | 'delivery_state'
     | 'idempotency_conflict',
 ): Failure {
-  return new Failure('invalid_request', message, { status: 409, code });
+  return new Failure('invalid_request', message, { code });
 }

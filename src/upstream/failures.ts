@@ -12,9 +12,16 @@ const TIMEOUT_MESSAGES: Readonly<Record<Timeout, string>> = {
   total: 'did not finish its answer in time',
 };
 
+const CODES = {
+  connect: 'connect_timeout',
+  first_byte: 'first_byte_timeout',
+  idle: 'idle_timeout',
+  total: 'total_timeout',
+} as const;
+
 export function timeoutFailure(timeout: Timeout, server: string, cause?: unknown): Failure {
   return new Failure('timeout', `${server} ${TIMEOUT_MESSAGES[timeout]}`, {
-    code: `${timeout}_timeout`,
+    code: CODES[timeout],
     cause,
   });
 }
@@ -46,7 +53,6 @@ export function networkFailure(error: unknown, server: string, phase: RequestPha
   if (phase === 'connecting' && LOCAL_SHORTAGES.has(codeOf(error))) {
     return new Failure('service_error', 'this server can open no connection at present', {
       code: 'connections_exhausted',
-      status: 503,
       retryAfter: 1,
       cause: error,
     });

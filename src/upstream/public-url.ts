@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { type CodeOf, Failure } from '../failure.ts';
 import type { NetworkPolicy, Purpose, Refusal } from './network-policy.ts';
 
 /** Characters of a URL: servers accept no longer ones, and the URL is stored with every task. */
@@ -21,7 +21,7 @@ export function checkPublicUrl(
   policy: NetworkPolicy,
   purpose: Purpose,
 ): URL {
-  const refuse = (message: string, code?: string) =>
+  const refuse = (message: string, code?: CodeOf<'invalid_request'>) =>
     new Failure('invalid_request', param === null ? message : `${param}: ${message}`, {
       ...(param !== null && { param }),
       ...(code !== undefined && { code }),
@@ -53,7 +53,7 @@ const REASONS: Readonly<Record<Refusal, string>> = {
   denied: 'an address that the operator of this server denies',
 };
 
-const CODES: Readonly<Record<Refusal, string>> = {
+const CODES: Readonly<Record<Refusal, CodeOf<'invalid_request'>>> = {
   private: 'private_address',
   denied: 'address_denied',
 };

@@ -36,6 +36,7 @@ interface Endpoint {
 interface Document {
   readonly openapi: string;
   readonly info: { readonly version: string };
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 }
 
@@ -92,7 +93,8 @@ async function hold(endpoint: Endpoint, response: Response): Promise<void> {
   const content = said!.content?.[type];
   expect(content, `${type} is documented for ${status}`).toBeDefined();
   if (type !== 'application/json') return;
-  const valid = ajv.compile(content!.schema);
+  const { components } = await document();
+  const valid = ajv.compile({ ...content!.schema, components });
   valid(await response.json());
   expect(valid.errors).toBeNull();
 }

@@ -81,7 +81,7 @@ function systemOf({ system }: ChatFlags): Message[] {
 
 /** A fault of the request is none of the command line, which names its own by `param`. */
 function plain({ type, message, code, cause }: Failure): Failure {
-  return new Failure(type, message, { ...(code !== null && { code }), cause });
+  return new Failure(type, message, { originalCode: code, cause });
 }
 
 /** Says why an answer ended, where it is not simply over. */

@@ -41,7 +41,7 @@ export async function inSession(
     if (!(error instanceof Failure) || pickUp === null || isFinal(error)) throw error;
     const { type, message, code, status } = error;
     throw new Failure(type, `${message}; ${pickUp}`, {
-      ...(code !== null && { code }),
+      originalCode: code,
       status,
       cause: error,
     });

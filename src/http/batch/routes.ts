@@ -14,7 +14,7 @@ import { answerBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
 
 /** Interface parts 4.10 and 8. */
-const FILES = { name: 'files', least: 1, most: 20 } as const;
+const FILES = { name: 'files', min: 1, max: 20 } as const;
 const BOUNDS = {
   fileBytes: DEFAULT_LIMITS.fileBytes,
   requestBytes: 100 * 1024 * 1024,

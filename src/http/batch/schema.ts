@@ -52,7 +52,7 @@ export function batchSchema(
       type: 'array',
       items: { type: 'string', format: 'binary' },
       minItems: 1,
-      maxItems: files.most,
+      maxItems: files.max,
       description: 'The images, 30 MB each and 100 MB together at the most.',
     },
     ...withSample(options['properties'] as Record<string, object>, operation.sample ?? {}),

@@ -6,7 +6,7 @@ import { creditsOf, toCredits } from '../../store/credits.ts';
 import { dayOf, ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../../store/ledger.ts';
 import type { AppContext } from '../app-context.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
-import { Rotations } from './secret-rotations.ts';
+import { SecretRotationLimit } from './secret-rotation-limit.ts';
 
 const creditsShape = v.object({
   granted: v.number(),
@@ -98,13 +98,13 @@ const rotationQuery = v.strictObject({
   ),
 });
 
-/** No user of this machine. */
-const NOBODY = { user: null, uid: null, sudoUser: null };
+/** The fields of an actor that a client of the API does not have. */
+const NO_LOCAL_USER = { user: null, uid: null, sudoUser: null };
 
-/** Days that usage covers where the client does not say from when. */
-const USUAL_DAYS = 30;
+/** Days of usage where the query has no `from`. */
+const DEFAULT_USAGE_DAYS = 30;
 
-/** Sums rows that agree in one of their names, in the order of the rows. */
+/** Sums the rows of the same day or model, in the order of the rows. */
 function sumUsage(rows: readonly UsageRow[], by: 'day' | 'model') {
   const sums = new Map<string, UsageRow>();
   for (const row of rows) {
@@ -135,12 +135,12 @@ function sumUsage(rows: readonly UsageRow[], by: 'day' | 'model') {
   }));
 }
 
-/** Who looks whether its limit is reached must not reach it by that. */
+/** Reading the account does not count against the rate limit: clients read it to see the limit. */
 const config = { uncounted: true };
 
-/** What a caller may know of its own account. */
+/** The account of the API key: plan, credits, ledger, usage and callback secret. */
 export function accountRoutes(context: AppContext): FastifyPluginAsync {
-  const rotations = new Rotations();
+  const rotations = new SecretRotationLimit();
   const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
     const { secretOverlap } = context.config.callbacks;
     const end = previousSecretEnd(account, secretOverlap, Date.now());
@@ -210,7 +210,7 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
           const { account, key } = holder;
           rotations.take(account.id);
           const dropPrevious = query.drop_previous;
-          const who = { ...NOBODY, key: key.id, account: account.id, from: ip };
+          const who = { ...NO_LOCAL_USER, key: key.id, account: account.id, from: ip };
           const details = { id: account.id, dropPrevious };
           const subject = () => ({ object: account.name, details });
           const act = { act: 'accounts.rotate-callback-secret', who, subject };
@@ -255,7 +255,7 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
       },
       handler: async ({ holder, query }) => {
         const to = query.to ?? dayOf(Date.now());
-        const from = query.from ?? dayOf(Date.parse(to) - (USUAL_DAYS - 1) * 86_400_000);
+        const from = query.from ?? dayOf(Date.parse(to) - (DEFAULT_USAGE_DAYS - 1) * 86_400_000);
         const rows = await context.store.listUsage(holder.account.id, { from, to });
         return { object: 'list', data: sumUsage(rows, query.by) };
       },

@@ -4,9 +4,9 @@ import { Failure } from '../../failure.ts';
 import type { Asset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
-import { allowsRange, names, rangeOf } from './range.ts';
+import { allowsRange, matchesTag, rangeOf } from './range.ts';
 
-/** What is the same for every file: made by others, for ever the same, and for any page to show. */
+/** Headers of every file: its content never changes, any page may show it, and it runs no scripts. */
 const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
   'accept-ranges': 'bytes',
@@ -16,19 +16,19 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
 } as const;
 
-interface Named {
+interface NamedRoute {
   readonly Params: { readonly name: string };
 }
 
-/** Files, for whoever has their names. */
+/** Files of results and uploads. Their names are secrets: no key is needed. */
 export function assetRoutes(context: AppContext): FastifyPluginAsync {
-  const answer = async (request: FastifyRequest<Named>, reply: FastifyReply) => {
+  const answer = async (request: FastifyRequest<NamedRoute>, reply: FastifyReply) => {
     const asset = await context.store.findAsset(request.params.name);
     if (asset === undefined) throw notFound();
     return answerFile(asset, context.assets, request, reply);
   };
   return async (server) => {
-    server.get<Named>('/assets/:name', {
+    server.get<NamedRoute>('/assets/:name', {
       schema: {
         summary: 'A file that was made or uploaded; single ranges are served',
         tags: ['Assets'],
@@ -45,11 +45,11 @@ export function assetRoutes(context: AppContext): FastifyPluginAsync {
       exposeHeadRoute: false,
       handler: answer,
     });
-    server.head<Named>('/assets/:name', answer);
+    server.head<NamedRoute>('/assets/:name', answer);
   };
 }
 
-/** Sends what is asked of a file. A damaged one is never sent whole: its answer fails, or breaks off. */
+/** Sends a file or a range of it. The response for a damaged file fails or ends early. */
 async function answerFile(
   asset: Asset,
   assets: AssetFiles,
@@ -59,20 +59,19 @@ async function answerFile(
   const { id, mediaType, bytes: size } = asset;
   const tag = `"${id}"`;
   await assets.check(asset);
-  if (names(headers['if-none-match'], tag)) {
+  if (matchesTag(headers['if-none-match'], tag)) {
     return reply
       .code(304)
       .headers({ ...HEADERS, etag: tag })
       .send();
   }
-  const counts = method === 'GET' && allowsRange(headers['if-range'] as string | undefined, tag);
-  const range = counts ? rangeOf(headers.range, size) : null;
+  const hasRange = method === 'GET' && allowsRange(headers['if-range'] as string | undefined, tag);
+  const range = hasRange ? rangeOf(headers.range, size) : null;
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`);
     throw new Failure('invalid_request', `Range: the file has ${size} bytes`, {
       param: 'Range',
       code: 'range_not_satisfiable',
-      status: 416,
     });
   }
   const { first, last } = range ?? { first: 0, last: size - 1 };
@@ -86,11 +85,11 @@ async function answerFile(
   return reply.send(body);
 }
 
-/** A file's content, verified while it is sent. The first piece is read before any header is sent. */
+/** A file's content, verified while it is sent. The first chunk is read before the headers are sent. */
 async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
   const chunks = assets.chunks(asset);
   const first = await chunks.next();
-  // A generator around this one would not close the file where it is never started.
+  // A generator around this one would not close the file if it were never started.
   const body = Readable.from(chunks, { objectMode: false });
   body.unshift(first.value!);
   return body;
@@ -113,6 +112,5 @@ function notFound(): Failure {
   return new Failure('invalid_request', 'there is no such file', {
     code: 'asset_not_found',
     param: 'name',
-    status: 404,
   });
 }

@@ -7,12 +7,12 @@ import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
 
 /**
- * Answers with images inside the answer (interface part 2.5), piece by piece: ten images are more
- * than should be in memory for each client.
+ * Sends images as base64 in JSON (interface part 2.5), chunk by chunk: ten images for each client would
+ * take too much memory.
  *
- * @throws Failure 404 `asset_not_found` where a file is gone, 500 `asset_damaged` where it is cut
+ * @throws Failure 404 `asset_not_found` if a file was deleted, 500 `asset_damaged` if it is truncated
  */
-export async function answerInBase64(
+export async function sendBase64Images(
   reply: FastifyReply,
   result: StoredResult,
   { assets, store }: Pick<AppContext, 'assets' | 'store'>,
@@ -20,16 +20,16 @@ export async function answerInBase64(
   const images = await Promise.all(
     result.outputs.map(async ({ asset }) => {
       const image = await store.findAsset(asset);
-      if (image === undefined) throw deleted();
+      if (image === undefined) throw deletedFailure();
       await assets.check(image);
       return image;
     }),
   );
-  const body = Readable.from(textOf(result, images, assets), { objectMode: false });
+  const body = Readable.from(jsonOf(result, images, assets), { objectMode: false });
   return reply.type('application/json; charset=utf-8').send(body);
 }
 
-async function* textOf(
+async function* jsonOf(
   result: StoredResult,
   images: readonly Asset[],
   assets: AssetFiles,
@@ -48,7 +48,7 @@ async function* textOf(
   yield '}\n';
 }
 
-/** Three bytes give four characters: what is over goes into the next piece. */
+/** Encodes chunks as base64. Three bytes give four characters: a remainder goes into the next chunk. */
 async function* base64Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -60,9 +60,8 @@ async function* base64Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> 
   yield Buffer.from(rest).toString('base64');
 }
 
-function deleted(): Failure {
+function deletedFailure(): Failure {
   return new Failure('invalid_request', 'the images have been deleted', {
     code: 'asset_not_found',
-    status: 404,
   });
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { names } from './range.ts';
+import { matchesTag } from './range.ts';
 
 /**
  * Content-Security-Policy of the page. Not `upgrade-insecure-requests`: over plain HTTP by any name but
@@ -70,7 +70,7 @@ const MEDIA_TYPES = {
   '.png': 'image/png',
 } as const;
 
-/** A file that is kept in memory: all responses share its bytes, and none opens a descriptor. */
+/** A file in memory: all responses share its bytes, and none opens a descriptor. */
 export class MemoryFile {
   readonly #bytes: Buffer;
   readonly #type: string;
@@ -82,10 +82,10 @@ export class MemoryFile {
     this.#tag = `"${createHash('sha256').update(this.#bytes).digest('base64url')}"`;
   }
 
-  /** Sends the file, or 304 where the client has it. */
+  /** Sends the file, or 304 if the client has it. */
   send({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.headers({ etag: this.#tag, 'cache-control': 'no-cache' });
-    if (names(headers['if-none-match'], this.#tag)) return reply.code(304).send();
+    if (matchesTag(headers['if-none-match'], this.#tag)) return reply.code(304).send();
     return reply.type(this.#type).send(this.#bytes);
   }
 }

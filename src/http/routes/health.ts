@@ -7,7 +7,7 @@ import { draining } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered under whatever load. */
+    /** Whether the route is served although the server is overloaded. */
     vital?: boolean;
   }
 }
@@ -16,18 +16,18 @@ const health = v.object({ status: v.literal('ok') });
 
 const readiness = v.object({
   status: v.literal('ok'),
-  /** Only where the store works but needs attention. */
+  /** Present only if the store works but needs attention. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
 });
 
-/** What those who run the daemon ask it. */
+/** Health checks for supervisors and load balancers. */
 export function healthRoutes(context: AppContext): FastifyPluginAsync {
   const probe = sharedProbe(context);
   return async (server) => {
     server.get('/healthz', {
       config: { vital: true },
       schema: {
-        summary: 'Whether the process lives',
+        summary: 'Whether the process is alive',
         tags: ['Operation'],
         security: [],
         response: { 200: health },
@@ -39,7 +39,7 @@ export function healthRoutes(context: AppContext): FastifyPluginAsync {
       config: { vital: true },
       schema: {
         summary:
-          'Whether requests are welcome: 503 while the daemon drains, its store cannot be written, its disk does not answer or image work is stuck',
+          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer or image work is stuck',
         tags: ['Operation'],
         security: [],
         response: { 200: readiness },
@@ -48,7 +48,7 @@ export function healthRoutes(context: AppContext): FastifyPluginAsync {
         if (context.draining.aborted) throw draining();
         const { fault, checkpointFault: reason } = context.store.health();
         if (fault !== null) {
-          throw new Failure('service_error', fault, { status: 503, code: 'store_unavailable' });
+          throw new Failure('service_error', fault, { code: 'store_unavailable' });
         }
         const stuck = await probe();
         if (stuck !== null) throw stuck;
@@ -58,53 +58,54 @@ export function healthRoutes(context: AppContext): FastifyPluginAsync {
   };
 }
 
-/** Milliseconds for the disk to answer, and for image work to be begun. */
-const PROBE_PATIENCE = 5000;
+/** Milliseconds for the disk to answer, and for a probe job to start. */
+const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * Asks the disk and the image pool. Requests meanwhile share one look: on a disk that hangs, each
- * would hold one of libuv's threads for ever.
+ * Probes the disk and the image pool. Concurrent requests share one probe: on a disk that hangs, each
+ * probe blocks one of libuv's threads for ever.
  */
 function sharedProbe({ pool, config }: AppContext): () => Promise<Failure | null> {
   let disk: Promise<string | null> | undefined;
   let current: Promise<Failure | null> | undefined;
-  const askDisk = () => {
+  const probeDisk = () => {
     disk ??= access(config.dataDir).then(
       () => null,
       ({ message }: Error) => message,
     );
-    const answered = disk.finally(() => {
+    const answer = disk.finally(() => {
       disk = undefined;
     });
-    const patience = PROBE_PATIENCE / 1000;
-    return within(answered, PROBE_PATIENCE, `no answer within ${patience} s`);
+    const seconds = PROBE_TIMEOUT_MS / 1000;
+    return withTimeout(answer, PROBE_TIMEOUT_MS, `no answer within ${seconds} s`);
   };
-  const ask = async () => {
-    const [diskFault, poolFault] = await Promise.all([askDisk(), pool.probe(PROBE_PATIENCE)]);
+  const probe = async () => {
+    const [diskFault, poolFault] = await Promise.all([probeDisk(), pool.probe(PROBE_TIMEOUT_MS)]);
     if (diskFault !== null) return unavailable('disk_unavailable', `the data folder: ${diskFault}`);
     if (poolFault !== null) return unavailable('pool_unavailable', poolFault);
     return null;
   };
   return () => {
-    current ??= ask().finally(() => {
+    current ??= probe().finally(() => {
       current = undefined;
     });
     return current;
   };
 }
 
-function within<Result>(
+/** Resolves with the result of the work, or with `fallback` after the timeout. */
+function withTimeout<Result>(
   work: Promise<Result>,
   milliseconds: number,
-  late: Result,
+  fallback: Result,
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<Result>((resolve) => {
-    timer = setTimeout(() => resolve(late), milliseconds);
+  const timeout = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => resolve(fallback), milliseconds);
   });
-  return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
-function unavailable(code: string, message: string): Failure {
-  return new Failure('service_error', message, { status: 503, code });
+function unavailable(code: 'disk_unavailable' | 'pool_unavailable', message: string): Failure {
+  return new Failure('service_error', message, { code });
 }

@@ -5,7 +5,7 @@ const PARAM = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * What a client repeats a request by, so that it is done once; null where it sends nothing.
+ * The Idempotency-Key of a request, by which a repeated request is executed once; null without one.
  *
  * @throws Failure invalid_request
  */

@@ -19,7 +19,7 @@ import {
   readForm,
 } from '../uploads/form.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { answerWithImages } from './media-response.ts';
+import { sendImages } from './media-response.ts';
 import { createdShape, imagesShape, uploadShape } from './media-schema.ts';
 import { formatOf, waitingFields } from './response-format.ts';
 
@@ -30,8 +30,8 @@ const editFields = fieldsOf(editRequest);
 
 const EDIT: FormShape = {
   files: [
-    { name: 'image', least: 1, most: 16 },
-    { name: 'mask', least: 0, most: 1 },
+    { name: 'image', min: 1, max: 16 },
+    { name: 'mask', min: 0, max: 1 },
   ],
   fileBytes,
   // As for a batch.
@@ -42,16 +42,16 @@ const EDIT: FormShape = {
 };
 
 const UPLOAD: FormShape = {
-  files: [{ name: 'file', least: 1, most: 1 }],
+  files: [{ name: 'file', min: 1, max: 1 }],
   fileBytes,
-  // What is around the file in a form is little.
+  // Boundaries and headers around the file need little.
   requestBytes: fileBytes + MEGABYTE,
   fields: [],
 };
 
 const binary = { type: 'string', format: 'binary' } as const;
 
-/** What the documentation says of an edit's form. */
+/** The OpenAPI schema of an edit's form. */
 function editBody() {
   const { properties, required } = jsonSchemaOf(editRequest, 'input') as {
     properties: Record<string, object>;
@@ -65,13 +65,13 @@ function editBody() {
         items: binary,
         minItems: 1,
         maxItems: 16,
-        description: 'What is to be changed: 30 MB each and 100 MB together at the most.',
+        description: 'The images to change, at most 30 MB each and 100 MB in all.',
       },
       ...withSample(
         {
           mask: {
             ...binary,
-            description: 'Where: a PNG of the size of the first image, with alpha.',
+            description: 'Where to change them: a PNG of the size of the first image, with alpha.',
           },
           ...properties,
           response_format: jsonSchemaOf(waitingFields.response_format, 'input'),
@@ -93,14 +93,14 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };
   return async (server) => {
-    // JSON and text are no forms: what no parser takes is answered 415.
+    // Without parsers for JSON and text, such bodies get 415.
     server.removeAllContentTypeParsers();
     await server.register(multipart);
 
     server.post('/v1/images/edits', {
       schema: {
         summary: 'Change images by a prompt, and wait for the results',
-        description: 'Answers 202 with the task where it takes longer than the server waits.',
+        description: 'Returns 202 and the task if it takes longer than the server waits.',
         tags: ['Images'],
         consumes: ['multipart/form-data'],
         body: editBody(),
@@ -123,9 +123,9 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
             idempotencyKey,
             publicUrl: context.publicUrl,
           });
-          // What it needs of them is kept by now: nobody's room while its client waits.
+          // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
-          return await answerWithImages(context, reply, task, format, signal);
+          return await sendImages(context, reply, task, format, signal);
         } finally {
           await uploads.discard();
         }
@@ -134,8 +134,8 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
 
     server.post('/v1/images/upload', {
       schema: {
-        summary: 'Keep an image, to refer to it by its address',
-        description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, 30 MB at the most.',
+        summary: 'Upload an image, to refer to it by its URL',
+        description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, at most 30 MB.',
         tags: ['Images'],
         consumes: ['multipart/form-data'],
         body: {
@@ -161,7 +161,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   };
 }
 
-/** A form's texts in the types that JSON would have. */
+/** A form's fields, in the types that JSON would have. */
 function valuesOf({ fields }: Form): Fields {
   const values: Record<string, unknown> = Object.fromEntries(fields);
   for (const field of editFields) {
@@ -179,7 +179,7 @@ function nameOf(name: string, index: number, of: number): string {
   return of === 1 ? name : `${name}[${index}]`;
 }
 
-/** @throws Failure 413 where it was too large to be kept */
+/** @throws Failure 413 if the file was too large to be kept */
 function sent({ path, size }: FormFile, param: string): SentFile {
   if (path !== null) return { path, size };
   const most = `${fileBytes / MEGABYTE} MB (${fileBytes} bytes)`;
@@ -189,7 +189,6 @@ function sent({ path, size }: FormFile, param: string): SentFile {
     {
       param,
       code: 'file_too_large',
-      status: 413,
     },
   );
 }

@@ -3,14 +3,14 @@ import { failureOf, imageResult } from '../../media/record.ts';
 import type { StoredResult } from '../../media/result.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
-import { answerInBase64 } from './base64-response.ts';
+import { sendBase64Images } from './base64-response.ts';
 import type { ResponseFormat } from './response-format.ts';
 
 /** The task creation response of interface part 2.3, with its status. */
-export function answerCreated(reply: FastifyReply, { id, model, status }: Task): FastifyReply {
+export function sendCreated(reply: FastifyReply, { id, model, status }: Task): FastifyReply {
   return reply.code(202).send({
     task_id: id,
-    // Whoever repeats a request gets the answer that it got first, even if the task has ended since.
+    // A repeated request gets the response of the first one, even if the task has ended since.
     status: isTerminal(status) ? 'pending' : status,
     model,
     poll_url: `/v1/tasks/${id}`,
@@ -18,14 +18,13 @@ export function answerCreated(reply: FastifyReply, { id, model, status }: Task):
 }
 
 /**
- * Waits for a task's images as long as the configuration says, and answers with them (interface part
- * 2.5), with the task where it still runs (2.3), or with what ended it. A client that leaves ends
- * the wait, not the task.
+ * Waits for a task's images as long as `limits.syncWait`, and sends them (interface part 2.5), or the
+ * task if it still runs (2.3). A client that disconnects ends the wait, not the task.
  *
  * @param signal aborts when the client disconnects
- * @throws Failure
+ * @throws Failure of the task
  */
-export async function answerWithImages(
+export async function sendImages(
   context: AppContext,
   reply: FastifyReply,
   submitted: Task,
@@ -35,8 +34,8 @@ export async function answerWithImages(
   const task = await context.media.waitFor(submitted, context.config.limits.syncWait, signal);
   signal.throwIfAborted();
   if (task.error !== null) throw failureOf(task.error);
-  if (task.status !== 'completed') return answerCreated(reply, task);
+  if (task.status !== 'completed') return sendCreated(reply, task);
   const result = task.result as StoredResult;
-  if (format === 'b64_json') return answerInBase64(reply, result, context);
+  if (format === 'b64_json') return sendBase64Images(reply, result, context);
   return reply.send(imageResult(result, context.publicUrl));
 }

@@ -57,7 +57,7 @@ export const taskShape = v.object({
   ),
 });
 
-/** The callbacks of a task, with every try to deliver them. */
+/** The callbacks of a task, with every delivery attempt. */
 export const callbacksShape = v.object({
   object: v.literal('list'),
   data: v.array(

@@ -12,7 +12,7 @@ import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { answerCreated, answerWithImages } from './media-response.ts';
+import { sendCreated, sendImages } from './media-response.ts';
 import { createdShape, imagesShape, moderationShape } from './media-schema.ts';
 import { formatOf, waitingFields } from './response-format.ts';
 
@@ -24,18 +24,18 @@ interface Endpoint {
   readonly summary: string;
   readonly tag: string;
   readonly request: v.GenericSchema;
-  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  /** A body that works with the sandbox's catalog; the page `/docs` fills it in. */
   readonly example: object;
 }
 
 const DRAWING = { model: 'sandbox-image', prompt: 'a lighthouse at dusk', size: '16:9' };
 
-/** What is answered at once with a task: interface parts 4.4 and 4.11. */
+/** Endpoints that create a task and return it at once: interface parts 4.4 and 4.11. */
 const ENDPOINTS: readonly Endpoint[] = [
   {
     path: '/v1/images/generations',
     kind: 'image',
-    summary: 'Begin to make images from a prompt',
+    summary: 'Create a task that generates images from a prompt',
     tag: 'Images',
     request: imageRequest,
     example: DRAWING,
@@ -43,7 +43,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     path: '/v1/videos/generations',
     kind: 'video',
-    summary: 'Begin to make a video from a prompt',
+    summary: 'Create a task that generates a video from a prompt',
     tag: 'Videos',
     request: videoRequest,
     example: { model: 'sandbox-video', prompt: 'waves on a beach' },
@@ -51,7 +51,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     path: '/v1/audio/generations',
     kind: 'audio',
-    summary: 'Begin to make a sound from a prompt',
+    summary: 'Create a task that generates sound from a prompt',
     tag: 'Audio',
     request: audioRequest,
     example: { model: 'sandbox-audio', prompt: 'rain on a roof' },
@@ -79,14 +79,14 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
       server.post(path, {
         schema: { summary, tags: [tag], body, response: { 202: createdShape } },
         handler: async (request, reply) =>
-          answerCreated(reply, await submit(kind, request, fieldsOf(request))),
+          sendCreated(reply, await submit(kind, request, fieldsOf(request))),
       });
     }
 
     server.post('/v1/images/generations/sync', {
       schema: {
-        summary: 'Make images from a prompt, and wait for them',
-        description: 'Answers 202 with the task where it takes longer than the server waits.',
+        summary: 'Generate images from a prompt, and wait for them',
+        description: 'Returns 202 and the task if it takes longer than the server waits.',
         tags: ['Images'],
         body: v.pipe(
           v.strictObject({ ...imageRequest.entries, ...waitingFields }),
@@ -98,13 +98,13 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
         const [format, fields] = formatOf(fieldsOf(request));
         const signal = disconnectSignal(reply);
         const task = await submit('image', request, fields);
-        return answerWithImages(context, reply, task, format, signal);
+        return sendImages(context, reply, task, format, signal);
       },
     });
 
     server.post('/v1/moderations', {
       schema: {
-        summary: 'Judge texts and images',
+        summary: 'Classify texts and images by the content policy',
         tags: ['Moderation'],
         body: v.pipe(
           moderationRequest,
@@ -122,9 +122,9 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   };
 }
 
-/** @throws Failure invalid_request where the body is no object */
+/** @throws Failure invalid_request if the body is not an object */
 function fieldsOf({ body }: FastifyRequest): Fields {
   if (isObject(body)) return body;
-  const came = body === undefined ? 'nothing' : formatValue(body, []);
-  throw new Failure('invalid_request', `the body: expected an object, received ${came}`);
+  const received = body === undefined ? 'nothing' : formatValue(body, []);
+  throw new Failure('invalid_request', `the body: expected an object, received ${received}`);
 }

@@ -5,10 +5,10 @@ import type { AppContext } from '../app-context.ts';
 import { bearsToken } from '../auth.ts';
 
 /**
- * Figures of the daemon for Prometheus.
+ * Metrics of the daemon for Prometheus.
  *
- * @param isPublic whether clients reach the listener: figures tell what all tenants do, so that it
- *   answers to a token only
+ * @param isPublic whether clients reach the listener: metrics show what all accounts do, so that a
+ *   token is required
  */
 export function metricsRoute(context: AppContext, isPublic: boolean): FastifyPluginAsync {
   return async (server) => {
@@ -16,7 +16,7 @@ export function metricsRoute(context: AppContext, isPublic: boolean): FastifyPlu
     server.get('/metrics', {
       config: { vital: true },
       schema: {
-        summary: 'Figures for Prometheus; takes metrics.token as bearer token',
+        summary: 'Metrics for Prometheus; metrics.token is the bearer token',
         tags: ['Operation'],
         produces: ['text/plain'],
         response: { 200: v.string() },
@@ -37,7 +37,7 @@ function checkToken({ config }: AppContext, request: FastifyRequest, isPublic: b
     throw new Failure(
       'auth_error',
       'to read the metrics, set metrics.token, or server.operations for a listener of their own',
-      { code: 'metrics_token_required', status: 403 },
+      { code: 'metrics_token_required' },
     );
   }
   if (bearsToken(request, token)) return;

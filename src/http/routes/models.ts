@@ -24,7 +24,7 @@ const modelShape = v.object({
   }),
 });
 
-/** The catalog (interface part 4.9), as far as the caller's key may use it. */
+/** The catalog (interface part 4.9): the models that the API key may use. */
 export function modelRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get('/v1/models', {
@@ -36,7 +36,7 @@ export function modelRoutes(context: AppContext): FastifyPluginAsync {
       handler: async ({ holder }) => publishModels(context.config, holder.key.models),
     });
 
-    // A wildcard, since names of models may have slashes in them.
+    // A wildcard, since model ids may have slashes.
     server.get<{ Params: { '*': string } }>('/v1/models/*', {
       schema: {
         summary: 'One model',

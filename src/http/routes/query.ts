@@ -12,7 +12,7 @@ import {
 export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);
 
 /**
- * Reads the query of a URL, where everything is text.
+ * Parses the query of a URL, whose values are texts.
  *
  * @throws Failure invalid_request that names the parameter
  */
@@ -29,7 +29,7 @@ export function parseQuery<Output>(
 }
 
 /**
- * One page of a list, of which one element more than fits was fetched to know whether more follow.
+ * One page of a list. The caller fetches one element more than fits, which shows whether more follow.
  */
 export function pageOf<Item, Shown>(
   items: readonly Item[],
@@ -43,7 +43,7 @@ export function pageOf<Item, Shown>(
   };
 }
 
-/** Times leave Oriel as whole seconds since 1970. */
+/** Seconds since the epoch, as responses have times. */
 export function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
 }

@@ -1,4 +1,4 @@
-/** Bytes of a file, both ends included. */
+/** A range of bytes, both ends included. */
 export interface Range {
   readonly first: number;
   readonly last: number;
@@ -7,8 +7,8 @@ export interface Range {
 const SINGLE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 
 /**
- * The part of a file that a `Range` asks for (RFC 9110 §14.2). Null for all of it, which also answers
- * several ranges, other units and nonsense.
+ * The part of a file that a `Range` header selects (RFC 9110 §14.2). Null for the whole file, which is
+ * also the response to several ranges, other units and malformed headers.
  */
 export function rangeOf(header: string | undefined, size: number): Range | 'unsatisfiable' | null {
   const [, from = '', to = ''] = SINGLE.exec(header ?? '') ?? [];
@@ -23,14 +23,14 @@ export function rangeOf(header: string | undefined, size: number): Range | 'unsa
   return { first, last: to === '' ? size - 1 : Math.min(Number(to), size - 1) };
 }
 
-/** Whether an `If-None-Match` names a tag (RFC 9110 §13.1.2). @param tag with its quotes */
-export function names(header: string | undefined, tag: string): boolean {
+/** Whether an `If-None-Match` has a tag (RFC 9110 §13.1.2). @param tag with its quotes */
+export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;
   return header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag);
 }
 
-/** Whether an `If-Range` lets a range count (§13.1.5): tags that are weak, and dates, never do. */
+/** Whether an `If-Range` allows a range (§13.1.5): weak tags and dates never do. */
 export function allowsRange(header: string | undefined, tag: string): boolean {
   return header === undefined || header.trim() === tag;
 }

@@ -4,29 +4,29 @@ import { field } from '../../schema/fields.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 
-/** How images come back to those who wait for them. */
+/** How the response has images: as URLs or as base64. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
-/** What endpoints that wait for images take beside what is asked of the model. */
+/** Parameters of the endpoints that wait for images, beside those for the model. */
 export const waitingFields = {
   response_format: v.nullish(
     field(
       v.picklist(RESPONSE_FORMATS),
-      'whether images come as addresses, which is usual, or inside the answer',
+      'whether images are URLs, the default, or base64 in the response',
     ),
   ),
 };
 const waiting = v.strictObject(waitingFields);
 
 /**
- * Parts how images are to come back from what is asked of the model.
+ * Separates the response format from the parameters for the model.
  *
  * @throws Failure invalid_request
  */
 export function formatOf({
   response_format: given = null,
-  ...asked
+  ...fields
 }: Fields): readonly [ResponseFormat, Fields] {
   const { response_format: format } = checkFields(waiting, { response_format: given });
-  return [format ?? 'url', asked];
+  return [format ?? 'url', fields];
 }

@@ -16,7 +16,7 @@ const listQuery = v.strictObject({
   after: v.optional(field(v.string(), 'the task_id of the last element of the page before')),
 });
 
-/** Looking tasks up: only the caller's own exist for it. */
+/** The tasks of the API key's account. */
 export function taskRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id', {
@@ -34,7 +34,7 @@ export function taskRoutes(context: AppContext): FastifyPluginAsync {
 
     server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id/callbacks', {
       schema: {
-        summary: 'Who was told of the end of a task, and how that went',
+        summary: 'The callbacks of a task, with their delivery attempts',
         tags: ['Tasks'],
         response: { 200: callbacksShape },
       },
@@ -87,6 +87,5 @@ function notFound(): Failure {
   return new Failure('invalid_request', 'there is no such task', {
     code: 'task_not_found',
     param: 'task_id',
-    status: 404,
   });
 }

@@ -24,7 +24,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               stream: stream ?? null,
             };
             const sse = new SseResponse(reply);
-            if (address.stream ?? asksForStream(request)) sse.keepAlive();
+            if (address.stream ?? isStreaming(request)) sse.keepAlive();
             try {
               const whole = await text.answer({
                 requestId: request.id,
@@ -55,6 +55,6 @@ function lengthOf({ headers }: { readonly headers: FastifyRequest['headers'] }):
   return length === undefined ? null : Number(length);
 }
 
-function asksForStream({ body }: { readonly body: unknown }): boolean {
+function isStreaming({ body }: { readonly body: unknown }): boolean {
   return (body as { readonly stream?: unknown } | null)?.stream === true;
 }

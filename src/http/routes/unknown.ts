@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../failure.ts';
 
-/** Answers what no route answers: 405 where the path exists for another method, else 404. */
+/** Answers requests without a route: 405 if the path has another method, else 404. */
 export function answerUnknownRoutes(server: FastifyInstance): void {
   const methods = new Map<string, Set<string>>();
   server.addHook('onRoute', ({ url, method }) => {
@@ -16,10 +16,13 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
     const allowed = patterns.find(([pattern]) => pattern.test(path))?.[1];
     if (allowed !== undefined) {
       reply.header('allow', allowed);
-      throw new Failure('invalid_request', `${request.method} is not possible on ${path}`, {
-        code: 'method_not_allowed',
-        status: 405,
-      });
+      throw new Failure(
+        'invalid_request',
+        `${path} has no method ${request.method}; Allow lists its methods`,
+        {
+          code: 'method_not_allowed',
+        },
+      );
     }
     throw unknownEndpoint(path, methods.has('/docs'));
   });
@@ -27,11 +30,11 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
 
 /** @param isListed whether this server has the page that lists its endpoints */
 export function unknownEndpoint(path: string, isListed: boolean): Failure {
-  const message = `there is no endpoint ${path}${isListed ? '; /docs lists what there is' : ''}`;
-  return new Failure('invalid_request', message, { code: 'unknown_endpoint', status: 404 });
+  const message = `there is no endpoint ${path}${isListed ? '; /docs lists all endpoints' : ''}`;
+  return new Failure('invalid_request', message, { code: 'unknown_endpoint' });
 }
 
-/** A route's own notation as an expression: `/v1/models/:id`, `/docs/*`. */
+/** A regular expression for a route's pattern: `/v1/models/:id`, `/docs/*`. */
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace(/:[^/]+/g, '[^/]+').replaceAll('*', '.*')}$`);

@@ -4,22 +4,22 @@ import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 
-/** Part of all connections that one public address may have where the operator sets no limit. */
-const SHARE_OF_CONNECTIONS = 1 / 4;
+/** Share of all connections that one public address may have, unless the operator sets a limit. */
+const CONNECTION_SHARE = 1 / 4;
 
-/** Addresses whose failed keys are remembered. */
-const MAX_ADDRESSES = 10_000;
+/** Networks whose invalid keys are counted. */
+const MAX_NETWORKS = 10_000;
 
-/** Milliseconds in which failed keys are counted together. */
-const WINDOW = 60_000;
+/** Length of a window in which invalid keys are counted. */
+const WINDOW_MS = 60_000;
 
-/** Milliseconds between two lines of the log about connections that were refused. */
-const LOG_INTERVAL = 60_000;
+/** Milliseconds between two log lines about refused connections. */
+const LOG_INTERVAL_MS = 60_000;
 
 /**
  * The network that one client controls: its IPv4 address, or the /64 of its IPv6 address.
  *
- * @param address of a socket, or what a proxy forwarded; undefined where the socket is closed
+ * @param address of a socket, or from a trusted proxy; undefined if the socket is closed
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return '';
@@ -30,8 +30,8 @@ export function networkOf(address: string | undefined): string {
 }
 
 /**
- * Bounds the open connections of one address. Trusted proxies are exempt, and without a limit of the
- * operator all private addresses: many clients share the address of a proxy.
+ * Limits the open connections of one address. Trusted proxies are exempt, as many clients share their
+ * address; unless the operator sets a limit, private addresses are exempt too.
  */
 export function limitConnectionsByAddress(
   { server: http, log }: FastifyInstance,
@@ -39,7 +39,7 @@ export function limitConnectionsByAddress(
   maxConnections: number,
 ): void {
   const { connections } = limits.address;
-  const limit = connections ?? Math.max(1, Math.floor(maxConnections * SHARE_OF_CONNECTIONS));
+  const limit = connections ?? Math.max(1, Math.floor(maxConnections * CONNECTION_SHARE));
   const isTrusted = trusts(server.trustProxy);
   const isExempt = (address: string) =>
     isTrusted(address) || (connections === undefined && !isPublic(address));
@@ -48,27 +48,27 @@ export function limitConnectionsByAddress(
 
   http.on('connection', (socket) => {
     const { remoteAddress: address } = socket;
-    // Closed already.
+    // The socket is closed already.
     if (address === undefined || isExempt(address)) return;
     const network = networkOf(address);
     const count = open.get(network) ?? 0;
     if (count >= limit) {
       socket.destroy();
-      if (performance.now() - loggedAt < LOG_INTERVAL) return;
+      if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
       loggedAt = performance.now();
       log.warn({ ip: address, limit }, 'connections beyond limits.address.connections were closed');
       return;
     }
     open.set(network, count + 1);
     socket.once('close', () => {
-      const rest = open.get(network)! - 1;
-      if (rest === 0) open.delete(network);
-      else open.set(network, rest);
+      const remaining = open.get(network)! - 1;
+      if (remaining === 0) open.delete(network);
+      else open.set(network, remaining);
     });
   });
 }
 
-/** Which addresses are those of trusted proxies. */
+/** A predicate for the addresses of trusted proxies. */
 function trusts(trustProxy: Config['server']['trustProxy']): (address: string) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy;
   const list = new BlockList();
@@ -88,36 +88,36 @@ function isPublic(address: string): boolean {
   return ipaddr.process(address.split('%', 1)[0]!).range() === 'unicast';
 }
 
-interface Failures {
+interface FailureWindow {
   count: number;
-  /** When the count begins anew, in milliseconds of `performance.now()`. */
+  /** End of the window, in milliseconds of `performance.now()`. */
   readonly endsAt: number;
 }
 
 /**
- * Counts requests with keys that are not good by address. It only changes the response to them, since
- * the addresses of a proxy are shared: a good key is always accepted.
+ * Counts requests with invalid API keys by network. Only their own response changes, since clients may
+ * share an address: a valid key is always accepted.
  */
-export class FailedKeys {
-  /** By network, the longest unused first. */
-  readonly #networks = new Map<string, Failures>();
+export class InvalidKeyLimit {
+  /** By network, the least recently counted first. */
+  readonly #networks = new Map<string, FailureWindow>();
 
   /**
-   * Counts one failed key.
+   * Counts one invalid key.
    *
-   * @param limit failed keys in a minute
-   * @throws Failure rate_limit where the address had more
+   * @param limit invalid keys in a minute
+   * @throws Failure rate_limit if the network sent more
    */
   count(address: string, limit: number): void {
     const network = networkOf(address);
     const now = performance.now();
     let failures = this.#networks.get(network);
     if (failures === undefined || failures.endsAt <= now) {
-      failures = { count: 0, endsAt: now + WINDOW };
+      failures = { count: 0, endsAt: now + WINDOW_MS };
     }
     this.#networks.delete(network);
     this.#networks.set(network, failures);
-    if (this.#networks.size > MAX_ADDRESSES) {
+    if (this.#networks.size > MAX_NETWORKS) {
       this.#networks.delete(this.#networks.keys().next().value!);
     }
     if (failures.count < limit) {

@@ -3,15 +3,15 @@ import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { overloaded } from '../errors.ts';
 
-/** The part of the budget that one account may use. */
-const SHARE_OF_ONE_ACCOUNT = 1 / 4;
+/** Share of the budget that one account may use. */
+const ACCOUNT_SHARE = 1 / 4;
 
-/** Seconds after which an account that used its share may try again. */
+/** Retry-After, in seconds, for an account that uses its whole share. */
 const RETRY_AFTER = 1;
 
 /**
- * Bytes of a request's body: `largest` where the request does not say, 0 where the body is larger and
- * will be refused before it is read.
+ * Bytes of a request's body: `largest` for a chunked body, 0 for a larger body, which is refused before
+ * it is read.
  */
 export function bodyBytes({ headers }: FastifyRequest, largest: number): number {
   const length = headers['content-length'];
@@ -20,8 +20,8 @@ export function bodyBytes({ headers }: FastifyRequest, largest: number): number 
 }
 
 /**
- * Bounds the bytes of JSON bodies that are in memory: a body stays there until its request has been
- * answered, however long an upstream takes.
+ * Limits the bytes of JSON bodies in memory: a body stays there until its response has ended, however
+ * long an upstream takes.
  */
 export class BodyBudget {
   readonly #capacity: number;
@@ -31,11 +31,11 @@ export class BodyBudget {
 
   /**
    * @param capacity bytes of all accounts together
-   * @param largest bytes of one body, which one account may always send
+   * @param largest bytes of the largest body, which an account may always send
    */
   constructor(capacity: number, largest: number) {
     this.#capacity = Math.max(capacity, largest);
-    this.#share = Math.max(capacity * SHARE_OF_ONE_ACCOUNT, largest);
+    this.#share = Math.max(capacity * ACCOUNT_SHARE, largest);
   }
 
   get bytes(): number {
@@ -45,7 +45,7 @@ export class BodyBudget {
   /**
    * Reserves the bytes of a request's body until its response has ended.
    *
-   * @throws Failure rate_limit where the account uses its share, service_error 503 where all do
+   * @throws Failure rate_limit if the account uses its share, service_error 503 if all accounts use all
    */
   reserve(accountId: string, bytes: number, response: ServerResponse): void {
     if (bytes === 0) return;
@@ -66,8 +66,8 @@ export class BodyBudget {
 
   #release(accountId: string, bytes: number): void {
     this.#bytes -= bytes;
-    const rest = this.#bytesByAccount.get(accountId)! - bytes;
-    if (rest === 0) this.#bytesByAccount.delete(accountId);
-    else this.#bytesByAccount.set(accountId, rest);
+    const remaining = this.#bytesByAccount.get(accountId)! - bytes;
+    if (remaining === 0) this.#bytesByAccount.delete(accountId);
+    else this.#bytesByAccount.set(accountId, remaining);
   }
 }

@@ -6,13 +6,13 @@ import type { FastifyInstance } from 'fastify';
 /** Pipelined requests of one connection that may wait for their response. */
 const MAX_UNANSWERED = 32;
 
-/** Times in a send timeout that the progress of every connection is looked at. */
+/** Checks of every connection's progress within a send timeout. */
 const CHECKS = 4;
 
 /** Requests of one connection; after the last its response closes it. */
 const MAX_REQUESTS_PER_CONNECTION = 10_000;
 
-/** Connections where the operator sets no limit and descriptors do not run short. */
+/** Connections unless the operator sets a limit or descriptors allow fewer. */
 const DEFAULT_MAX_CONNECTIONS = 10_000;
 
 /** Descriptors for the store, libraries, threads and connections to upstreams. */
@@ -21,13 +21,13 @@ const RESERVED_DESCRIPTORS = 256;
 interface ConnectionLimits {
   /** Further connections are closed as they are accepted. */
   readonly maxConnections: number;
-  /** Milliseconds in which a client must read something of a response that waits for it. */
+  /** Milliseconds within which a client must read some of a response that waits to be sent. */
   readonly sendTimeout: number;
 }
 
 /**
- * Bounds what connections may hold: their number, the requests of each, the responses that wait
- * behind an unread one, and the time for which a client reads nothing.
+ * Limits connections: their number, the requests of each, the responses queued behind an unread one,
+ * and the time for which a client reads nothing.
  */
 export function limitConnections(
   server: FastifyInstance,
@@ -40,12 +40,12 @@ export function limitConnections(
   const queued = new WeakMap<Socket, Set<ServerResponse>>();
 
   server.addHook('onRequest', ({ raw: request }, { raw: response }, next) => {
-    // Node assigns the connection to a response when those before it are sent: nearly always at once.
+    // Node assigns the socket to a response once the earlier ones are sent: nearly always at once.
     if (response.socket === null && !enqueue(request.socket, response)) return;
     next();
   });
 
-  /** @returns false where the connection has too many unanswered requests, and was closed */
+  /** @returns false if the connection was closed, for too many unanswered requests for instance */
   function enqueue(socket: Socket, response: ServerResponse): boolean {
     if (socket.destroyed) return false;
     const responses = queued.get(socket) ?? track(socket);
@@ -59,8 +59,8 @@ export function limitConnections(
   }
 
   /**
-   * Closes queued responses with their connection. Node closes only the one that is being sent; the
-   * others would keep their resources, open files for instance, for ever.
+   * Closes queued responses with their connection. Node closes only the response that is being sent;
+   * the others would keep their resources, such as open files, for ever.
    */
   function track(socket: Socket): Set<ServerResponse> {
     const responses = new Set<ServerResponse>();
@@ -77,9 +77,8 @@ export function limitConnections(
 }
 
 /**
- * Closes connections whose client reads nothing of a response that waits for it. Timeouts of sockets
- * would not do: they begin anew with each byte that the client sends, such as an empty line between two
- * requests.
+ * Closes connections whose client does not read its response. A socket timeout is not enough: it
+ * restarts with each byte that the client sends, such as an empty line between two requests.
  */
 function closeStalled(server: FastifyInstance, sendTimeout: number): void {
   const progress = new Map<Socket, { sent: string; checks: number }>();
@@ -87,29 +86,32 @@ function closeStalled(server: FastifyInstance, sendTimeout: number): void {
     progress.set(socket, { sent: '', checks: 0 });
     socket.once('close', () => progress.delete(socket));
   });
-  // Checks are counted rather than time, which also passes while the whole process is stopped.
+  // Counts checks rather than time, which also passes while the process is suspended.
   const timer = setInterval(() => {
     for (const [socket, last] of progress) {
       const sent = socket.writableLength === 0 ? '' : sentOf(socket);
       last.checks = sent !== '' && sent === last.sent ? last.checks + 1 : 0;
       last.sent = sent;
       if (last.checks < CHECKS) continue;
-      server.log.warn({ ip: socket.remoteAddress }, 'a client that read nothing was disconnected');
+      server.log.warn(
+        { ip: socket.remoteAddress },
+        'disconnected a client that did not read its response',
+      );
       socket.destroy();
     }
   }, sendTimeout / CHECKS).unref();
   server.addHook('onClose', async () => clearInterval(timer));
 }
 
-/** What changes with every piece that the kernel takes, also of one large write. */
+/** A text that changes with every chunk that the kernel accepts, also within one large write. */
 function sentOf(socket: Socket): string {
   const { _handle: handle } = socket as { _handle?: { readonly writeQueueSize?: number } };
   return `${socket.bytesWritten} ${socket.writableLength} ${handle?.writeQueueSize}`;
 }
 
 /**
- * How many connections fit below the limit of open descriptors, half of which are left to what
- * requests open: files, and connections to upstreams.
+ * The connections that the limit of open descriptors allows: half of the descriptors are for what
+ * requests open, files and connections to upstreams.
  */
 export function defaultMaxConnections(): number {
   const limit = descriptorLimit() ?? Infinity;
@@ -117,7 +119,7 @@ export function defaultMaxConnections(): number {
   return Math.max(16, Math.min(DEFAULT_MAX_CONNECTIONS, fitting));
 }
 
-/** The limit of open descriptors, which Node has raised to the hard limit at its start. */
+/** The limit of open descriptors, which Node raises to the hard limit when it starts. */
 function descriptorLimit(): number | null {
   try {
     const line = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));

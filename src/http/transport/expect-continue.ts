@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Sends `100 Continue` to clients that wait for it only when the request has passed the hooks before
- * its body, so that who is refused never sends the body (RFC 9110, section 10.1.1).
+ * Sends `100 Continue` only once the request has passed the hooks before its body, so that the client of
+ * a refused request does not send the body (RFC 9110, section 10.1.1).
  */
-export function continueWhenWelcome(server: FastifyInstance): void {
+export function continueAfterHooks(server: FastifyInstance): void {
   // Node answers other expectations itself, with an empty 417; a server may also ignore them.
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.server.on(event, (request, response) => {

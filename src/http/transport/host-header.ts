@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../failure.ts';
 
 /**
- * Refuses requests with two Host headers (RFC 9112, section 3.2). Node keeps the first of them; a proxy
- * in front may have routed by the second.
+ * Refuses requests with two Host headers (RFC 9112, section 3.2). Node uses the first one; a proxy in
+ * front may have routed by the second.
  */
 export function refuseSecondHost(server: FastifyInstance): void {
   server.addHook('onRequest', ({ raw: { rawHeaders } }, reply, next) => {
@@ -13,7 +13,7 @@ export function refuseSecondHost(server: FastifyInstance): void {
       if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
     }
     if (hosts <= 1) return next();
-    // What follows on this connection may have been meant for another server.
+    // The next requests on this connection may be for another server.
     reply.header('connection', 'close');
     next(
       new Failure('invalid_request', 'the request has more than one Host header', {

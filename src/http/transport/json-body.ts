@@ -5,7 +5,7 @@ import { structureFault } from '../../schema/json.ts';
 import { overloaded } from '../errors.ts';
 import type { MemoryShares } from './memory-shares.ts';
 
-/** Parses JSON bodies with Fastify's own parser, once their structure is known to be within limits. */
+/** Parses JSON bodies with Fastify's parser, after checking that their structure is within limits. */
 export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): void {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.addContentTypeParser<string>(
@@ -13,7 +13,7 @@ export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): 
     { parseAs: 'string' },
     (request, body, done) => {
       if (!shares.hasRoomToParse(body.length)) {
-        done(overloaded('memory is too short for a request of this size'));
+        done(overloaded('there is too little free memory for a request of this size'));
         return undefined;
       }
       const fault = structureFault(body);

@@ -2,17 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Milliseconds for which what still arrives is thrown away: in all, and with no byte arriving. */
-const LONGEST = 30_000;
-const LONGEST_SILENCE = 5_000;
-/** Bytes that are thrown away at the most. */
-const MOST = 256 * 1024 * 1024;
+/** Milliseconds for which the rest of a body is discarded. */
+const TOTAL_TIMEOUT_MS = 30_000;
+/** Milliseconds without a byte after which discarding ends. */
+const IDLE_TIMEOUT_MS = 5_000;
+/** Bytes of a body that are discarded. */
+const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * Answers that come before a body has arrived reach clients that send first and read then. Were the
- * connection just closed, the system would answer the rest of the body with a reset, which wipes
- * the answer out of the client's hands (RFC 9112, section 9.6). So the answer is written whole, the
- * connection told to be at its end, and the rest read and thrown away for a while before it is.
+ * Lets a response that is sent before the request's body has arrived reach clients that read only after
+ * sending. If the connection were closed at once, the kernel would answer the rest of the body with a
+ * reset, on which the client discards the response (RFC 9112, section 9.6). So the response is sent with
+ * `connection: close`, and the rest of the body is read and discarded for a while.
  */
 export function lingerAfterRefusals(server: FastifyInstance): void {
   server.addHook('onSend', (request, reply, payload, next) => {
@@ -22,7 +23,7 @@ export function lingerAfterRefusals(server: FastifyInstance): void {
     }
     reply.header('connection', 'close');
     reply.header('content-length', Buffer.byteLength(payload));
-    next(null, Readable.from(answerThenDiscard(payload, request.raw), { objectMode: false }));
+    next(null, Readable.from(sendThenDiscard(payload, request.raw), { objectMode: false }));
   });
 }
 
@@ -30,12 +31,12 @@ function isArriving({ raw, headers }: FastifyRequest): boolean {
   const hasBody =
     headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || raw.complete) return false;
-  // Who asked whether to send the body and is told no does not send it.
+  // A client that expects 100-continue does not send the body of a refused request.
   const unsent = headers.expect !== undefined && !raw.readableDidRead && raw.readableLength === 0;
   return !unsent;
 }
 
-async function* answerThenDiscard(payload: string, body: IncomingMessage): AsyncGenerator<Buffer> {
+async function* sendThenDiscard(payload: string, body: IncomingMessage): AsyncGenerator<Buffer> {
   yield Buffer.from(payload);
   await discard(body);
 }
@@ -44,16 +45,16 @@ function discard(body: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
     const done = () => {
-      clearTimeout(longest);
-      clearTimeout(silence);
+      clearTimeout(total);
+      clearTimeout(idle);
       resolve();
     };
-    const longest = setTimeout(done, LONGEST);
-    const silence = setTimeout(done, LONGEST_SILENCE);
+    const total = setTimeout(done, TOTAL_TIMEOUT_MS);
+    const idle = setTimeout(done, IDLE_TIMEOUT_MS);
     body.on('data', (chunk: Buffer) => {
-      silence.refresh();
+      idle.refresh();
       bytes += chunk.length;
-      if (bytes > MOST) done();
+      if (bytes > MAX_BYTES) done();
     });
     body.once('end', done);
     body.once('close', done);

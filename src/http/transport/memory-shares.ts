@@ -2,35 +2,35 @@ import type { ServerResponse } from 'node:http';
 import { Failure } from '../../failure.ts';
 import type { Pressure } from './pressure.ts';
 
-/** Memory of a request that waits for its upstream, without its body: 23 KB were measured. */
+/** Memory of a request that waits for its upstream, without its body: 23 KB measured. */
 const BYTES_PER_REQUEST = 24 * 1024;
 
-/** Memory of a file's response that its client does not read: two pieces of the file. */
+/** Memory of a file's response that the client does not read: two chunks of the file. */
 export const BYTES_PER_DOWNLOAD = 512 * 1024;
 
-/** Memory for each byte of a JSON body: its text, what is parsed of it, and what goes upstream. */
+/** Memory for each byte of a JSON body: its text, the parsed value, and the upstream request. */
 export const BYTES_PER_BODY_BYTE = 4;
 
-/** Bytes of memory before whose use the free memory is measured, rather than ten times a second. */
+/** Bytes from which the free memory is measured anew before they are used. */
 const LARGE = 256 * 1024;
 
-/** Memory of a body while it is parsed, for each byte: lists and objects without members, `{},`. */
+/** Memory for each byte of a body while it is parsed; the worst case is empty objects, `{},`. */
 const BYTES_PER_PARSED_BYTE = 20;
 
-/** The most that the values of one body use, of which there may be 200,000 (`structureFault`). */
+/** Memory of the 200,000 values that one body may have (`structureFault`). */
 const MAX_BYTES_OF_VALUES = 12 * 1024 * 1024;
 
-/** Part of the free memory that one account may have in use. */
+/** Memory that one account may use, as a share of the free memory. */
 const SHARE = 1 / 2;
 
-/** Seconds after which an account that used its share may try again. */
+/** Retry-After, in seconds, for an account that uses its whole share. */
 const RETRY_AFTER = 1;
 
 /**
- * Bounds the memory that the requests of one account use by the memory that is free: an account may
- * have half as much in use as is left for all. A flood of one account stops there, so that a small
- * request of another account always finds room (dynamic thresholds, as switches share their buffers:
- * Choudhury and Hahne, 1998).
+ * Limits the memory that the requests of one account use by the memory that is free: an account may use
+ * half as much as is free for all. One account's flood stops there, and a small request of another
+ * account still finds memory (dynamic thresholds, as switches share their buffers: Choudhury and Hahne,
+ * 1998).
  */
 export class MemoryShares {
   readonly #pressure: Pressure;
@@ -43,9 +43,9 @@ export class MemoryShares {
   /**
    * Reserves the memory of a request until its response has ended.
    *
-   * @param owner an account, or an address where there is none
-   * @param further bytes used beside what every request uses
-   * @throws Failure rate_limit where the owner has used its share
+   * @param owner an account, or a network for requests without one
+   * @param further bytes beside those that every request uses
+   * @throws Failure rate_limit if the owner uses its whole share
    */
   reserve(owner: string, further: number, response: ServerResponse): void {
     if (further >= LARGE) this.#pressure.measure();
@@ -61,15 +61,15 @@ export class MemoryShares {
     this.#pressure.expect(bytes);
     this.#bytesByOwner.set(owner, used + bytes);
     response.once('close', () => {
-      const rest = this.#bytesByOwner.get(owner)! - bytes;
-      if (rest === 0) this.#bytesByOwner.delete(owner);
-      else this.#bytesByOwner.set(owner, rest);
+      const remaining = this.#bytesByOwner.get(owner)! - bytes;
+      if (remaining === 0) this.#bytesByOwner.delete(owner);
+      else this.#bytesByOwner.set(owner, remaining);
     });
   }
 
   /**
-   * Whether there is memory to parse a body: in the worst case its values use far more than was
-   * reserved for it. Bodies that arrived together are parsed one after the other.
+   * Whether there is memory to parse a body: its values may use far more than was reserved for it.
+   * Bodies that arrive together are parsed one after the other.
    *
    * @param body its bytes
    */

@@ -4,8 +4,8 @@ import { overloaded } from '../errors.ts';
 import { Pressure } from './pressure.ts';
 
 /**
- * Refuses requests while the process cannot keep up, rather than let all of them wait. What is given
- * up first as memory or time runs short:
+ * Refuses requests while the process is overloaded, rather than let all of them wait. As memory or time
+ * runs short, the server refuses in this order:
  *
  * 1. new connections (`limitConnections`);
  * 2. large bodies (`BodyBudget`);
@@ -22,9 +22,14 @@ export function shedLoad(
   server.addHook('onClose', async () => pressure.close());
   server.addHook('onRequest', (request, _reply, next) => {
     const isLate = pressure.delay > eventLoopDelay;
-    // Whoever looks after the daemon must be able to see what is wrong with it.
+    // Health and metrics are served under overload, so that operators can see its cause.
     if ((!isLate && pressure.freeMemory > 0) || request.routeOptions.config.vital) next();
-    else next(overloaded(`the server is overloaded: ${isLate ? 'it is late' : 'memory is short'}`));
+    else
+      next(
+        overloaded(
+          `the server is overloaded: ${isLate ? 'its event loop is late' : 'memory is short'}`,
+        ),
+      );
   });
   return pressure;
 }

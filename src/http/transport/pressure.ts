@@ -4,47 +4,47 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Milliseconds between two measurements of the memory. */
-const MEMORY_INTERVAL = 100;
+const MEMORY_INTERVAL_MS = 100;
 
 /** Milliseconds over which the delay of the event loop is averaged. */
-const DELAY_INTERVAL = 1000;
+const DELAY_INTERVAL_MS = 1000;
 
-/** Resolution of the histogram of delays, in milliseconds: its values include it. */
-const RESOLUTION = 10;
+/** Resolution of the delay histogram in milliseconds; its values include it. */
+const RESOLUTION_MS = 10;
 
-/** Part of V8's heap that may be used: what is allocated between two measurements needs some. */
+/** Share of V8's heap that may be used; allocations between two measurements need the rest. */
 const HEAP_SHARE = 0.95;
 
-/** Part of V8's whole heap that is its old generation, by default at least. */
+/** Share of V8's heap that is its old generation, by default at least. */
 const OLD_GENERATION_SHARE = 0.75;
 
-/** The most of all time that collections take that are asked for. */
+/** Share of all time that requested garbage collections may take. */
 const COLLECTION_SHARE = 0.1;
 
-/** Has V8 collect the whole heap: what is in use takes about a millisecond a megabyte. */
+/** A function that collects garbage: about a millisecond for each megabyte of live objects. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc');
   return runInNewContext('gc') as () => void;
 }
 
-/** Part of the container's memory that the process may have: the page cache and children need some. */
+/** Share of the container's memory for this process; the page cache and children need the rest. */
 const CONTAINER_SHARE = 0.85;
 
-/** How much memory is left, and how far behind the event loop is. Measuring never throws. */
+/** Measures free memory and the delay of the event loop. Measuring never throws. */
 export class Pressure {
   readonly #heapLimit = oldGenerationLimit() * HEAP_SHARE;
   readonly #memoryLimit: number;
-  readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION });
+  readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #timer: NodeJS.Timeout;
   readonly #collect = collector();
-  /** When the next collection may be asked for, of `performance.now()`. */
+  /** Earliest time of the next requested collection, by `performance.now()`. */
   #mayCollectAt = 0;
   #free = Infinity;
   #rss = 0;
   #delay = 0;
   #delayMeasuredAt = performance.now();
 
-  /** @param memoryLimit bytes of resident memory; undefined for a part of the container's memory */
+  /** @param memoryLimit bytes of resident memory; undefined for a share of the container's memory */
   constructor(memoryLimit: number | undefined) {
     this.#memoryLimit = memoryLimit ?? containerMemory() * CONTAINER_SHARE;
     this.#histogram.enable();
@@ -53,7 +53,7 @@ export class Pressure {
       this.measure();
       this.#collectGarbage();
       this.#measureDelay();
-    }, MEMORY_INTERVAL).unref();
+    }, MEMORY_INTERVAL_MS).unref();
   }
 
   /** Milliseconds by which the event loop was late, on average over the last second. */
@@ -61,7 +61,7 @@ export class Pressure {
     return this.#delay;
   }
 
-  /** Bytes that may still be used: of V8's heap or of the process, whichever has less. */
+  /** Free bytes of V8's heap or of the process, whichever has fewer. */
   get freeMemory(): number {
     return this.#free;
   }
@@ -71,7 +71,7 @@ export class Pressure {
     this.#histogram.disable();
   }
 
-  /** Counts bytes that a request is about to use, until a measurement shows them. */
+  /** Subtracts bytes that a request is about to use, until the next measurement. */
   expect(bytes: number): void {
     this.#free -= bytes;
   }
@@ -81,15 +81,15 @@ export class Pressure {
     try {
       this.#rss = process.memoryUsage.rss();
     } catch {
-      // Reads /proc, which fails where no descriptor is left: the last value counts.
+      // Reading /proc fails if no descriptor is free: the last value stays.
     }
     const heap = this.#heapLimit - getHeapStatistics().used_heap_size;
     this.#free = Math.min(heap, this.#memoryLimit - this.#rss);
   }
 
   /**
-   * Under load most of a full heap is garbage, for which nobody has to be refused: V8 would collect it
-   * only where it would else have to end the process.
+   * Collects garbage if the heap is full, before any request is refused: under load most of the heap is
+   * garbage, which V8 collects only when it would run out of memory.
    */
   #collectGarbage(): void {
     const start = performance.now();
@@ -103,19 +103,19 @@ export class Pressure {
   #measureDelay(): void {
     const now = performance.now();
     const elapsed = now - this.#delayMeasuredAt;
-    if (elapsed < DELAY_INTERVAL) return;
+    if (elapsed < DELAY_INTERVAL_MS) return;
     this.#delayMeasuredAt = now;
     const { mean } = this.#histogram;
-    // Without a single value the event loop stood still for the whole interval.
-    this.#delay = Number.isNaN(mean) ? elapsed : Math.max(0, mean / 1e6 - RESOLUTION);
+    // Without any value the event loop was blocked for the whole interval.
+    this.#delay = Number.isNaN(mean) ? elapsed : Math.max(0, mean / 1e6 - RESOLUTION_MS);
     this.#histogram.reset();
   }
 }
 
 /**
- * Bytes that V8's old generation may use: with more, the process aborts. V8 states the limit of both
- * generations alone. Young objects have room in proportion to the memory of the machine: with
- * `--max-old-space-size=128` on a large one, 48 MB on Node 20 and 192 MB on Node 24.
+ * Bytes that V8's old generation may use: with more, the process aborts. V8 reports only the sum of both
+ * generations. The young one grows with the memory of the machine: with `--max-old-space-size=128` on a
+ * large machine it is 48 MB on Node 20 and 192 MB on Node 24.
  */
 function oldGenerationLimit(): number {
   const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ');
@@ -125,9 +125,9 @@ function oldGenerationLimit(): number {
   return getHeapStatistics().heap_size_limit * OLD_GENERATION_SHARE;
 }
 
-/** Bytes that the container may use (cgroup v1 or v2), or the machine where there is no container. */
+/** Bytes that the container may use (cgroup v1 or v2), or the memory of the machine. */
 function containerMemory(): number {
-  // 0 or a huge number where there is no limit.
+  // 0 or a huge number without a limit.
   const constrained = process.constrainedMemory() || Infinity;
   return Math.min(constrained, totalmem());
 }

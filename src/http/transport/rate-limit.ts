@@ -1,34 +1,34 @@
 import { Failure } from '../../failure.ts';
 
-/** The sixty seconds before, and the one that runs. */
+/** Counts of the sixty seconds before, and of the current one. */
 const SLOTS = 61;
 
 /** One key's requests of the last minute, a count for each second. */
 interface Window {
   readonly counts: Uint32Array;
   total: number;
-  /** The second that `counts` was last brought up to. */
+  /** The second of the last update of `counts`. */
   second: number;
 }
 
-/** What a client is told of its limit, in the headers of every answer. */
+/** The state of a client's limit, for the headers of its responses. */
 export interface RateLimitState {
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds until all of the limit is there again. */
+  /** Seconds until the whole limit is available again. */
   readonly reset: number;
 }
 
 /**
- * Counts requests by key over a sliding minute, in whole seconds: in any sixty seconds no more than
- * the limit are let through. A request that is refused does not count.
+ * Limits requests by key in a sliding minute, in whole seconds: in any sixty seconds at most the limit is
+ * accepted. A refused request does not count.
  */
 export class RateLimiter {
   readonly #windows = new Map<string, Window>();
   readonly #now: () => number;
   #swept = 0;
 
-  /** @param now milliseconds of a clock that is never set back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -37,8 +37,8 @@ export class RateLimiter {
    * Counts one request.
    *
    * @param limit requests in a minute
-   * @param counts false for a request that is let through whatever was counted
-   * @throws Failure rate_limit that says when the next request will be let through
+   * @param counts false for a request that is accepted without being counted
+   * @throws Failure rate_limit with the time until the next request is accepted
    */
   take(key: string, limit: number, counts = true): RateLimitState {
     const milliseconds = this.#now();
@@ -61,7 +61,7 @@ export class RateLimiter {
     return {
       limit,
       remaining: limit - window.total,
-      // The last that is counted, this one, was now.
+      // This request, the last that is counted, was now.
       reset: Math.ceil((second + SLOTS) * 1000 - milliseconds) / 1000,
     };
   }
@@ -76,7 +76,7 @@ export class RateLimiter {
     return window;
   }
 
-  /** Forgets keys that were silent for a minute, once a minute. */
+  /** Deletes keys without requests for a minute, once a minute. */
   #sweep(second: number): void {
     if (second - this.#swept < SLOTS) return;
     this.#swept = second;
@@ -86,7 +86,7 @@ export class RateLimiter {
   }
 }
 
-/** Clears the seconds that have passed out of the minute. */
+/** Removes the counts that are older than a minute. */
 function advance(window: Window, second: number): void {
   const steps = Math.min(second - window.second, SLOTS);
   for (let step = 1; step <= steps; step += 1) {
@@ -99,11 +99,11 @@ function advance(window: Window, second: number): void {
 
 /** Seconds until a number of the counted requests, oldest first, are more than a minute old. */
 function secondsUntil({ counts, second }: Window, requests: number, milliseconds: number): number {
-  let gone = 0;
+  let expired = 0;
   for (let age = SLOTS - 1; age >= 0; age -= 1) {
-    gone += counts[(second - age + SLOTS) % SLOTS]!;
-    // In whole milliseconds: a residue of rounding would ask for a wait of nothing.
-    if (gone >= requests) return Math.ceil((second - age + SLOTS) * 1000 - milliseconds) / 1000;
+    expired += counts[(second - age + SLOTS) % SLOTS]!;
+    // In whole milliseconds: a rounding error would give a wait of 0 s.
+    if (expired >= requests) return Math.ceil((second - age + SLOTS) * 1000 - milliseconds) / 1000;
   }
   return SLOTS;
 }

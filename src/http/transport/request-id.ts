@@ -1,21 +1,22 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Where a client or a proxy names its request, that name serves, if it is safe to print. */
+/** Identifiers from a client or a proxy that are safe to print. */
 const SAFE = /^[\w.:-]{1,128}$/;
 
 /** Random bytes of one identifier. */
 const BYTES = 12;
 
-/** Bytes drawn ahead: asking the system for twelve costs five times as much as all the rest. */
-const drawn = Buffer.alloc(BYTES * 256);
-let used = drawn.length;
+/** Random bytes generated ahead: twelve bytes at a time take five times as long as all the rest. */
+const random = Buffer.alloc(BYTES * 256);
+let used = random.length;
 
+/** The identifier in a header if it is safe to print, else a new one. */
 export function newRequestId(given: string | readonly string[] | undefined): string {
   if (typeof given === 'string' && SAFE.test(given)) return given;
-  if (used === drawn.length) {
-    randomFillSync(drawn);
+  if (used === random.length) {
+    randomFillSync(random);
     used = 0;
   }
   used += BYTES;
-  return `req_${drawn.toString('hex', used - BYTES, used)}`;
+  return `req_${random.toString('hex', used - BYTES, used)}`;
 }

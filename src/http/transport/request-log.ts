@@ -1,22 +1,22 @@
 import type { Logger } from 'pino';
 import { outputOf, timeNow } from '../log.ts';
 
-/** What is told of a request that is over. */
+/** The log line of a request. */
 export interface RequestLine {
-  /** Ours, or the client's where it is safe to print. */
+  /** From the header x-request-id if it is safe to print, else generated. */
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
   readonly status: number;
   readonly milliseconds: number;
   readonly ip: string | undefined;
-  /** The identifier of the key; undefined where none was good. */
+  /** Identifier of the API key; undefined without a valid one. */
   readonly key: string | undefined;
 }
 
 /**
- * What writes a request's line. The fields are known and none of them is a secret: a line that is put
- * together here costs 1 µs; what the log makes of an object, looking for secrets in it, costs 6.
+ * Writes the log lines of requests. None of the fields is a secret, so the line is built here in 1 µs;
+ * pino takes 6 µs for the object, since it looks for secrets to redact.
  */
 export function requestLogger(log: Logger): (line: RequestLine) => void {
   if (!log.isLevelEnabled('info')) return () => {};

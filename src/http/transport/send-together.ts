@@ -3,19 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { atEndOfTick } from './tick.ts';
 
 /**
- * Sends the answers of one turn of the event loop one right after the other. Each that is sent by
- * itself wakes up whoever waits for it, and under load that costs more than all the rest of a request:
- * at 64 connections 65 µs of processor a request against 35 µs, with clients on the same machine.
+ * Sends all responses of one tick of the event loop at its end. Each response sent by itself wakes up its
+ * client, which under load takes more CPU than the rest of the request: with 64 connections from the same
+ * machine, 65 µs a request against 35 µs.
  */
 export function sendTogether(server: FastifyInstance): void {
   server.addHook('onSend', (_request, { raw: response }, payload, next) => {
     atEndOfTick(() => {
-      // Nobody closes the files of a stream whose response was closed before it began (`connections.ts`).
+      // Fastify does not close a stream whose response was closed before it began (`connections.ts`).
       if (response.destroyed && payload instanceof Readable) payload.destroy();
       try {
         next(null, payload);
       } catch (error) {
-        // As Fastify would, had it been thrown before the hook returned.
+        // As Fastify handles an error that the hook throws.
         next(error as Error);
       }
     });

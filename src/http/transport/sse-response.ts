@@ -2,30 +2,29 @@ import type { FastifyReply } from 'fastify';
 import type { ResponseStream } from '../../text/relay/response-stream.ts';
 import { atEndOfTick } from './tick.ts';
 
-/** Milliseconds of silence after which a comment keeps proxies from giving the connection up. */
-const KEEP_ALIVE = 15_000;
+/** Idle time after which a comment is sent, so that proxies keep the connection open. */
+const KEEP_ALIVE_MS = 15_000;
 
-/** A comment, which clients pass over. */
+/** A server-sent event comment, which clients ignore. */
 const COMMENT = ': keep-alive\n\n';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // nginx would collect the stream before it passes it on.
+  // nginx would buffer the stream.
   'x-accel-buffering': 'no',
 } as const;
 
-/** The stream of one answer. Nothing is sent before there is something to say. */
+/** A response as server-sent events. Headers are sent with the first event or comment. */
 export class SseResponse implements ResponseStream {
   readonly #reply: FastifyReply;
-  #silence: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
   #begun = false;
   #waiting: (string | Buffer)[] = [];
-  /** Their length, about: of texts in characters. */
-  #waits = 0;
+  /** Length of the waiting frames, approximately: of texts in characters. */
+  #waitingLength = 0;
 
-  /** @param stream whether the client asked for one: it is kept alive from the start */
   constructor(reply: FastifyReply) {
     this.#reply = reply;
   }
@@ -34,9 +33,9 @@ export class SseResponse implements ResponseStream {
     return this.#begun;
   }
 
-  /** The client waits for a stream: from now on it hears of us at intervals. */
+  /** Sends a comment whenever the stream was idle for 15 s, from now on. */
   keepAlive(): void {
-    this.#silence = setTimeout(() => this.write(COMMENT), KEEP_ALIVE);
+    this.#idleTimer = setTimeout(() => this.write(COMMENT), KEEP_ALIVE_MS);
   }
 
   announce(name: string, value: string): void {
@@ -48,21 +47,21 @@ export class SseResponse implements ResponseStream {
     if (!this.#begun) this.#begin();
     if (this.#waiting.length === 0) atEndOfTick(this.#flush);
     this.#waiting.push(frames);
-    this.#waits += frames.length;
-    return raw.writableLength + this.#waits < raw.writableHighWaterMark;
+    this.#waitingLength += frames.length;
+    return raw.writableLength + this.#waitingLength < raw.writableHighWaterMark;
   }
 
-  /** Pieces of one turn of the event loop leave together, of this stream and of all others. */
+  /** Frames of one tick of the event loop are sent together, those of all streams. */
   readonly #flush = (): void => {
-    const pieces = this.#waiting;
-    if (pieces.length === 0) return;
+    const frames = this.#waiting;
+    if (frames.length === 0) return;
     this.#waiting = [];
-    this.#waits = 0;
-    this.#silence?.refresh();
+    this.#waitingLength = 0;
+    this.#idleTimer?.refresh();
     const { raw } = this.#reply;
-    if (pieces.length > 1) raw.cork();
-    for (const piece of pieces) raw.write(piece);
-    if (pieces.length > 1) raw.uncork();
+    if (frames.length > 1) raw.cork();
+    for (const frame of frames) raw.write(frame);
+    if (frames.length > 1) raw.uncork();
   };
 
   async drained(): Promise<void> {
@@ -82,9 +81,9 @@ export class SseResponse implements ResponseStream {
     await this.#drained;
   }
 
-  /** Nothing more comes. */
+  /** Sends the waiting frames and ends the stream. */
   end(): void {
-    clearTimeout(this.#silence);
+    clearTimeout(this.#idleTimer);
     this.#flush();
     if (this.#begun && !this.#reply.raw.writableEnded) this.#reply.raw.end();
   }
@@ -92,7 +91,7 @@ export class SseResponse implements ResponseStream {
   #begin(): void {
     this.#begun = true;
     const { raw } = this.#reply;
-    // What hooks have set so far is kept by Fastify, which does not send this answer.
+    // Hooks have set headers on Fastify's reply, which does not send this response.
     const headers = { ...this.#reply.getHeaders(), ...HEADERS };
     this.#reply.hijack();
     raw.writeHead(200, headers as Record<string, string>);

@@ -5,51 +5,53 @@ import { requestTooLarge } from '../errors.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { Upload, Uploads } from './spool.ts';
 
-/** A field of files, which may be repeated; its name followed by `[]` is taken too. */
+/** A field of files, which may be repeated; its name followed by `[]` is accepted too. */
 export interface FileField {
   readonly name: string;
-  /** How many files it may have. */
-  readonly least: 0 | 1;
-  readonly most: number;
+  /** Number of files. */
+  readonly min: 0 | 1;
+  readonly max: number;
 }
 
-/** What a multipart form may hold. */
+/** The fields and limits of a multipart form. */
 export interface FormShape {
   readonly files: readonly FileField[];
-  /** Bytes of one file. A larger one is reported with its size and not kept. */
+  /** Bytes of one file. A larger file is reported with its size and not kept. */
   readonly fileBytes: number;
   /** Bytes of the whole request body. */
   readonly requestBytes: number;
-  /** The names of the other fields, each at most once. */
+  /** Names of the text fields, each at most once. */
   readonly fields: readonly string[];
-  /** Bytes of one such field; by default 8192. */
+  /** Bytes of one text field; by default 8192. */
   readonly valueBytes?: number;
 }
 
 export interface FormFile extends Upload {
-  /** As the client wrote it: a path perhaps, anything perhaps. */
+  /** As sent by the client: any text, perhaps a path. */
   readonly filename: string;
 }
 
 export interface Form {
-  /** By the names of their fields: each field is there, if only as an empty list. */
+  /** Files by field name; a field without files has an empty list. */
   readonly files: ReadonlyMap<string, readonly FormFile[]>;
-  /** Texts by the names of their fields; fields that are empty are left out. */
+  /** Texts by field name, without empty ones. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** Characters of a file's name, and bytes of a part's headers and of a field's value. */
-const LONGEST_FILENAME = 1024;
-const LONGEST_HEADERS = 16 * 1024;
-const LONGEST_VALUE = 8192;
-/** Parts that a form may have beside those that mean something: browsers send files not chosen. */
+/** Characters of a file's name. */
+const MAX_FILENAME_LENGTH = 1024;
+/** Bytes of a part's headers. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Bytes of a text field. */
+const DEFAULT_VALUE_BYTES = 8192;
+/** Parts beside the known fields: browsers send a part for each file input without a file. */
 const SPARE_PARTS = 20;
 
 type Part = MultipartFile | MultipartValue<string>;
 
 /**
- * Reads a multipart form, files going to disk as they arrive. Whatever is wrong with it is told as
- * soon as it is seen; the rest of the body is then left unread.
+ * Reads a multipart form, writing files to disk as they arrive. The first fault ends it; the rest of the
+ * body is discarded.
  *
  * @param signal aborts when the client disconnects
  * @throws Failure: 400 with `param`, 413 for too many bytes, 415 for another media type
@@ -60,18 +62,18 @@ export async function readForm(
   uploads: Uploads,
   signal: AbortSignal,
 ): Promise<Form> {
-  const guard = guardBody(request, shape, signal);
+  const parts = limitedParts(request, shape, signal);
   const files = new Map(shape.files.map(({ name }) => [name, [] as FormFile[]]));
   const fields = new Map<string, string>();
   try {
     for (;;) {
-      const part = await guard.next();
+      const part = await parts.next();
       if (part === undefined) break;
       const { fieldname } = part;
-      const place = shape.files.find(({ name }) => fieldname === name || fieldname === `${name}[]`);
-      if (place) {
-        const received = files.get(place.name)!;
-        const file = await readFile(part, received.length, place, shape, uploads, guard);
+      const field = shape.files.find(({ name }) => fieldname === name || fieldname === `${name}[]`);
+      if (field) {
+        const received = files.get(field.name)!;
+        const file = await readFile(part, received.length, field, shape, uploads, parts);
         if (file) received.push(file);
       } else {
         const name = fieldName(part, shape);
@@ -79,25 +81,24 @@ export async function readForm(
         fields.set(name, fieldText(part, name, shape));
       }
     }
-    for (const place of shape.files) {
-      if (files.get(place.name)!.length >= place.least) continue;
-      throw fault(place.name, `expected ${howMany(place)}, received none`);
+    for (const field of shape.files) {
+      if (files.get(field.name)!.length >= field.min) continue;
+      throw fault(field.name, `expected ${countText(field)}, received none`);
     }
-    // Browsers and Swagger UI send the fields that were left empty, too.
+    // Browsers and Swagger UI also send empty fields.
     for (const [name, text] of fields) if (text === '') fields.delete(name);
     return { files, fields };
   } finally {
-    guard.end();
+    parts.end();
   }
 }
 
-/** Checks what can be told of a body before any of it is read. @throws Failure 413 or 415 */
+/** Checks the headers of a form before its body is read. @throws Failure 413 or 415 */
 export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: FormShape): void {
   const type = headers['content-type'] ?? '';
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
     throw new Failure('invalid_request', 'Content-Type: expected multipart/form-data', {
       code: 'unsupported_media_type',
-      status: 415,
     });
   }
   if (!/;\s*boundary=("[^"]+"|[^\s;"]+)/i.test(type)) {
@@ -112,49 +113,54 @@ function fault(name: string, message: string): Failure {
   return new Failure('invalid_request', `${name}: ${message}`, { param: name });
 }
 
-/** The parts of a body under guard: what is too much, or no form, ends their reading at once. */
-interface Guard {
+/** The parts of a body. Reading fails as soon as the body is too large or not well-formed. */
+interface LimitedParts {
   /** The next part, or undefined at the end. */
   next(): Promise<Part | undefined>;
-  /** The bytes of a part that is a file. */
+  /** The bytes of a file. */
   bytesOf(part: MultipartFile): AsyncIterable<Uint8Array>;
+  /** Discards the rest of the body. */
   end(): void;
 }
 
-function guardBody(request: FastifyRequest, shape: FormShape, disconnect: AbortSignal): Guard {
+function limitedParts(
+  request: FastifyRequest,
+  shape: FormShape,
+  disconnect: AbortSignal,
+): LimitedParts {
   const body = request.raw;
-  const tooMuch = new AbortController();
-  const stop = AbortSignal.any([disconnect, tooMuch.signal]);
-  let arrived = 0;
+  const overLimit = new AbortController();
+  const stop = AbortSignal.any([disconnect, overLimit.signal]);
+  let received = 0;
   const count = (chunk: Uint8Array) => {
-    arrived += chunk.byteLength;
-    if (arrived > shape.requestBytes) tooMuch.abort(requestTooLarge(shape.requestBytes));
+    received += chunk.byteLength;
+    if (received > shape.requestBytes) overLimit.abort(requestTooLarge(shape.requestBytes));
   };
   const parts = request.parts({
     preservePath: true,
-    // A part in the place of files is one, whatever it is called and says to be.
+    // A part of type application/octet-stream is a file even without a file name.
     isPartAFile: (name, type, filename) =>
       filename !== undefined || type === 'application/octet-stream' || name === undefined,
     limits: {
-      parts: mostParts(shape),
-      // Counted by ourselves: a file that is too large is only its own error.
+      parts: maxParts(shape),
+      // `receive` counts: a file that is too large fails alone, not the whole form.
       fileSize: Number.MAX_SAFE_INTEGER,
       fieldSize: valueBytesOf(shape),
-      headerSize: LONGEST_HEADERS,
+      headerSize: MAX_HEADER_BYTES,
     },
   }) as AsyncGenerator<Part>;
-  /** The parser's complaint, unless it follows from something that we know better. */
+  /** The reason for which the body was aborted, or else the parser's error. */
   const reasonOf = (error: unknown): unknown => {
     if (stop.aborted) return stop.reason;
     if (error instanceof Failure) return error;
     const tooMany = (error as { code?: string }).code === 'FST_PARTS_LIMIT';
     const message = tooMany
       ? 'the form has too many parts'
-      : 'the body is no well-formed multipart/form-data';
+      : 'the body is not well-formed multipart/form-data';
     return new Failure('invalid_request', message, { code: 'malformed_form', cause: error });
   };
 
-  // In one turn with the first `next`, which pipes the body on: or bytes would be lost.
+  // In the same tick as the first `next`, which pipes the body to the parser: else bytes are lost.
   body.on('data', count);
   return {
     async next() {
@@ -182,54 +188,54 @@ function guardBody(request: FastifyRequest, shape: FormShape, disconnect: AbortS
     end() {
       body.off('data', count);
       body.unpipe();
-      // What is left unread would keep the connection from its next request.
+      // The connection's next request comes after the rest of this body.
       body.resume();
     },
   };
 }
 
-/** One part more than may be is read, so that it is told of as what it is. */
-function mostParts({ files, fields }: FormShape): number {
-  const most = files.reduce((sum, field) => sum + field.most, 0);
-  return most + 1 + fields.length + SPARE_PARTS;
+/** One part more than is allowed, so that its error can name the field. */
+function maxParts({ files, fields }: FormShape): number {
+  const max = files.reduce((sum, field) => sum + field.max, 0);
+  return max + 1 + fields.length + SPARE_PARTS;
 }
 
 async function readFile(
   part: Part,
-  already: number,
-  place: FileField,
+  alreadyReceived: number,
+  field: FileField,
   { fileBytes }: FormShape,
   uploads: Uploads,
-  guard: Guard,
+  parts: LimitedParts,
 ): Promise<FormFile | undefined> {
-  const { name, most } = place;
+  const { name, max } = field;
   if (part.type === 'field') {
     if (part.value === '') return undefined;
     throw fault(name, 'expected a file, received a text without filename');
   }
   const filename = filenameOf(part.filename ?? '');
-  if (filename.length > LONGEST_FILENAME) {
-    throw fault(name, `expected file names of at most ${LONGEST_FILENAME} characters`);
+  if (filename.length > MAX_FILENAME_LENGTH) {
+    throw fault(name, `expected file names of at most ${MAX_FILENAME_LENGTH} characters`);
   }
-  const tooMany = () => fault(name, `expected ${howMany(place)}, received more`);
-  if (already === most && filename !== '') throw tooMany();
-  const upload = await uploads.receive(guard.bytesOf(part), fileBytes);
-  // What a browser sends for a field in which no file was chosen.
+  const tooMany = () => fault(name, `expected ${countText(field)}, received more`);
+  if (alreadyReceived === max && filename !== '') throw tooMany();
+  const upload = await uploads.receive(parts.bytesOf(part), fileBytes);
+  // A browser sends this for a file input without a file.
   if (filename === '' && upload.size === 0) return undefined;
-  if (already === most) throw tooMany();
+  if (alreadyReceived === max) throw tooMany();
   return { filename, ...upload };
 }
 
-function howMany({ least, most }: FileField): string {
-  if (most === 1) return least === 1 ? 'one file' : 'one file at the most';
-  return `${least} to ${most} files`;
+function countText({ min, max }: FileField): string {
+  if (max === 1) return min === 1 ? 'one file' : 'at most one file';
+  return `${min} to ${max} files`;
 }
 
-/** Browsers write three characters of a file's name as escapes (WHATWG HTML, multipart/form-data). */
+/** Browsers escape three characters of a file's name (WHATWG HTML, multipart/form-data). */
 const ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0d': '\r', '%0a': '\n' };
 
-function filenameOf(sent: string): string {
-  return sent.replace(/%(22|0D|0A)/gi, (written) => ESCAPES[written.toLowerCase()]!);
+function filenameOf(escaped: string): string {
+  return escaped.replace(/%(22|0D|0A)/gi, (sequence) => ESCAPES[sequence.toLowerCase()]!);
 }
 
 function fieldName({ fieldname }: Part, { files, fields }: FormShape): string {
@@ -243,14 +249,14 @@ function fieldName({ fieldname }: Part, { files, fields }: FormShape): string {
   throw fault(shown, `unknown; expected one of ${known}`);
 }
 
-function valueBytesOf({ valueBytes = LONGEST_VALUE }: FormShape): number {
+function valueBytesOf({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number {
   return valueBytes;
 }
 
 function fieldText(part: Part, name: string, shape: FormShape): string {
   if (part.type === 'file') throw fault(name, 'expected a text, received a file');
   if (part.valueTruncated) throw fault(name, `expected at most ${valueBytesOf(shape)} bytes`);
-  // A value that says to be JSON arrives parsed.
+  // The parser parses a part of type application/json.
   if (typeof part.value === 'string') return part.value;
   try {
     return JSON.stringify(part.value);

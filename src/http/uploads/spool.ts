@@ -5,39 +5,39 @@ import { Failure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
 import { overloaded } from '../errors.ts';
 
-/** A file that a client sent. */
+/** An uploaded file. */
 export interface Upload {
-  /** Bytes that came, kept or not. */
+  /** Bytes received, kept or not. */
   readonly size: number;
-  /** Where it is; null where it was larger than may be kept. */
+  /** Path in the spool; null if the file was larger than the limit. */
   readonly path: string | null;
 }
 
-/** The uploads of one request. Whoever asked for them discards them, on every way out. */
+/** The uploads of one request, which discards them in `finally`. */
 export interface Uploads {
   /**
-   * Writes a file to disk as it arrives. What is larger than may be kept is counted to its end and
-   * not kept. Errors of the bytes' source are thrown as they are.
+   * Writes a file to disk as it arrives. A file that is larger than the limit is counted to its end and
+   * not kept. Errors of `chunks` are thrown as they are.
    *
-   * @param largest bytes of a file that is kept
-   * @throws Failure service_error with status 503 where there is no room
+   * @param maxBytes limit of a file
+   * @throws Failure service_error with status 503 if the spool or the disk is full
    */
-  receive(chunks: AsyncIterable<Uint8Array>, largest: number): Promise<Upload>;
-  /** Deletes them all, also those that are still arriving. */
+  receive(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Upload>;
+  /** Deletes all files of the request, also those that are still arriving. */
   discard(): Promise<void>;
 }
 
 /**
- * A folder for files that clients send, which no memory could hold, and a bound on their bytes.
- * What it held when the process died is deleted at the next start.
+ * A folder for uploads, which are too large for memory, with a limit for their bytes. Files of an earlier
+ * process are deleted at the start.
  */
 export class Spool {
   readonly #folder: string;
   readonly #capacity: number;
   readonly #onFault: (error: unknown) => void;
   #bytes = 0;
-  /** Bytes of files that could not be removed, by path: they still take room. */
-  readonly #left = new Map<string, number>();
+  /** Bytes of files that could not be removed, by path: they still count. */
+  readonly #unremoved = new Map<string, number>();
 
   private constructor(folder: string, capacity: number, onFault: (error: unknown) => void) {
     this.#folder = folder;
@@ -47,7 +47,7 @@ export class Spool {
 
   /**
    * @param capacity bytes of all files together
-   * @param onFault a file could not be removed; that is tried again later
+   * @param onFault called if a file could not be removed, which is retried later
    */
   static async open(
     folder: string,
@@ -59,15 +59,15 @@ export class Spool {
     return new Spool(folder, capacity, onFault);
   }
 
-  /** Bytes of the files that are kept now. */
+  /** Bytes of all files in the spool. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** @throws Failure where so many bytes more would find no room: better told before they are sent */
+  /** Checks for room before a client sends a body. @throws Failure `overloaded` */
   checkRoom(bytes: number): void {
     if (this.#bytes + bytes > this.#capacity) {
-      throw overloaded('too many uploads are being worked on; send this one later');
+      throw overloaded('too many uploads are in progress; send this one later');
     }
   }
 
@@ -90,7 +90,7 @@ export class Spool {
     };
 
     return {
-      receive: async (chunks, largest) => {
+      receive: async (chunks, maxBytes) => {
         const path = join(this.#folder, randomUUID());
         const file = await open(path, 'wx', 0o600).catch(refuse);
         kept.set(path, 0);
@@ -98,43 +98,42 @@ export class Spool {
         try {
           for await (const chunk of chunks) {
             size += chunk.byteLength;
-            if (size > largest) await drop(path);
+            if (size > maxBytes) await drop(path);
             else if (!discarded) await write(file, path, chunk);
           }
         } finally {
           await file.close().catch(refuse);
-          // It may have been created after the others were deleted.
+          // This file may have been created after the others were deleted.
           if (discarded) await drop(path);
         }
-        return { size, path: size > largest ? null : path };
+        return { size, path: size > maxBytes ? null : path };
       },
       discard: async () => {
         discarded = true;
         await Promise.all([...kept.keys()].map(drop));
-        await Promise.all([...this.#left].map(([path, size]) => this.#remove(path, size)));
+        await Promise.all([...this.#unremoved].map(([path, size]) => this.#remove(path, size)));
       },
     };
   }
 
-  /** Removes a file. One that cannot be removed is no fault of the request that sent it. */
+  /** Removes a file. The request does not fail if the file cannot be removed. */
   async #remove(path: string, size: number): Promise<void> {
-    // Nobody else tries meanwhile.
-    const isKnown = this.#left.delete(path);
+    // Taken out of the map, so that no other request removes it at the same time.
+    const isKnown = this.#unremoved.delete(path);
     try {
       await rm(path, { force: true });
       this.#bytes -= size;
     } catch (error) {
-      this.#left.set(path, size);
+      this.#unremoved.set(path, size);
       if (!isKnown) this.#onFault(error);
     }
   }
 }
 
-/** A full disk is no defect, and passes. */
+/** A full disk is an error of the service, not a defect. */
 function refuse(error: NodeJS.ErrnoException): never {
-  throw new Failure('service_error', 'uploads cannot be stored at present', {
+  throw new Failure('service_error', 'uploads cannot be stored at present; retry later', {
     code: 'storage_unavailable',
-    status: 503,
     retryAfter: 30,
     cause: error,
   });

@@ -90,7 +90,7 @@ function withoutAddress(failure: Failure): Failure {
   const { type, code, status, message: detail, cause } = failure;
   if (type !== 'invalid_request') return failure;
   const message = 'its address is one that this server does not connect to';
-  return new Failure(type, message, { status, detail, cause, ...(code !== null && { code }) });
+  return new Failure(type, message, { status, detail, cause, originalCode: code });
 }
 
 /** Whether a download that failed may succeed when it is tried again. */

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { type CodeOf, Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
@@ -145,13 +145,18 @@ function named(error: unknown, param: string): unknown {
     `${param}: ${message}`,
     {
       param,
-      ...(code !== null && { code }),
+      originalCode: code,
       cause: error,
     },
   );
 }
 
-function invalid(param: string, message: string, code?: string, status = 400): Failure {
+function invalid(
+  param: string,
+  message: string,
+  code?: CodeOf<'invalid_request'>,
+  status = 400,
+): Failure {
   return new Failure('invalid_request', `${param}: ${message}`, {
     param,
     status,

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { Failure } from '../../failure.ts';
+import { type CodeOf, Failure } from '../../failure.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { FileError } from '../../operations/job.ts';
@@ -46,7 +46,7 @@ export async function provePicture(
   return { ...proof, extension: FORMATS[proof.format].extensions[0] };
 }
 
-type Refusal = readonly [code: string, status: number];
+type Refusal = readonly [code: CodeOf<'invalid_request'>, status: number];
 
 const UNSUPPORTED: Refusal = ['unsupported_image', 400];
 const CORRUPT: Refusal = ['corrupt_image', 400];
@@ -71,7 +71,6 @@ function refusal({ code, message }: FileError, param: string | null): Failure {
   if (refused === undefined || status === undefined) {
     return new Failure('service_error', `The image could not be looked at: ${message}`, {
       code: 'image_not_read',
-      status: 503,
     });
   }
   const where = param === null ? message : `${param}: ${message}`;

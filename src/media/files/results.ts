@@ -205,7 +205,6 @@ async function keepPieces(
 
 function notReadBack(cause: unknown): Failure {
   return new Failure('service_error', 'files cannot be kept: they do not read back as written', {
-    status: 503,
     code: 'storage_unavailable',
     cause,
   });

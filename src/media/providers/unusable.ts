@@ -22,6 +22,6 @@ export function charged(thrown: unknown): unknown {
   return new Failure('billable_error', `${message}. It may have charged for it`, {
     cause,
     ...(detail !== null && { detail }),
-    ...(code !== null && { code }),
+    originalCode: code,
   });
 }

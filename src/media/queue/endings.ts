@@ -10,6 +10,6 @@ export class Expired extends Failure {
 /** A task under way is let go of because the daemon ends: the next one goes on with it. */
 export class Interrupted extends Failure {
   constructor() {
-    super('service_error', 'the server is being shut down', { code: 'shutting_down', status: 503 });
+    super('service_error', 'the server is being shut down', { code: 'shutting_down' });
   }
 }

@@ -198,7 +198,7 @@ function tooLarge(param: string): Failure {
   return new Failure(
     'invalid_request',
     `${param}: expected at most ${MOST_BYTES} bytes of images in all, received more`,
-    { param, code: 'file_too_large', status: 413 },
+    { param, code: 'file_too_large' },
   );
 }
 

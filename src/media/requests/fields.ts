@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Failure } from '../../failure.ts';
+import { type CodeOf, Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
 import { field, integer } from '../../schema/fields.ts';
@@ -103,7 +103,7 @@ export function promptedBy(request: {
   };
 }
 
-export function invalid(param: string, message: string, code?: string): Failure {
+export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
   return new Failure('invalid_request', `${param}: ${message}`, {
     param,
     ...(code !== undefined && { code }),

@@ -34,7 +34,6 @@ export function usualModerator(
   throw new Failure('invalid_request', 'model: there is no model that judges', {
     param: 'model',
     code: 'model_not_found',
-    status: 404,
   });
 }
 

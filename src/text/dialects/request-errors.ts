@@ -1,10 +1,10 @@
-import { Failure } from '../../failure.ts';
+import { type CodeOf, Failure } from '../../failure.ts';
 import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf } from './request-settings.ts';
 
 /** The failure of a request with an invalid field. */
-export function invalid(param: string, message: string, code?: string): Failure {
+export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
   return new Failure('invalid_request', `${param}: ${message}`, {
     param,
     ...(code !== undefined && { code }),

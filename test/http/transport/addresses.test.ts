@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Failure } from '../../../src/failure.ts';
-import { FailedKeys, networkOf } from '../../../src/http/transport/addresses.ts';
+import { InvalidKeyLimit, networkOf } from '../../../src/http/transport/addresses.ts';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
 
 it.each([
@@ -15,7 +15,7 @@ it.each([
   expect(networkOf(one) === networkOf(other)).toBe(same);
 });
 
-function isLimited(failedKeys: FailedKeys, address: string, limit = 1): boolean {
+function isLimited(failedKeys: InvalidKeyLimit, address: string, limit = 1): boolean {
   try {
     failedKeys.count(address, limit);
     return false;
@@ -26,7 +26,7 @@ function isLimited(failedKeys: FailedKeys, address: string, limit = 1): boolean 
 }
 
 it('counts the failed keys of one /64 together, and of a bounded number of networks', () => {
-  const failedKeys = new FailedKeys();
+  const failedKeys = new InvalidKeyLimit();
   expect(isLimited(failedKeys, '2001:db8::1')).toBe(false);
   expect(isLimited(failedKeys, '2001:db8::2')).toBe(true);
   expect(isLimited(failedKeys, '2001:db8:0:1::1')).toBe(false);

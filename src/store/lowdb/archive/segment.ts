@@ -218,7 +218,6 @@ export class Segment {
     const cause = corruptStore(this.#path, what, offset);
     this.#onFault(cause);
     return new Failure('service_error', 'a record is damaged on the disk of this server', {
-      status: 500,
       code: 'record_damaged',
       cause,
     });

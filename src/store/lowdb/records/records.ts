@@ -68,7 +68,6 @@ export class Records {
   checkOpen(): void {
     if (!this.#isClosed) return;
     throw new Failure('service_error', 'the store is closed', {
-      status: 503,
       code: 'store_unavailable',
     });
   }

@@ -48,11 +48,11 @@ function impliedType(type: string, event: Json): string | null {
 }
 
 /**
- * What other dialects can say of an item. A program that runs inside the provider, and its output, are
- * no part of the answer; its calls of the client's tools are calls like others. Null for any other
- * item, which ends the answer for clients of other dialects.
+ * The events that stand for a native item in other dialects: none for a program at the provider and its
+ * output, a tool call for its calls of the client's tools. Null for any other item, which ends the
+ * answer for clients of other dialects.
  */
-function saidOf(item: Json, block: number): TextEvent[] | null {
+function translationOf(item: Json, block: number): TextEvent[] | null {
   const { type, namespace, call_id: id, name } = item;
   if (type === 'program' || type === 'program_output') return [];
   if (type !== 'function_call' || (namespace ?? null) !== null) return null;
@@ -220,8 +220,14 @@ export class ResponsesDecoder implements EventDecoder {
       finish: (item) => {
         const value = named(item ?? first, context);
         const block = next();
-        const said = saidOf(value, block);
-        emit({ type: 'native', block, dialect: 'responses', value, ...(said && { said }) });
+        const translation = translationOf(value, block);
+        emit({
+          type: 'native',
+          block,
+          dialect: 'responses',
+          value,
+          ...(translation && { translation }),
+        });
       },
     };
   }

@@ -303,7 +303,7 @@ describe('an encoded chat stream', () => {
   });
 
   it('that fails ends with an error, without finish_reason and [DONE]', () => {
-    const failure = new Failure('rate_limit', 'Too many\nrequests', { code: 'slow_down' });
+    const failure = new Failure('rate_limit', 'Too many\nrequests', { originalCode: 'slow_down' });
     const stream = frames([
       START,
       ...text(0, 'x').slice(0, 2),

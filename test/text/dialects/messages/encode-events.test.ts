@@ -235,7 +235,7 @@ describe('an encoded messages stream', () => {
 });
 
 describe('a messages stream that fails', () => {
-  const failure = new Failure('rate_limit', 'Slow down', { code: 'slow', param: 'model' });
+  const failure = new Failure('rate_limit', 'Slow down', { originalCode: 'slow', param: 'model' });
 
   it('ends with an error and without message_stop', () => {
     const [, , ...rest] = eventsOf(
@@ -273,10 +273,10 @@ describe('a messages stream that fails', () => {
   });
 
   it.each(['[1]', '"text"', '{"a":'])(
-    'is a call with the arguments %s, which are no object',
+    'fails for a call whose arguments are %s, not an object',
     (json) => {
       expect(() => folded([begun, ...calls(0, json), finished('tool-calls')])).toThrow(
-        'no JSON object',
+        'not a JSON object',
       );
     },
   );

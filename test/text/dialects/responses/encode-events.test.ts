@@ -297,7 +297,7 @@ describe('encoded responses events', () => {
     expect(turns[1]!.parts[0]).toMatchObject({ callId: 'functions.x:0' });
   });
 
-  const failure = new Failure('rate_limit', 'too fast', { code: 'slow_down' });
+  const failure = new Failure('rate_limit', 'too fast', { originalCode: 'slow_down' });
 
   it('end a failed stream with error and response.failed', async () => {
     const frames = encode([

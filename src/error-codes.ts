@@ -1,0 +1,269 @@
+/** The ten error types of the interface (part 2.1) and the HTTP status of each, where no code has another. */
+export const TYPE_STATUS = {
+  invalid_request: 400,
+  auth_error: 401,
+  rate_limit: 429,
+  insufficient_quota: 402,
+  content_policy: 400,
+  timeout: 504,
+  network_error: 502,
+  service_error: 502,
+  billable_error: 502,
+  unknown: 500,
+} as const;
+
+type Type = keyof typeof TYPE_STATUS;
+
+interface CodeEntry<Name extends Type> {
+  /** The types of failures with this code, the usual one first. */
+  readonly types: readonly Name[];
+  /** Status of the usual type; a failure of another type has the status of that type. */
+  readonly status: number;
+  /** One sentence for the reference. */
+  readonly meaning: string;
+}
+
+/** A group of codes that have the same types and status. */
+function group<const Name extends Type, const Code extends string>(
+  types: Name | readonly [Name, ...Name[]],
+  status: number,
+  meanings: Readonly<Record<Code, string>>,
+): Readonly<Record<Code, CodeEntry<Name>>> {
+  const list = typeof types === 'string' ? [types] : types;
+  const entries = Object.entries(meanings).map(([code, meaning]) => [
+    code,
+    { types: list, status, meaning },
+  ]);
+  return Object.fromEntries(entries) as Record<Code, CodeEntry<Name>>;
+}
+
+/** Why one file of a batch failed. The batch goes on: these codes are in its report. */
+export const FILE_CODES = {
+  ...group('invalid_request', 400, {
+    unsupported_format: 'The file is in no image format that is read.',
+    corrupt_image: 'The image is damaged.',
+    empty_file: 'The file has no bytes.',
+    too_many_frames: 'The image has more frames than the limit.',
+    crop_out_of_bounds: 'The rectangle reaches beyond the image.',
+    output_too_large:
+      'The output would have more pixels along a side than its format or the limit allows.',
+    animation_unsupported: 'All frames are asked for, and the output format holds one.',
+    timeout: 'The work on the file took longer than its deadline.',
+    work_exceeds_deadline: 'The estimated work on the file is longer than its deadline.',
+    work_exceeds_memory: 'The estimated work on the file needs more memory than one job may use.',
+    worker_crashed: 'The process or thread that worked on the file died.',
+    not_found: 'There is no such file.',
+    is_directory: 'The path is a folder.',
+    read_failed: 'The file could not be read.',
+    processing_failed: 'The image library failed on the file.',
+  }),
+  ...group('invalid_request', 413, {
+    file_too_large: 'The file has more bytes than the limit.',
+    image_too_large: 'The image has more pixels or frames, or needs more work, than the limit.',
+  }),
+} as const;
+
+/** Codes that clients of the daemon get, beside those that an upstream chose. */
+export const HTTP_CODES = {
+  ...FILE_CODES,
+  ...group('invalid_request', 400, {
+    invalid_request: 'The request cannot be read, for a reason that the message states.',
+    malformed_request: 'The bytes are not a valid HTTP request.',
+    invalid_url: 'The path is not valid.',
+    invalid_content_length: 'The body has another length than Content-Length.',
+    invalid_json: 'The body is empty or not valid JSON.',
+    nested_too_deep: 'The JSON body nests deeper than the limit.',
+    nested_too_deeply: 'The request nests deeper than the sandbox can follow.',
+    too_many_values: 'The JSON body has more values than the limit.',
+    malformed_form: 'The body is not a well-formed multipart form.',
+    unsupported_image: 'The input is in no image format that is read.',
+    not_allowed: 'Neither the model nor the key allows this feature.',
+    not_supported_by_model: "The model's upstream has no equivalent of this parameter.",
+    conflicting_parameters: 'Two parameters contradict each other.',
+    reasoning_missing: 'An earlier answer of the assistant comes without its reasoning.',
+    unsupported_parameter: 'The model does not take this parameter.',
+    unsupported_value: 'The model does not take this value.',
+    unsupported_reasoning_effort: 'The model does not have this reasoning effort.',
+    unsupported_schema: 'The sandbox cannot generate a value for this JSON Schema.',
+    wrong_model_type: 'The model is of another type than the endpoint.',
+    prompt_too_long: 'The prompt is longer than what can be checked.',
+    private_address: 'The URL leads to a private network.',
+    address_denied: 'The URL leads to an address that the operator denies.',
+    port_denied: 'The URL has a port that this server does not connect to.',
+  }),
+  ...group('invalid_request', 404, {
+    unknown_endpoint: 'There is no such endpoint.',
+    task_not_found: 'The account has no such task.',
+    asset_not_found: 'There is no such file, or it has been deleted.',
+    account_not_found: 'There is no such account.',
+    key_not_found: 'There is no such API key.',
+    delivery_not_found: 'There is no such callback.',
+  }),
+  ...group(['invalid_request', 'service_error'], 404, {
+    model_not_found: 'There is no such model.',
+  }),
+  ...group('invalid_request', 405, {
+    method_not_allowed: 'The endpoint has another method; Allow lists them.',
+  }),
+  ...group('invalid_request', 408, {
+    request_timeout: 'The request did not arrive in time.',
+  }),
+  ...group('invalid_request', 409, {
+    account_exists: 'There is an account of this name.',
+    asset_exists: 'There is a file of this name.',
+    key_exists: 'There is such an API key.',
+    key_ambiguous: 'Several API keys match.',
+    task_state: 'The task is in a state that does not allow this.',
+    delivery_state: 'The callback has been delivered or given up.',
+    idempotency_conflict: 'The Idempotency-Key was used for another request.',
+  }),
+  ...group('invalid_request', 413, {
+    request_too_large: 'The body has more bytes than the limit.',
+  }),
+  ...group('invalid_request', 415, {
+    unsupported_media_type: 'The endpoint takes another Content-Type.',
+  }),
+  ...group('invalid_request', 416, {
+    range_not_satisfiable: 'The range begins after the end of the file.',
+  }),
+  ...group('invalid_request', 431, {
+    headers_too_large: 'The headers are larger than 16 KB.',
+  }),
+  ...group('invalid_request', 499, {
+    client_left: 'The client disconnected before it had the response; only the log has this.',
+  }),
+  ...group('auth_error', 401, {
+    missing_api_key: 'The request has no API key.',
+    invalid_api_key: 'The API key is not known or not well-formed.',
+    revoked_api_key: 'The API key was revoked.',
+    expired_api_key: 'The API key has expired.',
+    wrong_token: "The token is not the daemon's administration token.",
+  }),
+  ...group('auth_error', 403, {
+    model_not_allowed: 'The API key may not use this model.',
+    paid_account_required: 'The endpoint needs an API key of a paid account.',
+    metrics_token_required:
+      'No metrics.token is set, without which clients cannot read the metrics.',
+  }),
+  ...group('insufficient_quota', 402, {
+    insufficient_credits: 'The account has fewer credits than the request may cost.',
+    key_budget_exceeded: 'The budget of the API key has fewer credits than the request may cost.',
+    storage_full: 'The files of the account take all the storage that it may use.',
+  }),
+  ...group('rate_limit', 429, {
+    rate_limit_exceeded: 'The API key has sent its requests of this minute.',
+    too_many_invalid_api_keys: 'The address has sent too many invalid API keys.',
+    too_many_large_requests: 'The account has too many large requests in progress.',
+    too_many_requests_in_progress:
+      'Memory is short and the client has too many requests in progress.',
+    too_many_waiting: 'The account has too many images waiting.',
+    too_many_tasks: 'The account has too many tasks that have not ended.',
+    too_many_rotations: 'The callback secret was rotated too often in this hour.',
+  }),
+  ...group('content_policy', 400, {
+    content_policy: 'The prompt violates the content policy.',
+  }),
+  ...group('timeout', 504, {
+    connect_timeout: 'The other server took too long to accept a connection.',
+    first_byte_timeout: 'The other server did not begin to answer in time.',
+    idle_timeout: 'The other server stopped in the middle of its answer.',
+    total_timeout: 'The answer was not complete in time.',
+    upstream_timeout: 'The provider reported a timeout.',
+    task_expired: 'The task did not end before its deadline.',
+  }),
+  ...group('network_error', 502, {
+    unreachable: 'The other server cannot be reached.',
+    connection_lost: 'The other server closed the connection.',
+    aborted: 'The request to the other server was aborted.',
+    stream_truncated: 'The stream ended before the answer was complete.',
+  }),
+  ...group('service_error', 500, {
+    asset_damaged: 'The file is damaged on the disk of this server.',
+    record_damaged: 'A record is damaged on the disk of this server.',
+  }),
+  ...group('service_error', 502, {
+    upstream_auth: "The provider rejects the gateway's credentials.",
+    upstream_not_found: 'The provider does not know the model or the address.',
+    upstream_refused: 'The provider rejects the request.',
+    upstream_redirect: 'The provider is at another address than the configuration has.',
+    upstream_conflict: 'The provider was not ready.',
+    upstream_error: 'The provider broke the answer off.',
+    upstream_request_invalid: 'No valid HTTP request to the provider can be made.',
+    upstream_answer_too_large: 'The answer of the other server is larger than the limit.',
+    upstream_answer_unreadable: "The provider's answer cannot be decompressed.",
+    invalid_upstream_answer: 'The answer of the provider cannot be understood.',
+    stream_restarted: 'The provider began a second answer in one stream.',
+    fetch_refused: 'The address of an input answered without success.',
+    fetch_redirect: 'The address of an input redirects too often or to no valid address.',
+    download_refused: 'The address of a result answered without success.',
+    download_unavailable: 'The address of a result is temporarily unavailable.',
+    task_abandoned: 'The server stopped several times while it worked on the task.',
+    unknown_sandbox_model: 'The sandbox has no such model.',
+  }),
+  ...group('service_error', 503, {
+    overloaded: 'The server is overloaded.',
+    draining: 'The server is shutting down and accepts nothing new.',
+    shutting_down: 'The server shut down before the request was complete.',
+    connections_exhausted: 'This server can open no connection at present.',
+    store_unavailable: 'The store cannot be written or read.',
+    storage_unavailable: 'Files cannot be kept at present.',
+    disk_unavailable: 'The disk of the server does not answer.',
+    pool_unavailable: 'The image processes do not answer.',
+    audit_unavailable: 'The audit log cannot be written, so that nothing was changed.',
+    image_not_read: 'The image could not be examined.',
+    text_not_judged: 'The text could not be checked against the content policy.',
+    upstream_overloaded: 'The provider is overloaded.',
+    upstream_quota: 'The provider has no credit left for the gateway.',
+    upstreams_resting: 'All upstreams of the model are failing.',
+  }),
+  ...group('billable_error', 502, {
+    untranslatable_output: "The model wrote what the client's format cannot express.",
+    interrupted_call: 'The server stopped while a provider was working, which may have charged.',
+  }),
+  ...group(['service_error', 'billable_error'], 502, {
+    upstream_failed: 'The provider failed.',
+    unusable_result: 'The provider made no result that can be used.',
+  }),
+  ...group(['service_error', ...(Object.keys(TYPE_STATUS) as Type[])], 502, {
+    sandbox_failure: 'The prompt asked the sandbox to fail.',
+  }),
+  ...group('unknown', 500, {
+    internal_error: 'A defect of the server, which has logged it.',
+  }),
+} as const;
+
+/** Codes that only the command line and the log of the daemon have. */
+const LOCAL_CODES = {
+  ...group('invalid_request', 400, {
+    usage: 'The arguments make no sense.',
+    invalid_config: 'The configuration is not valid.',
+    data_folder_open: 'Other users may read or write in the data folder.',
+    no_audit: 'The data folder has no audit log.',
+    output_exists: 'There is a file where the output would be written.',
+  }),
+  ...group('invalid_request', 404, {
+    no_store: 'The data folder has no store.',
+  }),
+  ...group('network_error', 502, {
+    outcome_unknown: 'The connection to the daemon was lost: the change may have been made.',
+  }),
+  ...group('service_error', 500, {
+    store_corrupt: 'A file of the store is missing or damaged.',
+  }),
+  ...group('service_error', 502, {
+    listen_failed: 'The daemon cannot listen on its address.',
+  }),
+  ...group('service_error', 503, {
+    store_locked: 'Another process is using the store.',
+  }),
+  ...group('unknown', 500, {
+    write_failed: 'The output could not be written.',
+  }),
+} as const;
+
+/** Every code, with its types, its status and its meaning. */
+export const ERROR_CODES = { ...HTTP_CODES, ...LOCAL_CODES } as const;
+
+export type FileErrorCode = keyof typeof FILE_CODES;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
