@@ -202,7 +202,7 @@ describe('a reader', () => {
     await untilMetrics(server, 'outcome="abandoned"');
     await server.idle();
     expect(pool.started).toBeLessThan(20);
-    const message = 'a client that read nothing was disconnected';
+    const message = 'disconnected a client that did not read its response';
     expect(server.log).toContainEqual(expect.objectContaining({ level: 'warn', msg: message }));
     client.socket.destroy();
   });
