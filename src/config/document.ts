@@ -16,18 +16,18 @@ import type { Fault } from '../schema/faults.ts';
 import type { Path } from '../schema/walk.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 
-/** A fault with the line that it stands on. */
+/** A fault with its line in the file. */
 export interface LineFault extends Fault {
   readonly line: number;
-  /** The environment variable that is not set, where that is the fault. */
+  /** The environment variable that is not set, if that is the fault. */
   readonly variable?: string;
 }
 
-/** A file as plain values, with what is known of where each came from. */
+/** A file as plain values, with the line and the environment variables of each. */
 export interface Document {
   readonly value: unknown;
   readonly faults: readonly LineFault[];
-  /** The line of a place, or of the nearest place above that the file has. */
+  /** The line of a path, or of its nearest parent in the file. */
   line(path: Path): number;
   /** Names of the environment variables in the text at a path. */
   variables(path: Path): readonly string[];
@@ -37,24 +37,24 @@ export interface Document {
   pathInFile(path: Path): Path;
 }
 
-/** Deeper than any setting; yaml itself runs out of stack at some thousands. */
+/** Levels of nesting: more than any setting has; yaml overflows the stack at some thousands. */
 const MAX_DEPTH = 64;
-/** Each is searched for from the start of the file. */
+/** yaml searches the anchor of each alias from the start of the file. */
 const MAX_ALIASES = 100;
-/** Values in all, what aliases repeat included. */
+/** Values in all, including those that aliases repeat. */
 const MAX_VALUES = 100_000;
-/** Of a file that is no YAML at all; what follows the first few is noise. */
+/** Reported syntax faults: in a file that is no YAML, further ones say nothing new. */
 const MAX_SYNTAX_FAULTS = 10;
 
-/** Names that JavaScript gives a meaning. */
+/** Names with a meaning in JavaScript objects. */
 const RESERVED = ['__proto__', 'constructor', 'prototype'];
 
 type ParsedDocument = ReturnType<typeof parseDocument>;
 
 const keyOf = (path: Path) => JSON.stringify(path);
 
-/** Where a file is nested too deeply, told without recursion; null where it is not. */
-function tooDeep(source: string): number | null {
+/** The offset at which a file is nested too deeply, found without recursion; null if it is not. */
+function offsetOfTooDeep(source: string): number | null {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(source)) {
     for (const _ of parser.next(lexeme));
@@ -63,13 +63,13 @@ function tooDeep(source: string): number | null {
   return null;
 }
 
-/** The library's words without what it quotes from the file, which may be secret. */
-function sentence({ message }: YAMLError): string {
-  const [said = ''] = message.split(/(?<=\w): | \\/, 1);
-  return said.length > 120 ? `${said.slice(0, 117)}...` : said;
+/** The library's message without its quotation of the file, which may be secret. */
+function withoutQuotation({ message }: YAMLError): string {
+  const [text = ''] = message.split(/(?<=\w): | \\/, 1);
+  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 
-/** Turns nodes into plain values, and notes where each stands and what is wrong with it. */
+/** Converts nodes to plain values, and records their lines, variables and faults. */
 class Reader implements Document {
   value: unknown;
   readonly faults: LineFault[] = [];
@@ -114,15 +114,16 @@ class Reader implements Document {
     if (range) this.#lines.set(keyOf(path), this.#counter.linePos(range[0]).line);
   }
 
-  #fault(path: Path, message: string, about: Pick<LineFault, 'variable'> = {}): undefined {
-    this.faults.push({ path, message, line: this.line(path), ...about });
+  #fault(path: Path, message: string, details: Pick<LineFault, 'variable'> = {}): undefined {
+    this.faults.push({ path, message, line: this.line(path), ...details });
   }
 
   #read(node: unknown, path: Path): unknown {
     this.#values += 1;
     if (path.length > MAX_DEPTH || this.#values > MAX_VALUES) {
-      // Once is enough; nothing more is read after it.
-      if (this.#values !== Number.POSITIVE_INFINITY) this.#fault(path, 'repeats itself too much');
+      // Reported once, after which nothing more is read.
+      if (this.#values !== Number.POSITIVE_INFINITY)
+        this.#fault(path, 'aliases repeat too many values');
       this.#values = Number.POSITIVE_INFINITY;
       return undefined;
     }
@@ -138,7 +139,7 @@ class Reader implements Document {
       });
     }
     if (isMap(node)) return this.#readMap(node, path);
-    // Tags make bytes, dates and other things of texts.
+    // Tags turn texts into bytes, dates and other types.
     return this.#fault(path, 'expected a value without a tag');
   }
 
@@ -157,39 +158,39 @@ class Reader implements Document {
   }
 
   #readText(text: string, path: Path): string {
-    const put = interpolate(text, this.#env);
-    if (put.variables.length > 0) this.#variables.set(keyOf(path), put.variables);
-    for (const name of put.missing) {
+    const interpolated = interpolate(text, this.#env);
+    if (interpolated.variables.length > 0) this.#variables.set(keyOf(path), interpolated.variables);
+    for (const name of interpolated.missing) {
       this.#fault(path, `the environment variable ${name} is not set`, { variable: name });
     }
-    if (put.malformed) {
+    if (interpolated.malformed) {
       this.#fault(path, `expected \${NAME} or \${NAME:-default}; for \${ itself write $\${`);
     }
-    return put.text;
+    return interpolated.text;
   }
 
   #readMap(map: YAMLMap, path: Path): Readonly<Record<string, unknown>> {
-    const found: Record<string, unknown> = {};
+    const values: Record<string, unknown> = {};
     for (const { key, value } of map.items) {
       const name = isScalar(key) ? String(key.value) : '';
       const below = [...path, name];
-      const twice = Object.hasOwn(found, name) ? this.line(below) : null;
+      const firstLine = Object.hasOwn(values, name) ? this.line(below) : null;
       this.#mark(below, key);
-      if (twice !== null) this.#fault(below, `given twice; first on line ${twice}`);
+      if (firstLine !== null) this.#fault(below, `given twice; first on line ${firstLine}`);
       else if (RESERVED.includes(name)) this.#fault(below, 'this name cannot be used');
-      else found[name] = this.#read(value, below);
+      else values[name] = this.#read(value, below);
     }
-    return found;
+    return values;
   }
 }
 
-/** Reads YAML, and puts the environment into its texts once it is parsed. */
+/** Parses YAML, and then replaces environment variables in its texts. */
 export function readDocument(source: string, env: Environment): Document {
   const counter = new LineCounter();
   const reader = new Reader(env, counter);
-  const deep = tooDeep(source);
+  const deep = offsetOfTooDeep(source);
   if (deep !== null) {
-    // The counter learns of lines from a parser, which this file must not meet.
+    // The counter gets its lines from the parser, which must not run on this file.
     const line = source.slice(0, deep).split('\n').length;
     reader.faults.push({ path: [], line, message: 'nested too deeply' });
     return reader;
@@ -197,14 +198,14 @@ export function readDocument(source: string, env: Environment): Document {
   const parsed = parseDocument(source, {
     schema: 'core',
     stringKeys: true,
-    // Comparing each key with all others takes time by the square; the reader finds those twice.
+    // yaml compares each key with all others, in quadratic time; #readMap finds duplicates itself.
     uniqueKeys: false,
     prettyErrors: false,
     lineCounter: counter,
   });
   for (const error of [...parsed.errors, ...parsed.warnings].slice(0, MAX_SYNTAX_FAULTS)) {
     const { line, col } = counter.linePos(error.pos[0]);
-    reader.faults.push({ path: [], line, message: `column ${col}: ${sentence(error)}` });
+    reader.faults.push({ path: [], line, message: `column ${col}: ${withoutQuotation(error)}` });
   }
   if (reader.faults.length === 0) reader.readAll(parsed);
   return reader;

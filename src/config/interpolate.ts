@@ -1,13 +1,13 @@
-/** The environment, as process.env has it. */
+/** Environment variables, in the shape of process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Interpolated {
   readonly text: string;
-  /** Variables that were asked for, whether or not they are set. */
+  /** Variables that the text names, whether or not they are set. */
   readonly variables: readonly string[];
-  /** Variables that are not set, and for which the text gives no default. */
+  /** Variables that are not set and have no default in the text. */
   readonly missing: readonly string[];
-  /** Whether something begins like a variable and is none. */
+  /** Whether something begins with `${` and is no variable. */
   readonly malformed: boolean;
 }
 
@@ -15,8 +15,8 @@ const PIECE = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /**
- * Puts variables of the environment into a text: `${NAME}`, or `${NAME:-default}` for one that is
- * not set or empty. `$${` stands for `${` itself; any other `$` for itself.
+ * Replaces environment variables in a text: `${NAME}`, or `${NAME:-default}` with a default for one that
+ * is not set or empty. `$${` becomes `${`; any other `$` stays.
  */
 export function interpolate(text: string, env: Environment): Interpolated {
   const variables: string[] = [];
@@ -30,7 +30,7 @@ export function interpolate(text: string, env: Environment): Interpolated {
       return piece;
     }
     variables.push(name);
-    // An object's inherited properties are not in the environment.
+    // Own properties only: `toString` is no variable.
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (preset !== undefined) return value || preset;
     if (value === undefined) missing.push(name);

@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 
-/** The code of a failure whose message lists the faults of a configuration, one a line. */
+/** Code of a failure whose message lists the faults of a configuration, one on each line. */
 export const INVALID_CONFIG = 'invalid_config';
 
 export function invalidConfig(faults: string, cause?: unknown): Failure {

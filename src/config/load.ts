@@ -18,7 +18,7 @@ import { invalidConfig } from './invalid.ts';
 import { type Config, configSchema } from './schema.ts';
 
 export interface ConfigOptions {
-  /** `--config`; else ORIEL_CONFIG, else oriel.yaml in the working folder, else none. */
+  /** Path from `--config`; if undefined, ORIEL_CONFIG or oriel.yaml in the working folder. */
   readonly file?: string | undefined;
   readonly env: Environment;
   readonly cwd: string;
@@ -26,24 +26,24 @@ export interface ConfigOptions {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Its absolute path; null where there is none and the sandbox stands in. */
+  /** Absolute path of the file; null if there is none and the sandbox is used. */
   readonly file: string | null;
   readonly warnings: readonly string[];
 }
 
-/** A configuration as its file says it, variables put in and the sandbox's catalog where it has none. */
+/** The settings of a file, with environment variables replaced and the sandbox's catalog if it has none. */
 export interface Settings {
   readonly value: Readonly<Record<string, unknown>>;
   readonly document: Document;
 }
 
-/** More than thousands of models need; a few forms of nonsense take time by the square. */
+/** Thousands of models need less; some malformed files take quadratic time. */
 const MAX_BYTES = 512 * 1024;
 
-/** Enough to work on; a file of other contents altogether has thousands. */
+/** Reported faults: a file that is no configuration has thousands. */
 const MAX_FAULTS = 100;
 
-/** Reads no more than can be right, because pipes and devices have no size to ask for. */
+/** Reads at most one byte more than the limit, because pipes and devices have no size. */
 function readBytes(file: string): Uint8Array {
   const descriptor = openSync(file, 'r');
   try {
@@ -69,7 +69,7 @@ function readSource(file: string): string {
     const known: Readonly<Record<string, string>> = {
       ENOENT: 'no such file',
       EISDIR: 'a folder, not a file',
-      EACCES: 'may not be read',
+      EACCES: 'no permission to read it',
     };
     throw invalidConfig(`${file}: ${known[code] ?? message}`, error);
   }
@@ -81,17 +81,17 @@ function readSource(file: string): string {
   }
 }
 
-/** Which file a configuration is in: an absolute path, or null for none. */
+/** The absolute path of the configuration file; null if there is none. */
 function findConfig({ file, env, cwd }: ConfigOptions): string | null {
   const named = file ?? (env['ORIEL_CONFIG'] || undefined);
   if (named !== undefined) return resolve(cwd, named);
-  const usual = resolve(cwd, 'oriel.yaml');
+  const defaultPath = resolve(cwd, 'oriel.yaml');
   try {
-    statSync(usual);
-    return usual;
+    statSync(defaultPath);
+    return defaultPath;
   } catch (error) {
-    // One that is there and cannot be read is not left out silently.
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : usual;
+    // A file that exists and cannot be read must fail later, not be ignored.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : defaultPath;
   }
 }
 
@@ -111,14 +111,14 @@ function failWith(file: string | null, faults: readonly Fault[], document: Docum
   throw invalidConfig(shown.join('\n'));
 }
 
-/** The catalog that works without an account anywhere. */
+/** The catalog of the embedded sandbox, which needs no account. */
 function sandbox(): Readonly<Record<string, unknown>> {
   const file = createRequire(import.meta.url).resolve('#config/sandbox.yaml');
   const source = readFileSync(file, 'utf8');
   return readDocument(source, {}).value as Readonly<Record<string, unknown>>;
 }
 
-/** Texts of the environment become what their settings want: a number, or true and false. */
+/** Converts texts from environment variables to the types of their settings. */
 function coerce(value: unknown, document: Document): void {
   for (const { path, value: text, schema } of walk(configSchema, value)) {
     const given = document.variables(path).length > 0;
@@ -143,12 +143,12 @@ function renameFormer(value: unknown, document: Document): Renamed {
     const parent = valueAt(value, parentPath) as Record<string, unknown>;
     delete parent[former];
     if (Object.hasOwn(parent, name)) {
-      faults.push({ path, message: `the former name of ${name}; leave one of both out` });
+      faults.push({ path, message: `former name of ${name}: remove one of the two` });
       continue;
     }
     parent[name] = given;
     document.rename(path, [...parentPath, name]);
-    warnings.push(`${formatPath(path)}: renamed to ${name}; the former name is still read`);
+    warnings.push(`${formatPath(path)}: renamed to ${name}; use the new name`);
   }
   return { faults, warnings };
 }
@@ -158,52 +158,52 @@ interface Renamed {
   readonly warnings: readonly string[];
 }
 
-/** Shows values in faults, and of those that may be secret only where they come from. */
-function quoting({ value, document }: Settings): FormatValue {
-  return (came, path) => {
+/** Formats values in faults; for possible secrets, names the environment variable instead. */
+function formatFor({ value, document }: Settings): FormatValue {
+  return (received, path) => {
     const variables = document.variables(path).map((name) => `\${${name}}`);
-    if (variables.length > 0) return `what ${variables.join(', ')} gives`;
-    const place = schemaAt(configSchema, value, path);
-    const secret = place && metadataOf(place.schema).secret;
-    if (secret === 'always' && came) return 'something else';
-    if (secret && typeof came === 'string') return formatValue(redactUrl(came), path);
-    return came === null ? 'nothing' : formatValue(came, path);
+    if (variables.length > 0) return `the value of ${variables.join(', ')}`;
+    const found = schemaAt(configSchema, value, path);
+    const secret = found && metadataOf(found.schema).secret;
+    if (secret === 'always' && received) return 'something else';
+    if (secret && typeof received === 'string') return formatValue(redactUrl(received), path);
+    return received === null ? 'nothing' : formatValue(received, path);
   };
 }
 
-/** Reads the file, and stops at what makes it unreadable. */
+/** Reads the file. Throws if it is no map of settings. */
 function readSettings(file: string | null, env: Environment): Settings & Renamed {
   const document = readDocument(file === null ? '' : readSource(file), env);
   const read = document.value ?? {};
   if (typeof read !== 'object' || Array.isArray(read)) {
-    failWith(file, [{ path: [], message: 'expected settings, each with its name' }], document);
+    failWith(file, [{ path: [], message: 'expected a map of settings' }], document);
   }
   const own = read as Readonly<Record<string, unknown>>;
   const { faults, warnings } = renameFormer(own, document);
   coerce(own, document);
-  const bare = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
+  const hasNoCatalog = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
   return {
     document,
     faults: [...document.faults, ...faults],
     warnings,
-    value: bare ? { ...own, ...sandbox() } : own,
+    value: hasNoCatalog ? { ...own, ...sandbox() } : own,
   };
 }
 
 /**
- * Reads and checks everything.
+ * Finds, reads and validates the configuration.
  *
- * @param needed whether a setting is used, so that environment variables in it must be set
+ * @param needed whether a setting is used, so that its environment variables must be set
  */
 function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
   const file = findConfig(options);
   const settings = readSettings(file, options.env);
   const { document, value } = settings;
-  const show = quoting(settings);
-  const checked = checkAll(configSchema, value, show);
+  const format = formatFor(settings);
+  const checked = checkAll(configSchema, value, format);
   const own = new Set(settings.faults.map(({ path }) => JSON.stringify(path)));
-  const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, show)];
-  // What a missing variable left behind is not a fault of its own.
+  const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, format)];
+  // A value with an unset variable has one fault only.
   const faults = [
     ...settings.faults.filter(
       (fault) => !('variable' in fault) || fault.variable === undefined || needed(fault.path),
@@ -215,7 +215,7 @@ function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
   return { file, settings, checked, inFolder: (path: string) => resolve(folder, path) };
 }
 
-/** A configuration that holds, with the settings that it was made of. */
+/** Loads the configuration and returns it with the settings of its file. */
 export function loadSettings(
   options: ConfigOptions,
 ): LoadedConfig & { readonly settings: Settings } {
@@ -225,30 +225,33 @@ export function loadSettings(
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 
-/** What commands that work on the store use of a configuration. */
+/** The settings that store commands use. */
 export interface StoreSettings {
   readonly dataDir: string;
-  /** The identifiers of its models. */
+  /** Identifiers of the models. */
   readonly models: readonly string[];
 }
 
 /**
- * Finds, reads and checks the configuration for a command that works on the store: environment
- * variables that other settings use, such as the keys of providers, need not be set.
+ * Finds, reads and validates the configuration for a store command. Environment variables of other
+ * settings, such as the keys of providers, may be unset.
  *
  * @throws Failure as loadConfig
  */
 export function loadStoreSettings(options: ConfigOptions): StoreSettings {
   const { settings, inFolder } = readChecked(options, ([first]) => first === 'dataDir');
   const { dataDir, models } = settings.value;
-  const { default: usual } = describeField('', configSchema.entries.dataDir);
-  return { dataDir: inFolder(String(dataDir ?? usual)), models: Object.keys(models ?? {}) };
+  const { default: defaultDataDir } = describeField('', configSchema.entries.dataDir);
+  return {
+    dataDir: inFolder(String(dataDir ?? defaultDataDir)),
+    models: Object.keys(models ?? {}),
+  };
 }
 
 /**
- * Finds, reads and checks the configuration.
+ * Finds, reads and validates the configuration.
  *
- * @throws Failure with code `invalid_config` whose message lists every fault, one a line
+ * @throws Failure with code `invalid_config`, whose message lists the faults, one on each line
  */
 export function loadConfig(options: ConfigOptions): LoadedConfig {
   const { config, file, warnings } = loadSettings(options);
@@ -263,16 +266,15 @@ function freeze<Value>(value: Value): Value {
   return value;
 }
 
-/** The settings that a server reads once, as they are marked where they are declared. */
+/** Paths of the settings that the daemon reads only at start. */
 const RESTART: readonly Path[] = declaredProperties(configSchema)
   .filter(({ schema }) => metadataOf(schema).restart)
   .map(({ path }) => path);
 
 /**
- * Loads the configuration again for a server that is running. Where it fails, the caller keeps
- * what it has.
+ * Loads the configuration again for a running daemon.
  *
- * @returns also the settings that changed and count only from the next start
+ * @returns also the changed settings that take effect at the next start
  * @throws Failure as loadConfig
  */
 export function reloadConfig(

@@ -13,7 +13,7 @@ export function isRange(value: string): boolean {
   );
 }
 
-/** A host name in ASCII. A last label of digits alone would be an IPv4 address to URLs. */
+/** A host name in ASCII. URLs read a last label of digits alone as an IPv4 address. */
 const HOST_NAME =
   /^(?=.{1,253}$)(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)*(?!-|[0-9]+$)[a-z0-9_-]{1,63}(?<!-)$/;
 
@@ -26,7 +26,7 @@ function isPorts(value: number | string): boolean {
   return /^\d{1,5}(-\d{1,5})?$/.test(String(value)) && from >= 1 && from <= to && to <= 65_535;
 }
 
-/** A port, or the first and the last of a range. */
+/** A port, or a range of ports. */
 const ports = v.pipe(
   v.union([v.number(), v.string()]),
   v.rawCheck(({ dataset, addIssue }) => {

@@ -6,9 +6,9 @@ import type { Document } from './document.ts';
 import { type ConfigOptions, loadSettings } from './load.ts';
 import { configSchema } from './schema.ts';
 
-const HIDDEN = '***';
+const REDACTED = '***';
 
-/** A setting as it counts: its default where the file has none, and no secrets. */
+/** The effective value of a setting: its default if the file sets none; secrets are redacted. */
 function effective(
   schema: v.GenericSchema,
   given: unknown,
@@ -20,8 +20,8 @@ function effective(
   const inside = childrenOf(schema, value);
   if (inside === null) {
     const { secret } = metadataOf(schema);
-    const hidden = secret === 'always' || (secret && document.variables(path).length > 0);
-    return hidden ? HIDDEN : value;
+    const isSecret = secret === 'always' || (secret && document.variables(path).length > 0);
+    return isSecret ? REDACTED : value;
   }
   if (Array.isArray(value) && 'each' in inside) {
     return value.map((item, index) => effective(inside.each, item, [...path, index], document));
@@ -39,7 +39,7 @@ function effective(
 }
 
 /**
- * The configuration as it counts, defaults included, in the words of a file; secrets as `***`.
+ * The effective configuration in the form of a file: with defaults, and with secrets as `***`.
  *
  * @throws Failure as loadConfig
  */
@@ -50,7 +50,7 @@ export function effectiveSettings(options: ConfigOptions): Readonly<Record<strin
   return { ...whole, dataDir: config.dataDir };
 }
 
-/** Settings as YAML that loads again: what looks like a variable is escaped. */
+/** Settings as YAML that can be loaded: `${` is escaped. */
 export function toYaml(settings: unknown): string {
   const escaped = (_: string, value: unknown) =>
     typeof value === 'string' ? value.replaceAll('${', () => '$${') : value;

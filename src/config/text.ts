@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 
-/** A text that says something. */
+/** A text that is not empty. */
 export const text = () => v.pipe(v.string(), v.nonEmpty());
 
-/** A name that stands in addresses and in lists with commas: no spaces, no commas, not endless. */
+/** A name for use in URLs and in lists with commas. */
 export const identifier = () =>
   v.pipe(
     v.string(),
@@ -17,7 +17,7 @@ function isHttpUrl(value: string): boolean {
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === '';
 }
 
-/** An address that paths are appended to; loaded without a slash at its end. */
+/** A base URL, to which paths are appended; loaded without a slash at its end. */
 export const httpUrl = () =>
   v.pipe(
     v.string(),

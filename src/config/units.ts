@@ -7,7 +7,7 @@ const BYTES = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 } as co
 const DURATION = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)$/;
 const SIZE = /^(\d{1,15}(?:\.\d{1,6})?)(B|KB|MB|GB|TB)$/;
 
-/** Timers take no more milliseconds than this, which is just under 25 days. */
+/** The longest timeout of timers, 2^31-1 ms, is just under 25 days. */
 const LONGEST_TIMER = '24d';
 
 function read(
@@ -17,17 +17,17 @@ function read(
 ): number | null {
   const [, count, unit] = pattern.exec(text) ?? [];
   if (count === undefined || unit === undefined) return null;
-  // Rounded first, because 1.1 × 1000 is not 1100 in binary fractions.
+  // Rounded before the check, because 1.1 × 1000 is not 1100 in binary fractions.
   const value = Number((Number(count) * factors[unit]!).toPrecision(15));
   return Number.isSafeInteger(value) ? value : null;
 }
 
-/** Milliseconds of `250ms`, `30s`, `1.5h`, `7d`; null for anything else, bare numbers included. */
+/** Parses `250ms`, `30s`, `1.5h`, `7d` to milliseconds; null for anything else, such as bare numbers. */
 export function parseDuration(text: string): number | null {
   return read(text, DURATION, MILLISECONDS);
 }
 
-/** Bytes of `512KB`, `64MB`, `2GB`, by powers of 1024; null for anything else. */
+/** Parses `512KB`, `64MB`, `2GB` to bytes, with powers of 1024; null for anything else. */
 export function parseSize(text: string): number | null {
   return read(text, SIZE, BYTES);
 }
@@ -51,14 +51,14 @@ function quantity(
   );
 }
 
-/** A span of time with its unit; in the configuration that is loaded, milliseconds. */
+/** A duration with its unit; loaded as milliseconds. */
 export const duration = (minimum: string, maximum: string = LONGEST_TIMER) =>
   quantity(parseDuration, DURATION, 'a duration with its unit (ms, s, m, h, d)', [
     minimum,
     maximum,
   ]);
 
-/** An amount of bytes with its unit; in the configuration that is loaded, bytes. */
+/** A size with its unit; loaded as bytes. */
 export const size = (minimum: string, maximum: string) =>
   quantity(parseSize, SIZE, 'a size with its unit (B, KB, MB, GB, TB)', [minimum, maximum]);
 
@@ -71,7 +71,7 @@ function isCredits(value: number): boolean {
   }
 }
 
-/** Credits as people write them; in the configuration that is loaded, whole micro-credits. */
+/** Credits with decimals; loaded as whole micro-credits. */
 export const credits = () =>
   v.pipe(
     v.number(),

@@ -37,7 +37,7 @@ models:
 `;
 
 describe('the catalog', () => {
-  it("publishes a model in the shape of OpenAI's list, with what we add", () => {
+  it("lists a model in OpenAI's shape, with further fields", () => {
     const { config } = load(MODELS);
     expect(publishModels(config, ['text'])).toEqual({
       object: 'list',
@@ -69,7 +69,7 @@ describe('the catalog', () => {
     });
   });
 
-  it('fills in what an operator leaves out', () => {
+  it('fills in defaults for unset fields', () => {
     const { config } = load(MODELS);
     expect(publishModel(config, 'plain', null)).toMatchObject({
       created: 0,
@@ -100,7 +100,7 @@ describe('the catalog', () => {
     ['video', { per_video: 1, per_second: 0.5 }, {}],
     ['audio', { per_request: 0.1 }, {}],
     ['guard', { per_request: 0 }, {}],
-  ])('tells what %s costs and takes', (id, pricing, limits) => {
+  ])('lists price and limits of %s', (id, pricing, limits) => {
     const { config } = load(MODELS);
     const published = publishModel(config, id, null);
     expect(published).toMatchObject({ pricing, limits });
@@ -108,7 +108,7 @@ describe('the catalog', () => {
     expect(published.capability_metadata.reasoning.supported_efforts).toEqual([]);
   });
 
-  it('shows a key with a list of models that list alone, in the order of the file', () => {
+  it('lists only the allowed models of a restricted key, in the order of the file', () => {
     const { config } = load(MODELS);
     const ids = (allowed: readonly string[] | null) =>
       publishModels(config, allowed).data.map(({ id }) => id);
@@ -120,17 +120,20 @@ describe('the catalog', () => {
     );
   });
 
-  it.each(['gone', '', '__proto__', 'constructor', 'toString'])('has no model %j', (id) => {
-    const { config } = load(MODELS);
-    const missing = { type: 'invalid_request', status: 404, code: 'model_not_found' };
-    for (const ask of [publishModel, findModel]) {
-      expect(() => ask(config, id, null)).toThrow(expect.objectContaining(missing) as Error);
-    }
-  });
+  it.each(['gone', '', '__proto__', 'constructor', 'toString'])(
+    'rejects the unknown model %j with 404',
+    (id) => {
+      const { config } = load(MODELS);
+      const missing = { type: 'invalid_request', status: 404, code: 'model_not_found' };
+      for (const ask of [publishModel, findModel]) {
+        expect(() => ask(config, id, null)).toThrow(expect.objectContaining(missing) as Error);
+      }
+    },
+  );
 });
 
-describe('a model', () => {
-  it('is found by its identifier, if the key may', () => {
+describe('findModel and its routes', () => {
+  it('returns a model by its identifier, if the key allows it', () => {
     const { config } = load(MODELS);
     expect(findModel(config, 'text', null)).toBe(config.models['text']);
     expect(findModel(config, 'text', ['text'])).toBe(config.models['text']);
@@ -143,7 +146,7 @@ describe('a model', () => {
     );
   });
 
-  it('is tried on its heaviest route first, then in order', () => {
+  it('orders routes by priority, the highest first, then as written', () => {
     const { config } = load(MODELS);
     const model = findModel(config, 'text', null);
     expect(routesOf(model).map((route) => route.model)).toEqual([
@@ -155,7 +158,7 @@ describe('a model', () => {
     expect(model.routes[0]?.model).toBe('middle');
   });
 
-  it('reasons as its rules say where its operator says nothing', () => {
+  it('derives reasoning from the rules if the configuration sets none', () => {
     const { config } = load(MODELS);
     expect(reasoningOf(findModel(config, 'fixed', null))).toEqual({
       supported_efforts: ['low', 'high', 'max'],

@@ -21,7 +21,7 @@ const SIZE = 'a size with its unit (B, KB, MB, GB, TB)';
 /** One model on line 5 and below, after the providers. */
 const model = (settings: string) => `${PROVIDERS}\nmodels:\n  m: { ${settings} }\n`;
 
-describe('config check names', () => {
+describe('config check reports', () => {
   it.each<[name: string, yaml: string, faults: string[]]>([
     ['an unknown section', 'pol: 3', ['1: pol: unknown; did you mean pool?']],
     [
@@ -70,7 +70,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'what is no truth',
+      'values that are not booleans',
       'metrics: { enabled: "yes" }\nnetwork: { allowPrivateAddresses: 1 }',
       [
         '1: metrics.enabled: expected true or false, received "yes"',
@@ -78,7 +78,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a network of what are no addresses and ports',
+      'invalid addresses and ports of network',
       [
         'network:',
         '  inputPorts: [0, 443, 1024-, 2000-1000, 80-70000, any, 8.5]',
@@ -94,7 +94,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a proxy that is no address',
+      'a proxy that is not an address',
       'server:\n  trustProxy: [10.0.0.0/8, "::1", 10.0.0.0/33, proxy.example]',
       [
         '2: server.trustProxy[2]: expected an IP address or a CIDR range such as 10.0.0.0/8',
@@ -109,7 +109,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'addresses that are none, or hold what belongs elsewhere',
+      'invalid URLs, and URLs with credentials or a query',
       'server: { publicUrl: "gateway.example" }\nproviders:\n  a: { kind: openai, baseUrl: "https://u:p@x.example/v1" }\n  b: { kind: oriel, baseUrl: "https://x.example/v1?k=1" }\n  c: { kind: oriel }',
       [
         `1: server.publicUrl: ${URL_EXPECTED}, received "gateway.example"`,
@@ -134,7 +134,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a kind of provider that there is not',
+      'an unknown kind of provider',
       'providers: { x: { kind: azure }, y: {}, z: { kind: sandbox, apiKey: a } }',
       [
         '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
@@ -143,7 +143,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a type of model that there is not',
+      'an unknown type of model',
       model('type: txt, routes: []'),
       ['6: models.m.type: expected one of text, image, video, audio, moderation, received "txt"'],
     ],
@@ -157,7 +157,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a route to nowhere',
+      'a route to an unknown provider',
       model(
         'type: text, routes: [{ provider: sandbox, model: a }, { provider: nowhere, model: b }]',
       ),
@@ -166,19 +166,19 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a route where there are no providers',
+      'a route without any provider configured',
       'models: { m: { type: text, routes: [{ provider: x, model: y }] } }',
       ['1: models.m.routes[0].provider: expected a name under providers, received "x"'],
     ],
     [
-      'a provider that cannot do this',
+      'a provider that does not support the type of model',
       model(
         'type: video, routes: [{ provider: openai, model: a }, { provider: anthropic, model: b }]',
       ),
       ['6: models.m.routes[1].provider: a provider of kind anthropic has no models of type video'],
     ],
     [
-      'a dialect that a provider does not speak',
+      'a dialect that a provider does not support',
       model(
         'type: text, routes: [{ provider: openai, model: a, dialect: messages }, { provider: openai, model: a, dialect: klingon }]',
       ),
@@ -193,7 +193,7 @@ describe('config check names', () => {
       ['6: models.m.rules: expected one of fixed-reasoning, received "native-size"'],
     ],
     [
-      'rules where there are none, and a price of another type',
+      'rules of a type without rules, and a price of another type',
       model(
         'type: audio, rules: native-size, price: { perImage: 1 }, routes: [{ provider: sandbox, model: a }]',
       ),
@@ -214,7 +214,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'reasoning that fixed reasoning does not know',
+      'efforts that fixed reasoning does not support',
       model(
         'type: text, rules: fixed-reasoning, routes: [{ provider: sandbox, model: a }], reasoning: { supported_efforts: [none, low], default_effort: low, can_disable: true }',
       ),
@@ -224,12 +224,12 @@ describe('config check names', () => {
       ],
     ],
     [
-      'a day that there is not',
+      'a date that does not exist',
       model('type: text, created: 2026-02-30, routes: [{ provider: sandbox, model: a }]'),
       ['6: models.m.created: expected a date such as 2026-01-31, received "2026-02-30"'],
     ],
     [
-      'names that cannot stand in an address',
+      'names with invalid characters',
       'providers: { "my provider": { kind: sandbox } }\nmodels:\n  "a,b": { type: image, routes: [{ provider: "my provider", model: x }] }',
       [
         '1: providers["my provider"]: expected letters, digits and . _ : / @ + -, 128 at most, as its name',
@@ -237,7 +237,7 @@ describe('config check names', () => {
       ],
     ],
     [
-      'faults between parts beside faults in them',
+      'faults between settings beside faults of single settings',
       'server: { port: x }\nproviders: { a: { kind: sandbox, typo: 1 } }\nmodels: { m: { type: text, routes: [{ provider: b, model: }] } }',
       [
         '1: server.port: expected an integer from 0 to 65535, received "x"',
@@ -250,7 +250,7 @@ describe('config check names', () => {
     expect(await faultsOf(yaml)).toEqual(faults);
   });
 
-  it('nothing where all is well', async () => {
+  it('no fault of valid files', async () => {
     expect(await faultsOf('')).toEqual([]);
     expect(await faultsOf('# nothing but a comment\n')).toEqual([]);
     expect(await faultsOf('server:\nproviders:\nmodels:\nlog: {}\n')).toEqual([]);
@@ -260,7 +260,7 @@ describe('config check names', () => {
     expect(await faultsOf(own)).toEqual([]);
   });
 
-  it('a hundred faults, and how many more there are', async () => {
+  it('the first hundred faults and the number of the others', async () => {
     const yaml = Array.from({ length: 130 }, (_, index) => `banana${index}: 1`).join('\n');
     const file = configFile(yaml);
     const { status, stderr } = await oriel(['config', 'check', file], { env: BLANK });
@@ -272,13 +272,13 @@ describe('config check names', () => {
   });
 });
 
-describe('the file', () => {
+describe('the configuration file', () => {
   const good = (name: string, models: number) =>
     `${name}: good: 1 provider, ${models} model${models === 1 ? '' : 's'}\n`;
   const ONE =
     'providers: { s: { kind: sandbox } }\nmodels: { m: { type: text, routes: [{ provider: s, model: x }] } }';
 
-  it('is the one that is named, or that ORIEL_CONFIG names, or oriel.yaml, or none', async () => {
+  it('is the argument, else ORIEL_CONFIG, else oriel.yaml, else none', async () => {
     const cwd = temporaryFolder();
     const check = async (args: string[], env: Record<string, string | undefined> = BLANK) => {
       const { out, stderr } = await resident(['config', 'check', ...args], { cwd, env });
@@ -300,16 +300,20 @@ describe('the file', () => {
     expect(await check(['/dev/zero'])).toBe('/dev/zero: larger than 512 KB\n');
   });
 
-  it('is not left out where it is there and may not be read', async () => {
+  it('is a fault if it exists and cannot be read', async () => {
     const cwd = temporaryFolder();
     const file = join(cwd, 'oriel.yaml');
     writeFileSync(file, '', { mode: 0 });
     handOver(cwd);
     const run = await oriel(['config', 'check'], { cwd, env: BLANK, unprivileged: true });
-    expect(run).toMatchObject({ status: 1, out: '', stderr: `${file}: may not be read\n` });
+    expect(run).toMatchObject({
+      status: 1,
+      out: '',
+      stderr: `${file}: no permission to read it\n`,
+    });
   });
 
-  it('may come through a pipe', async () => {
+  it('can be a pipe', async () => {
     const run = await shell("echo 'pol: 1' | oriel config check /dev/stdin", { env: BLANK });
     expect(run).toMatchObject({
       status: 1,
@@ -317,7 +321,7 @@ describe('the file', () => {
     });
   });
 
-  it('is warned of where it hardly says what is meant', async () => {
+  it('causes warnings for unused providers and a missing publicUrl', async () => {
     const file = configFile('server: { host: 0.0.0.0 }\nproviders: { a: { kind: sandbox } }');
     const { status, stderr } = await oriel(['config', 'check', file], { env: BLANK });
     expect(status).toBe(0);
@@ -328,7 +332,7 @@ describe('the file', () => {
     ]);
   });
 
-  it('is warned of where the address of an interface has no version', async () => {
+  it('causes warnings for base URLs without a version', async () => {
     const bases = ['https://a.example', 'https://a.example/api/', 'https://a.example/api/v1'];
     const named = (entry: (base: string) => object) =>
       Object.fromEntries(bases.map((base, index) => [`p${index}`, entry(base)]));
@@ -356,7 +360,7 @@ describe('the file', () => {
   });
 });
 
-it('wrong usage is told as everywhere', async () => {
+it('wrong usage of config exits with 2 and a message', async () => {
   for (const [args, message] of [
     [['config', 'chek'], "unknown command 'chek'\n(Did you mean check?)"],
     [['config', 'check', '--jsn'], "unknown option '--jsn'"],

@@ -6,13 +6,13 @@ import { residentCommand } from '../resident.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** `oriel` for tables of configurations. */
+/** `oriel` in a resident process, for tables of configurations. */
 export const resident = residentCommand();
 
-/** What a shell that runs the tests may have set does not count. */
+/** Unsets ORIEL_CONFIG, which the shell of the tests may have set. */
 export const BLANK = { ORIEL_CONFIG: undefined };
 
-/** Writes a configuration to a folder of its own, and gives its path. */
+/** Writes a configuration to a new folder and returns its path. */
 export function configFile(contents: string | Uint8Array): string {
   const file = join(temporaryFolder(), 'oriel.yaml');
   writeFileSync(file, contents);
@@ -25,7 +25,7 @@ export function load(contents: string, env: Environment = {}): LoadedConfig {
   return loadConfig({ file, env, cwd: '/' });
 }
 
-/** The faults that `oriel config check` names: `LINE: PATH: MESSAGE` each; none where it is good. */
+/** The faults that `oriel config check` reports, as `LINE: PATH: MESSAGE`; none for a valid file. */
 export async function faultsOf(
   contents: string | Uint8Array,
   env: Environment = {},

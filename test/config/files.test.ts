@@ -14,13 +14,13 @@ import { load } from './configuration.ts';
 const DEFAULTS = readFileSync(join(ROOT, 'config', 'default.yaml'), 'utf8');
 const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.yaml'), 'utf8');
 
-/** Takes the comment signs off settings, and leaves them before sentences. */
+/** The default file with its commented-out settings, without their comment signs. */
 const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
   /^( *)# ( *(?:[a-z][A-Za-z_-]*:|- ).*)$/gm,
   '$1$2',
 );
 
-/** Settings of a file that do not depend on where it lies. */
+/** Loads settings without those that depend on the path of the file. */
 function portable(contents: string, env: Record<string, string> = {}) {
   const { dataDir, ...config } = load(contents, env).config;
   expect(dataDir).toMatch(/\/data$/);
@@ -32,15 +32,15 @@ describe('default.yaml', () => {
     expect(DEFAULTS).toBe(defaultFile());
   });
 
-  it('says what counts without it', () => {
+  it('loads as the defaults', () => {
     expect(portable(DEFAULTS)).toEqual(portable(''));
   });
 
-  it('begins with what tells editors of the schema', () => {
+  it('begins with the schema comment for editors', () => {
     expect(DEFAULTS).toMatch(/^# yaml-language-server: \$schema=\.\/oriel\.schema\.json\n/);
   });
 
-  it('holds every setting, with its default where there is one', () => {
+  it('has every setting, with its default if there is one', () => {
     const lines = uncommented.split('\n');
     for (const { path, schema } of declaredProperties(configSchema)) {
       const indent = '  '.repeat(path.length - 1);
@@ -51,7 +51,7 @@ describe('default.yaml', () => {
     }
   });
 
-  it('shows every setting of providers and models in its examples, which hold', () => {
+  it('shows every setting of providers and models in valid examples', () => {
     const env = {
       OPENAI_API_KEY: 'a',
       ANTHROPIC_API_KEY: 'b',
@@ -80,12 +80,12 @@ describe('default.yaml', () => {
     }
   });
 
-  /** The option of a variant that a type names. */
+  /** The option of a variant for a type. */
   function variant(schema: never, type: string): object {
     return childrenOf(schema, { type }) as object;
   }
 
-  it('explains every setting', () => {
+  it('has a comment above every setting', () => {
     const lines = DEFAULTS.split('\n');
     for (const [index, line] of lines.entries()) {
       if (!/^ *(# )?[a-zA-Z]+: \S/.test(line) || /^ *# {2,}/.test(line)) continue;
@@ -94,7 +94,7 @@ describe('default.yaml', () => {
     }
   });
 
-  it('marks what counts from the next start', () => {
+  it('marks settings that take effect at the next start', () => {
     const marked = new Set<string>();
     const stack: string[] = [];
     let comment = '';
@@ -116,14 +116,14 @@ describe('default.yaml', () => {
     expect([...marked].sort()).toEqual(restart.sort());
   });
 
-  /** Looks at a setting itself, not at those within it. */
+  /** A replacer that leaves out the settings within a setting. */
   function replacePipes(key: string, value: unknown): unknown {
     return key === 'entries' ? undefined : value;
   }
 });
 
 describe('sandbox.yaml', () => {
-  it('is the catalog of a configuration that names neither providers nor models', () => {
+  it('is the catalog of a configuration without providers and models', () => {
     const bare = portable('server: { port: 1 }');
     const { providers, models } = portable(SANDBOX);
     expect(bare).toMatchObject({ providers, models, server: { port: 1 } });
@@ -140,14 +140,14 @@ describe('sandbox.yaml', () => {
     expect(models['sandbox-image']).toMatchObject({ rules: 'native-size' });
   });
 
-  it('says of each model that it is a sandbox, and costs something', () => {
+  it('describes each model as a sandbox and gives it a price', () => {
     for (const { description, price } of Object.values(portable(SANDBOX).models)) {
       expect(description).toMatch(/^A sandbox, not a real model\. /);
       expect(Math.max(...Object.values(price as Record<string, number>))).toBeGreaterThan(0);
     }
   });
 
-  it('keeps out of a configuration that names either', () => {
+  it('is not added to a configuration with providers or models', () => {
     expect(portable('providers: { mine: { kind: sandbox } }')).toMatchObject({
       providers: { mine: { kind: 'sandbox' } },
       models: {},
@@ -165,13 +165,13 @@ describe('oriel.schema.json', () => {
     expect(file).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 
-  it('is what config schema prints', async () => {
+  it('is the output of config schema', async () => {
     const { status, out, stderr } = await oriel(['config', 'schema']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(out)).toEqual(file);
   });
 
-  it('accepts what the files say, and refuses what config check refuses', () => {
+  it('accepts the shipped files and rejects invalid settings', () => {
     const validate = new Ajv({ formats: { date: true } }).compile(file as object);
     for (const contents of [DEFAULTS, SANDBOX, uncommented]) {
       expect(validate(parse(contents)), JSON.stringify(validate.errors)).toBe(true);
@@ -190,7 +190,7 @@ describe('oriel.schema.json', () => {
     }
   });
 
-  it('describes every setting, in words of JSON Schema alone', () => {
+  it('describes every setting, with keywords of JSON Schema only', () => {
     const words = new Set<string>();
     const visit = (node: Record<string, unknown>, path: string) => {
       for (const [word, value] of Object.entries(node)) {
@@ -233,7 +233,7 @@ describe('oriel.schema.json', () => {
     ]);
   });
 
-  it('takes durations and sizes as texts of their pattern, and variables for anything', () => {
+  it('accepts durations and sizes by pattern, and variables for every setting', () => {
     const { properties } = file as {
       properties: Record<string, { properties: Record<string, { anyOf: { pattern: string }[] }> }>;
     };

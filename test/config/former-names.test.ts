@@ -10,7 +10,7 @@ models:
   m: { type: video, routes: [${routes.map((route) => `{ provider: p, ${route} }`).join(', ')}] }
 `;
 
-const WARNING = 'models.m.routes[0].weight: renamed to priority; the former name is still read';
+const WARNING = 'models.m.routes[0].weight: renamed to priority; use the new name';
 
 describe("the former name weight of a route's priority", () => {
   it('is read as the priority, also from the environment', () => {
@@ -51,7 +51,7 @@ describe("the former name weight of a route's priority", () => {
 
   it('beside priority in one route is a fault', async () => {
     expect(await faultsOf(withRoutes('model: a, weight: 2, priority: 2'))).toEqual([
-      '3: models.m.routes[0].weight: the former name of priority; leave one of both out',
+      '3: models.m.routes[0].weight: former name of priority: remove one of the two',
     ]);
   });
 

@@ -5,7 +5,7 @@ import { faultsOf, load } from './configuration.ts';
 
 const ENV = { NAME: 'value', EMPTY: '', _x9: 'odd', NESTED: '${NAME}', DOLLARS: '$& $1 $$ $`' };
 
-describe('a text', () => {
+describe('interpolate', () => {
   it.each([
     ['${NAME}', 'value'],
     ['a ${NAME} b ${_x9}', 'a value b odd'],
@@ -19,10 +19,10 @@ describe('a text', () => {
     ['$${NAME}', '${NAME}'],
     ['$$${NAME}', '$${NAME}'],
     ['$NAME $ $$ $5 {NAME}', '$NAME $ $$ $5 {NAME}'],
-    // What the environment gives is not looked at again.
+    // Values of variables are not interpolated again.
     ['${NESTED}', '${NAME}'],
     ['${DOLLARS}', '$& $1 $$ $`'],
-  ])('%j becomes %j', (text, result) => {
+  ])('replaces %j by %j', (text, result) => {
     expect(interpolate(text, ENV)).toMatchObject({ text: result, missing: [], malformed: false });
   });
 
@@ -36,11 +36,11 @@ describe('a text', () => {
     '${NAME:?x}',
     '${A:-${B}}',
     '${ NAME }',
-  ])('%j is malformed', (text) => {
+  ])('reports %j as malformed', (text) => {
     expect(interpolate(text, ENV).malformed).toBe(true);
   });
 
-  it('tells what it asked for and did not get', () => {
+  it('returns the variables of the text and the missing ones', () => {
     expect(interpolate('${A} ${NAME} ${B} ${C:-c}', ENV)).toEqual({
       text: ' value  c',
       variables: ['A', 'NAME', 'B', 'C'],
@@ -49,14 +49,14 @@ describe('a text', () => {
     });
   });
 
-  it('gets nothing that the environment inherits', () => {
+  it('ignores inherited properties of the environment', () => {
     expect(interpolate('${toString}${constructor}', {}).missing).toEqual([
       'toString',
       'constructor',
     ]);
   });
 
-  it('stays as it is once escaped', () => {
+  it('returns escaped text unchanged', () => {
     const pieces = fc.array(fc.constantFrom('$', '{', '}', 'NAME', ':-', 'x', '${NAME}', '\n'));
     fc.assert(
       fc.property(pieces, (parts) => {
@@ -67,7 +67,7 @@ describe('a text', () => {
     );
   });
 
-  it('takes any value whole', () => {
+  it('inserts any value as it is', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (before, value) => {
         fc.pre(!before.includes('$'));
@@ -77,8 +77,8 @@ describe('a text', () => {
   });
 });
 
-describe('in a configuration', () => {
-  it('texts become what their settings want', () => {
+describe('environment variables in a configuration', () => {
+  it('are converted to the types of their settings', () => {
     const { config } = load(
       'pool: { threads: "${THREADS}" }\nmetrics: { enabled: "${ON}" }\nserver: { trustProxy: "${TRUST:-true}", port: "1${ZERO}", grace: "${GRACE}" }\nowner:\n  credits: ${CREDITS}\n',
       { THREADS: '3', ON: 'false', ZERO: '0', GRACE: '5s', CREDITS: '2.5' },
@@ -91,20 +91,20 @@ describe('in a configuration', () => {
     });
   });
 
-  it('the environment cannot add settings', () => {
+  it('cannot add settings', () => {
     const value = 'x\nserver: { port: 1 }\nb: "${OTHER}" # *a &b !!c';
     const { config } = load('metrics: { token: "${TOKEN}" }', { TOKEN: value, OTHER: 'y' });
     expect(config.metrics.token).toBe(value);
     expect(config.server.port).toBe(8787);
   });
 
-  it('a text that is quoted stays one', async () => {
+  it('are not needed: a quoted number stays a text', async () => {
     expect(await faultsOf('pool: { threads: "3" }')).toEqual([
       '1: pool.threads: expected an integer from 1 to 256, received "3"',
     ]);
   });
 
-  it('what is missing or malformed is named by its path and variable', async () => {
+  it('that are unset or malformed are reported by path and name', async () => {
     const yaml =
       'dataDir: ${UNSET_A}/${UNSET_B}\nserver:\n  port: ${UNSET_A}\n  host: ${oops\nproviders: { x: { kind: openai, baseUrl: "https://x.example", apiKey: "${UNSET_KEY}" } }';
     expect(await faultsOf(yaml)).toEqual([
@@ -116,13 +116,13 @@ describe('in a configuration', () => {
     ]);
   });
 
-  it('keys are not looked at', async () => {
+  it('are not replaced in names of settings', async () => {
     expect(await faultsOf('"${NAME}": 1', { NAME: 'server' })).toEqual([
       expect.stringMatching(/^1: \["\$\{NAME\}"\]: unknown/),
     ]);
   });
 
-  it('an empty key is a fault where its provider is used', async () => {
+  it('that are empty are a fault as the key of a used provider', async () => {
     const providers =
       'providers:\n  used: { kind: openai, baseUrl: "https://x.example", apiKey: "${KEY:-}" }\n  idle: { kind: openai, baseUrl: "https://x.example", apiKey: "${KEY:-}" }\n';
     const models = 'models: { m: { type: text, routes: [{ provider: used, model: a }] } }';

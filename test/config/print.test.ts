@@ -28,7 +28,7 @@ async function printed(yaml: string, args: string[] = [], env: Record<string, st
 }
 
 describe('config print', () => {
-  it('shows what counts, with defaults and without secrets', async () => {
+  it('prints the effective settings, with defaults and redacted secrets', async () => {
     const settings = JSON.parse(await printed(WHOLE, ['--json'])) as unknown;
     expect(settings).toMatchObject({
       server: { host: '0.0.0.0', port: 8787, trustProxy: ['10.0.0.0/8'], grace: '30s' },
@@ -49,7 +49,7 @@ describe('config print', () => {
     });
   });
 
-  it('prints YAML that loads as what it shows', async () => {
+  it('prints YAML that loads as the same configuration', async () => {
     const yaml = await printed(WHOLE.replace('/${PART}', ''));
     expect(yaml).toContain('Costs $${PRICE}');
     const { config } = load(WHOLE.replace('/${PART}', ''), SECRETS);
@@ -66,14 +66,14 @@ describe('config print', () => {
     });
   });
 
-  it('prints the defaults where there is no file', async () => {
+  it('prints the defaults without a file', async () => {
     expect(load(await printed('')).config).toMatchObject({
       server: load('').config.server,
       models: load('').config.models,
     });
   });
 
-  it('says nothing but the faults of a configuration that has some', async () => {
+  it('prints only the faults of an invalid configuration', async () => {
     const file = configFile('pol: 1');
     const run = await oriel(['config', 'print', file], { env: BLANK });
     expect(run).toMatchObject({
@@ -95,16 +95,16 @@ describe('a secret', () => {
       providers(`baseUrl: "https://x.example", apiKey: "${SECRET} x"`),
     ],
     ['that is a number', `metrics: { token: [${SECRET}] }`],
-    ['where an address should be', providers('baseUrl: "${KEY}"')],
-    ['within an address', providers(`baseUrl: "https://user:${SECRET}@x.example"`)],
-    ['where a number should be', 'server: { port: "${KEY}" }'],
-    ['where a duration should be', 'server: { grace: "${KEY}" }'],
-    ['where a choice should be', 'log: { level: "a${KEY}" }'],
-    ['where truth should be', 'metrics: { enabled: "${KEY}" }'],
-    ['where a section should be', 'server: "${KEY}"'],
-    ['where a list should be', 'models: { m: { type: text, routes: "${KEY}" } }'],
-    ['written out where an object should be', `providers: { openai: ${SECRET} }`],
-    ['in a list where an object should be', `providers: { openai: [${SECRET}] }`],
+    ['instead of a URL', providers('baseUrl: "${KEY}"')],
+    ['within a URL', providers(`baseUrl: "https://user:${SECRET}@x.example"`)],
+    ['instead of a number', 'server: { port: "${KEY}" }'],
+    ['instead of a duration', 'server: { grace: "${KEY}" }'],
+    ['instead of a choice', 'log: { level: "a${KEY}" }'],
+    ['instead of a boolean', 'metrics: { enabled: "${KEY}" }'],
+    ['instead of a section', 'server: "${KEY}"'],
+    ['instead of a list', 'models: { m: { type: text, routes: "${KEY}" } }'],
+    ['written out instead of an object', `providers: { openai: ${SECRET} }`],
+    ['in a list instead of an object', `providers: { openai: [${SECRET}] }`],
     ['in an address of a proxy', 'server: { trustProxy: ["${KEY}"] }'],
     ['as a kind', 'providers: { p: { kind: "${KEY}" } }'],
     [
@@ -112,7 +112,7 @@ describe('a secret', () => {
       'models: { m: { type: text, routes: [{ provider: "${KEY}", model: x }] } }',
     ],
     ['as a default', `server: { port: "\${UNSET:-${SECRET}}" }`],
-    ['in what is no variable', `metrics: { token: "x\${${SECRET}" }`],
+    ['in a malformed variable', `metrics: { token: "x\${${SECRET}" }`],
     ['as an alias', `metrics: { token: *${SECRET} }`],
     ['as a tag', `metrics: { token: !${SECRET} x }`],
     ['after an escape', `metrics: { token: "\\U${SECRET}" }`],
@@ -122,7 +122,7 @@ describe('a secret', () => {
     ['in a flow left open', `metrics: { token: ${SECRET}`],
     ['on a line of its own', `metrics: { enabled: true }\n${SECRET}`],
     ['after a bracket', `metrics: { enabled: true }\n} ${SECRET}`],
-  ])('%s is not told', async (_, yaml) => {
+  ])('%s is not printed', async (_, yaml) => {
     const file = configFile(yaml);
     const env = { ...BLANK, ...SECRETS };
     for (const args of [['check'], ['print'], ['print', '--json']]) {

@@ -11,8 +11,8 @@ function reloaded(before: string, after: string) {
   return reloadConfig(previous, options);
 }
 
-describe('loading again', () => {
-  it('gives the new configuration', () => {
+describe('reloadConfig', () => {
+  it('returns the new configuration', () => {
     const { config, restart } = reloaded(
       'limits: { paid: { rpm: 1 } }',
       'limits: { paid: { rpm: 2 } }\nrouting: { retries: 1 }\nmodels: {}\nserver: { grace: 1s }',
@@ -22,17 +22,17 @@ describe('loading again', () => {
     expect(restart).toEqual([]);
   });
 
-  it('tells which settings count from the next start only', () => {
+  it('returns the changed settings that take effect at the next start', () => {
     const { config, restart } = reloaded(
       'server: { port: 1 }\npool: { threads: 2 }\nbatch: { queue: 1 }',
       'server: { port: 2, trustProxy: [10.0.0.1], grace: 5s }\ndataDir: /elsewhere\npool:\nbatch: { queue: 1 }',
     );
     expect(restart).toEqual(['server.port', 'server.trustProxy', 'dataDir', 'pool.threads']);
-    // The caller knows what it runs with; this is what the file says.
+    // The result has the value of the file, not the one in use.
     expect(config.server.port).toBe(2);
   });
 
-  it('finds no change in what says the same in other words', () => {
+  it('finds no change between equal values in other units', () => {
     const { restart } = reloaded(
       'server: { bodyLimit: 1MB, requestTimeout: 60s }',
       'server:\n  requestTimeout: 1m\n  bodyLimit: 1024KB\n  port: 8787',
@@ -40,7 +40,7 @@ describe('loading again', () => {
     expect(restart).toEqual([]);
   });
 
-  it('fails with every fault, and leaves what was loaded as it was', () => {
+  it('throws with every fault of an invalid file', () => {
     expect(() => reloaded('', 'pol: 1\nserver: { port: x }')).toThrow(
       /:1: pol: unknown.*\n.*:2: server\.port: expected/,
     );
@@ -50,8 +50,8 @@ describe('loading again', () => {
   });
 });
 
-describe('a configuration', () => {
-  it('cannot be changed by who holds it', () => {
+describe('loadConfig', () => {
+  it('returns a deeply frozen configuration', () => {
     const { config } = load('');
     const visit = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return;
@@ -61,7 +61,7 @@ describe('a configuration', () => {
     visit(config);
   });
 
-  it('keeps its data beside the file that says so, or in the working folder', () => {
+  it('resolves dataDir from the folder of the file, or the working folder', () => {
     const env = {};
     const { config, file } = loadConfig({ env, cwd: '/nowhere' });
     expect({ dataDir: config.dataDir, file }).toEqual({ dataDir: '/nowhere/data', file: null });
@@ -70,7 +70,7 @@ describe('a configuration', () => {
     expect(load('dataDir: /var/lib/oriel').config.dataDir).toBe('/var/lib/oriel');
   });
 
-  it('drops the slashes at the end of addresses', () => {
+  it('removes the slashes at the end of URLs', () => {
     const { config } = load(
       'server: { publicUrl: "https://X.example:443/oriel//" }\nproviders: { p: { kind: oriel, baseUrl: "http://x.example/" } }',
     );

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { credits, duration, parseDuration, parseSize, size } from '../../src/config/units.ts';
 
-describe('durations', () => {
+describe('parseDuration', () => {
   it.each([
     ['0s', 0],
     ['250ms', 250],
@@ -14,7 +14,7 @@ describe('durations', () => {
     ['10m', 600_000],
     ['7d', 604_800_000],
     ['3650d', 315_360_000_000],
-  ])('%s is %d ms', (text, milliseconds) => {
+  ])('parses %s as %d ms', (text, milliseconds) => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
@@ -41,11 +41,11 @@ describe('durations', () => {
     '９s',
     '1s\n',
     '999999999999d',
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseDuration(text)).toBeNull();
   });
 
-  it('are whole milliseconds of exactly what is written', () => {
+  it('returns exact whole milliseconds', () => {
     const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     fc.assert(
       fc.property(
@@ -64,7 +64,7 @@ describe('durations', () => {
     );
   });
 
-  it('are bounded, bounds included', () => {
+  it('the schema accepts the bounds and rejects values beyond', () => {
     const schema = duration('1s', '1m');
     expect([schema, schema].map((one, index) => v.parse(one, ['1s', '1m'][index]))).toEqual([
       1000, 60_000,
@@ -75,7 +75,7 @@ describe('durations', () => {
   });
 });
 
-describe('sizes', () => {
+describe('parseSize', () => {
   it.each([
     ['0B', 0],
     ['100B', 100],
@@ -84,18 +84,18 @@ describe('sizes', () => {
     ['64MB', 67_108_864],
     ['2GB', 2_147_483_648],
     ['1000TB', 1_099_511_627_776_000],
-  ])('%s is %d bytes', (text, bytes) => {
+  ])('parses %s as %d bytes', (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
   });
 
   it.each(['', '64', '64mb', '64M', '64MiB', '-1MB', '1 MB', '0.3B', '1e3MB', '9999999TB'])(
-    '%j is none',
+    'rejects %j',
     (text) => {
       expect(parseSize(text)).toBeNull();
     },
   );
 
-  it('are bounded, bounds included', () => {
+  it('the schema accepts the bounds and rejects values beyond', () => {
     const schema = size('1KB', '1MB');
     expect(v.parse(schema, '1024B')).toBe(1024);
     expect(v.parse(schema, '1024KB')).toBe(1_048_576);
@@ -110,12 +110,12 @@ describe('credits', () => {
     [0.000001, 1],
     [0.1, 100_000],
     [1_000_000_000, 1e15],
-  ])('%d are whole micro-credits', (amount, micro) => {
+  ])('parses %d as whole micro-credits', (amount, micro) => {
     expect(v.parse(credits(), amount)).toBe(micro);
   });
 
   it.each([-1, 0.0000001, 1_000_000_000.1, Number.NaN, Number.POSITIVE_INFINITY, '1', null])(
-    '%j are none',
+    'rejects %j',
     (amount) => {
       expect(v.is(credits(), amount)).toBe(false);
     },

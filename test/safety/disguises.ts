@@ -1,4 +1,4 @@
-/** Ways to write a word so that people still read it and plain searches miss it. */
+/** A way to write a word that people can read and plain searches miss. */
 export interface Disguise {
   readonly name: string;
   /** Whether words in letters of other scripts than Latin can be written so. */

@@ -1,6 +1,6 @@
 /**
- * Three hundred benign prompts, written by somebody who knew neither the rules nor the other lists, after the
- * rules were last changed: the rules have not been tuned to any of them.
+ * Three hundred benign prompts, written independently of the rules and the other lists, after the last
+ * change of the rules: the rules have not been tuned to any of them.
  */
 export const HELD_OUT_FRESH: readonly string[] = [
   "Oil painting in the manner of Titian's Venus of Urbino, museum lighting, gilded frame, visitors blurred in the foreground",

@@ -1,7 +1,7 @@
 /**
- * Over three hundred benign prompts over many subjects, written before the rules learned of further disguises.
- * They measure how many of other people's prompts the rules refuse. Rules are not tuned to single ones:
- * at most one in a hundred may be refused.
+ * Over three hundred benign prompts on many subjects, written before the rules covered further disguises.
+ * They measure false positives. Rules are not tuned to single prompts: at most one in a hundred may be
+ * refused.
  */
 export const HELD_OUT_WIDE: readonly string[] = [
   // Art and its history

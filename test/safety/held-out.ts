@@ -1,7 +1,6 @@
 /**
- * Benign prompts written before any rule was tuned. They measure what the rules do to prompts that
- * nobody had in mind when the terms were chosen; what the first version got wrong is on record in
- * the commit that brought them.
+ * Benign prompts written before any rule was tuned. They measure false positives on prompts that did not
+ * influence the choice of terms; the commit that added them records those of the first version.
  */
 export const HELD_OUT: readonly string[] = [
   'A grandmother teaching her two grandchildren to bake gingerbread, warm kitchen light',
@@ -66,7 +65,7 @@ export const HELD_OUT: readonly string[] = [
   'Một bé gái đi chân trần trên bãi cỏ, buổi sáng mùa hè',
 ];
 
-/** Written after the first tuning, of things near what is refused; kept apart for the same reason. */
+/** Benign prompts on subjects near refused ones, written after the first tuning, which did not use them. */
 export const HELD_OUT_LATER: readonly string[] = [
   'A boy and his bare-chested father chop wood behind a cabin',
   'Tiny dancer: a girl of six on stage, transparent fairy wings, spotlight',

@@ -36,7 +36,7 @@ const text = fc.oneof(
     .map((parts) => parts.join(' ')),
 );
 
-test('nothing but the refusal is ever thrown', () => {
+test('checkPrompt throws only its refusal, for any text', () => {
   fc.assert(
     fc.property(text, (prompt) => {
       try {
@@ -49,7 +49,7 @@ test('nothing but the refusal is ever thrown', () => {
   );
 });
 
-test('a text that was normalised is normalised', () => {
+test('normalise is idempotent', () => {
   fc.assert(
     fc.property(text, (prompt) => {
       const once = normalise(prompt);
@@ -59,7 +59,7 @@ test('a text that was normalised is normalised', () => {
   );
 });
 
-test('the gate and the moderation model agree', () => {
+test('checkPrompt and classify agree', () => {
   fc.assert(
     fc.property(text, (prompt) => {
       const { categories, flagged, scores } = classify(prompt);
@@ -77,7 +77,7 @@ test('the gate and the moderation model agree', () => {
   );
 });
 
-describe('long prompts are read', () => {
+describe('prompts of 100,000 characters are classified', () => {
   const LENGTH = 100_000;
   const fill = (part: string) => part.repeat(Math.ceil(LENGTH / part.length)).slice(0, LENGTH);
   it.each(
@@ -130,7 +130,7 @@ describe('long prompts are read', () => {
   });
 });
 
-test('time grows with the length, whatever is repeated', () => {
+test('time grows linearly with the length of any repeated text', () => {
   const unit = fc
     .array(
       fc.constantFrom(
@@ -156,7 +156,7 @@ test('time grows with the length, whatever is repeated', () => {
   );
 });
 
-test('the moderation model tells adults from minors and knows its categories', () => {
+test('classify distinguishes adults from minors and returns all categories', () => {
   const adult = classify('A woman, nude');
   expect(adult.flagged).toBe(true);
   expect(adult.categories).toMatchObject({ sexual: true, 'sexual/minors': false });

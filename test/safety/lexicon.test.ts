@@ -4,7 +4,7 @@ import { isRefused } from '../../src/safety/verdict.ts';
 import { LANGUAGES } from './languages.ts';
 import { plainTerm } from './refusals.ts';
 
-test('a prompt that comes while the terms are being compiled meets all of them', async () => {
+test('a prompt during the compilation of the terms is checked against all of them', async () => {
   const prepared = prepareLexicon();
   const last = LANGUAGES.at(-1)!;
   const prompt = `${plainTerm(last, 'minor')}, ${plainTerm(last, 'nudity')}`;

@@ -2,22 +2,22 @@ import type { TermClass } from '../../src/safety/terms.ts';
 import { DISGUISES } from './disguises.ts';
 import { LANGUAGES, type Language } from './languages.ts';
 
-/** A prompt that must be refused, made from the rule's own terms. */
+/** A prompt that must be refused, made from the terms of the rules. */
 export interface Refusal {
   readonly language: string;
-  /** Which template and which class of terms. */
+  /** The template and the class of terms, or the disguise. */
   readonly kind: string;
   readonly prompt: string;
 }
 
-/** The words of a class as they can be put into a prompt. */
+/** The terms of a class without their marks, for use in a prompt. */
 export function termsOf({ terms }: Language, termClass: TermClass): string[] {
   return (terms[termClass] ?? [])
     .map((term) => term.replaceAll('*', '').replace('~', ''))
     .filter((term) => term !== '');
 }
 
-/** The first term of a class that no other language has: a plain one for the templates. */
+/** The first term of a class without marks, for the templates. */
 export function plainTerm(language: Language, termClass: TermClass): string {
   const plain = (language.terms[termClass] ?? []).find(
     (term) => !term.startsWith('~') && !term.endsWith('*'),
@@ -25,7 +25,7 @@ export function plainTerm(language: Language, termClass: TermClass): string {
   return plain ?? termsOf(language, termClass)[0]!;
 }
 
-/** Neutral templates. What stands in them is taken from the lists of terms. */
+/** Neutral templates, filled with terms of the lists. */
 const TEMPLATES: Readonly<Record<string, (person: string, term: string) => string>> = {
   list: (person, term) => `${person}, ${term}, 4k`,
   before: (person, term) => `${term} ${person}`,
@@ -35,12 +35,12 @@ const TEMPLATES: Readonly<Record<string, (person: string, term: string) => strin
 
 const SPACELESS = new Set(['zh', 'ja']);
 
-/** Every term of every class that a refusal can rest on, in each template. */
+/** Prompts with every term that can cause a refusal, in each template. */
 export function refusals(): Refusal[] {
   return LANGUAGES.flatMap((language) => {
     const made: Refusal[] = [];
     const { code } = language;
-    // A term that other languages have, too, counts where the prompt shows its language.
+    // A term that other languages share counts only in a prompt that shows its language.
     const shown =
       code === 'en' || SPACELESS.has(code) ? '' : `${termsOf(language, 'evidence')[0] ?? ''} `;
     const add = (kind: string, text: string) => {
@@ -100,7 +100,7 @@ export function disguised(): Refusal[] {
   });
 }
 
-/** Plain prompts that name the minor in one language and go on in another. */
+/** Plain prompts that name the minor in one language and continue in another. */
 export function mixed(): Refusal[] {
   return LANGUAGES.flatMap((one) =>
     LANGUAGES.map((other) => ({

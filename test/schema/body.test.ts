@@ -28,17 +28,17 @@ function refused(value: unknown): Failure {
   } catch (error) {
     return error as Failure;
   }
-  throw new Error('was taken');
+  throw new Error('the body was accepted');
 }
 
-describe('a body', () => {
+describe('checkedBody', () => {
   it.each([
     { content: 'text' },
     { content: [], role: null, choice: null, limit: null },
     { content: [{ type: 'text', text: 'a', more: 1 }, { type: 'other' }], more: {} },
     { content: '', choice: 'auto', role: { type: 'text', text: '' }, limit: 1, stops: ['', ''] },
     JSON.parse('{"content": "a", "__proto__": {"content": 5}}'),
-  ])('such as %j goes on itself', (body) => {
+  ])('returns the valid body %j itself', (body) => {
     const before = JSON.stringify(body);
     expect(checkedBody(schema, body)).toBe(body);
     expect(JSON.stringify(body)).toBe(before);
@@ -93,11 +93,11 @@ describe('a body', () => {
       'content',
       'content: expected a text or a list of blocks, received nothing',
     ],
-  ])('such as %j is refused by the path of what is wrong', (body, param, message) => {
+  ])('rejects %j with the path of the invalid field', (body, param, message) => {
     expect(refused(body)).toMatchObject({ type: 'invalid_request', param, message });
   });
 
-  it('is not quoted at length', () => {
+  it('quotes long values in part', () => {
     const { message } = refused({ content: '', choice: 'a'.repeat(1000) });
     expect(message.length).toBeLessThan(120);
   });

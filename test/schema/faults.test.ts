@@ -28,8 +28,8 @@ function faultsIn(value: unknown): string[] {
   return checked.faults.map(({ path, message }) => `${formatPath(path)}: ${message}`);
 }
 
-describe('checking a nested value', () => {
-  it('gives it with its defaults where it is good', () => {
+describe('checkAll', () => {
+  it('returns a valid value with its defaults', () => {
     expect(checkAll(schema, { count: 1 })).toEqual({
       output: { count: 1, maybe: true, items: [], named: {} },
     });
@@ -74,11 +74,11 @@ describe('checking a nested value', () => {
         'named.b.a: expected an integer of at least 0, received -1',
       ],
     ],
-  ])('finds all that is wrong with %j', (value, faults) => {
+  ])('finds all faults of %j', (value, faults) => {
     expect(faultsIn(value)).toEqual(faults);
   });
 
-  it('takes names that objects inherit for unknown ones', () => {
+  it('rejects names of inherited properties as unknown', () => {
     const value = JSON.parse('{"count": 1, "toString": 1, "__proto__": {"maybe": 1}}') as unknown;
     expect(faultsIn(value)).toEqual([
       'toString: unknown; expected one of count, maybe, items, named',
@@ -93,13 +93,13 @@ describe('checking a nested value', () => {
     ['item', 'items'],
     ['may_be', 'maybe'],
     ['nmaed', 'named'],
-  ])('guesses that %s means %s', (wrong, right) => {
+  ])('suggests for %s the name %s', (wrong, right) => {
     expect(faultsIn({ count: 1, [wrong]: 1 })).toEqual([
       `${wrong}: unknown; did you mean ${right}?`,
     ]);
   });
 
-  it('shows long values in part, and credentials in addresses not at all', () => {
+  it('quotes long values in part and redacts credentials in URLs', () => {
     expect(faultsIn({ count: 'x'.repeat(99) })[0]).toBe(
       `count: expected an integer from 1 to 9, received "${'x'.repeat(56)}...`,
     );
@@ -109,7 +109,7 @@ describe('checking a nested value', () => {
   });
 });
 
-it('paths are written as people write them', () => {
+it('formatPath uses dots, and brackets for indexes and other names', () => {
   expect(formatPath(['models', 'some-model', 'routes', 0, 'provider'])).toBe(
     'models.some-model.routes[0].provider',
   );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redactIfUrl, redactUrl } from '../../src/schema/redact-url.ts';
 
-describe('secrets in addresses', () => {
+describe('secrets in URLs', () => {
   it.each([
     ['https://x.example/v1', 'https://x.example/v1'],
     ['https://x.example/v1?key=SECRET', 'https://x.example/v1?***'],
@@ -14,11 +14,11 @@ describe('secrets in addresses', () => {
     ['x.example/v1?key=SECRET', 'x.example/v1?***'],
     ['why? because', 'why? because'],
     ['name@host', 'name@host'],
-  ])('%s is shown as %s', (text, shown) => {
+  ])('%s is redacted to %s', (text, shown) => {
     expect(redactIfUrl(text)).toBe(shown);
   });
 
-  it('never show, wherever they stand', () => {
+  it('are redacted in every position', () => {
     const part = fc.constantFrom('https:', '//', '@', '?', '#', '=', '/', 'host', ':', '\n');
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
