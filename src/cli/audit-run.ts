@@ -7,7 +7,7 @@ import { printable } from '../operations/filename.ts';
 import { type Act, AuditActs } from '../store/audit/acts.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import { readAudit } from '../store/audit/read.ts';
-import { auditFlags, auditStoreFlags } from './audit-flags.ts';
+import { adminFlags, auditFlags } from './daemon-flags.ts';
 import { readFlags } from './flags.ts';
 import { jsonText } from './json.ts';
 import { type Column, Table } from './table.ts';
@@ -32,7 +32,7 @@ const COLUMNS: readonly (Column & { readonly title: string })[] = [
  */
 export async function runAudit(flags: Readonly<Record<string, unknown>>): Promise<number> {
   const { since, limit, account, act } = readFlags(auditFlags, flags);
-  const { json, config, data } = readFlags(auditStoreFlags, flags);
+  const { json, config, data } = readFlags(adminFlags, flags);
   const from = since === undefined ? 0 : parseSince(since, Date.now());
   if (from === undefined) {
     throw usageFailure(

@@ -8,10 +8,10 @@ import { type ConfigOptions, type LoadedConfig, loadConfig, reloadConfig } from 
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { hintOf } from '../store/key.ts';
+import { serveFlags } from './daemon-flags.ts';
 import { uncaughtException } from './defects.ts';
 import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
-import { serveFlags } from './serve-flags.ts';
 import { sayLines } from './terminal.ts';
 
 const END = ['SIGTERM', 'SIGINT'] as const;

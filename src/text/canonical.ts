@@ -250,8 +250,8 @@ export type TextEvent =
       readonly block: number;
       readonly dialect: DialectName;
       readonly value: unknown;
-      /** Events that tell other dialects what they have words for; absent where they have none. */
-      readonly said?: readonly TextEvent[];
+      /** Events for clients of other dialects; absent if the block cannot be translated. */
+      readonly translation?: readonly TextEvent[];
     }
   | {
       readonly type: 'finish';

@@ -5,7 +5,7 @@ import { jsonText } from '../json.ts';
 import { Table } from '../table.ts';
 import { print } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
-import { taskFlags, taskResultFlags } from './media-flags.ts';
+import { taskFlags, taskResultFlags } from './client-flags.ts';
 import { Results } from './results.ts';
 import { inSession, type Session } from './session.ts';
 import { pickUp, settle, type Telling, watch } from './task-end.ts';

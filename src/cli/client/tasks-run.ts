@@ -4,7 +4,7 @@ import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { Table } from '../table.ts';
 import { print } from '../terminal.ts';
-import { tasksFlags } from './media-flags.ts';
+import { tasksFlags } from './client-flags.ts';
 import { inSession } from './session.ts';
 import { objectAt, readTask } from './task-record.ts';
 

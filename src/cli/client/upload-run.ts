@@ -3,7 +3,7 @@ import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print, say } from '../terminal.ts';
-import { uploadFlags } from './media-flags.ts';
+import { uploadFlags } from './client-flags.ts';
 import { uploadFile } from './sent-file.ts';
 import { inSession } from './session.ts';
 

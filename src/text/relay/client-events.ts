@@ -25,8 +25,8 @@ export function passOn(
       push({ ...event, model: model ?? event.model });
       return;
     case 'native':
-      if (event.dialect === dialect || !event.said) push(event);
-      else event.said.forEach(push);
+      if (event.dialect === dialect || !event.translation) push(event);
+      else event.translation.forEach(push);
       return;
     case 'reasoning-end':
       // Strict clients of messages and responses send back only reasoning with an opaque field.

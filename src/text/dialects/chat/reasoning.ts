@@ -2,31 +2,32 @@ import type { Json, ReasoningPart, ReasoningSignature } from '../../canonical.ts
 import type { Target } from '../dialect.ts';
 import { isBare, isWrapped, unwrapSignature, wrapSignature } from '../reasoning-signature.ts';
 
-/** One entry of `reasoning_details`, with which answers are told apart that reason more than once. */
+/** One entry of `reasoning_details`. */
 type Detail = Json;
 
-/** Reasoning of an assistant's message, and after how many of its tool calls it came. */
+/** Reasoning with its position in an assistant's message. */
 export interface PlacedReasoning {
   readonly part: ReasoningPart;
+  /** Tool calls of the message that precede it. */
   readonly after: number;
 }
 
-/** Properties that hold what only the provider can read. */
+/** Properties that only the provider can read. */
 const OPAQUE = ['signature', 'data', 'encrypted_content'] as const;
 
-/** What a detail says in words. */
+/** The readable text of a detail. */
 export function textOfDetail(detail: Detail): string {
   const text = detail['text'] ?? detail['summary'];
   return typeof text === 'string' ? text : '';
 }
 
-/** Whether a detail is more than words: its provider wants it back. */
+/** Whether a detail has opaque properties, which its provider needs back. */
 export function isSigned(detail: Detail): boolean {
   return OPAQUE.some((name) => typeof detail[name] === 'string' && detail[name] !== '');
 }
 
 /** Whether a detail is reasoning of another dialect whose signature was wrapped here. */
-function isOurs({ signature }: Detail): boolean {
+function isWrappedDetail({ signature }: Detail): boolean {
   return typeof signature === 'string' && isWrapped(signature);
 }
 
@@ -51,7 +52,7 @@ export function ownSignature(
   return signatureOf(details, provider);
 }
 
-/** The reasoning of an assistant's message. Details win over the plain text, which repeats them. */
+/** The reasoning of an assistant's message: its details or, without details, its plain text. */
 export function decodeReasoning(message: Json, path: string): readonly PlacedReasoning[] {
   const plain = message['reasoning_content'] ?? message['reasoning'];
   const text = typeof plain === 'string' ? plain : '';
@@ -64,9 +65,9 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
     if (text !== '') add(0, text, null);
     return found;
   }
-  // An encrypted trace has no words: those that the client was told are all there are.
+  // Encrypted details have no text; the plain text is all that the client has.
   if (text !== '' && details.every((detail) => textOfDetail(detail) === '')) {
-    if (!details.some(isOurs)) add(0, text, null);
+    if (!details.some(isWrappedDetail)) add(0, text, null);
   }
   let run: Detail[] = [];
   const flush = () => {
@@ -76,9 +77,9 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
     run = [];
   };
   for (const detail of details) {
-    const ours = isOurs(detail);
-    if (ours || (run[0] && afterOf(run[0]) !== afterOf(detail))) flush();
-    if (ours)
+    const isOurs = isWrappedDetail(detail);
+    if (isOurs || (run[0] && afterOf(run[0]) !== afterOf(detail))) flush();
+    if (isOurs)
       add(afterOf(detail), textOfDetail(detail), unwrapSignature(detail['signature'] as string));
     else run.push(detail);
   }
@@ -86,13 +87,13 @@ export function decodeReasoning(message: Json, path: string): readonly PlacedRea
   return found.sort((a, b) => a.after - b.after);
 }
 
-/** The details that make a signature. What a client sends back need not be what it was given. */
+/** The details of a signature. Clients may have changed it. */
 function detailsIn({ value }: ReasoningSignature): readonly Detail[] {
   const { reasoning_details: details } = value;
   return Array.isArray(details) ? details : [];
 }
 
-/** The properties of an assistant's message that say its reasoning; none where there is none. */
+/** The reasoning properties of an assistant's message. */
 export function encodeReasoning(parts: readonly ReasoningPart[], target: Target): Json {
   const details: Detail[] = [];
   let text = '';
@@ -102,7 +103,7 @@ export function encodeReasoning(parts: readonly ReasoningPart[], target: Target)
       signature?.dialect === 'chat' &&
       (signature.provider === null || signature.provider === target.provider);
     if (own) for (const detail of detailsIn(signature)) details.push(detail);
-    // The model that always reasons wants the words of every earlier turn, whoever thought them.
+    // Models with fixed reasoning need the reasoning of every earlier turn, from any provider.
     if (own || signature === null || target.rules === 'fixed-reasoning') text += part.text;
   }
   return {
@@ -115,23 +116,23 @@ export function encodeReasoning(parts: readonly ReasoningPart[], target: Target)
 export interface AnsweredReasoning {
   readonly text: string;
   readonly signature: ReasoningSignature | null;
-  /** Tool calls that came before it. */
+  /** Tool calls that precede it. */
   readonly after: number;
 }
 
-/** `reasoning_details` of an answer; null where words alone say it all. */
+/** `reasoning_details` of an answer; null if no reasoning has a signature. */
 export function detailsOf(blocks: readonly AnsweredReasoning[]): readonly Detail[] | null {
   if (!blocks.some(({ signature }) => signature !== null && !isBare(signature))) return null;
   return blocks
     .flatMap(({ text, signature, after }) => {
-      const place = after > 0 ? { after_tool_calls: after } : {};
+      const position = after > 0 ? { after_tool_calls: after } : {};
       const native = signature?.dialect === 'chat' ? signature.value['reasoning_details'] : null;
       if (Array.isArray(native)) {
-        return (native as readonly Detail[]).map((detail) => ({ ...detail, ...place }));
+        return (native as readonly Detail[]).map((detail) => ({ ...detail, ...position }));
       }
       const isSent = signature !== null && !isBare(signature);
       const wrapped = isSent && { signature: wrapSignature(signature) };
-      return [{ type: 'reasoning.text', text, ...wrapped, ...place }];
+      return [{ type: 'reasoning.text', text, ...wrapped, ...position }];
     })
     .map((detail, index) => ({ ...detail, index }));
 }

@@ -12,17 +12,17 @@ const REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /**
- * How an answer ended, in the words of messages.
+ * The stop fields of a message.
  *
- * @param refusal text of the refusal; empty where the answer has none
+ * @param refusal the text of the refusal; empty for none
  */
 export function stopOf({ reason, raw, stopSequence }: Finish, refusal: string): Json {
-  const refused = refusal !== '';
+  const isRefusal = refusal !== '';
   return {
-    stop_reason: stopReason(reason, raw, stopSequence, refused),
+    stop_reason: stopReason(reason, raw, stopSequence, isRefusal),
     stop_sequence: stopSequence,
-    // The content holds only text that the model wrote as its answer.
-    stop_details: refused ? { type: 'refusal', category: null, explanation: refusal } : null,
+    // The content has only the text of the answer.
+    stop_details: isRefusal ? { type: 'refusal', category: null, explanation: refusal } : null,
   };
 }
 
@@ -30,9 +30,9 @@ function stopReason(
   reason: FinishReason,
   raw: string | null,
   sequence: string | null,
-  refused: boolean,
+  isRefusal: boolean,
 ): string {
-  if (reason === 'stop' && refused) return REASONS.refusal;
+  if (reason === 'stop' && isRefusal) return REASONS.refusal;
   if (reason === 'stop' && sequence !== null) return 'stop_sequence';
   if (raw === 'model_context_window_exceeded') return raw;
   return REASONS[reason];
@@ -44,7 +44,7 @@ export function citationObject({ url, title, quote }: Citation): Json {
     url,
     title,
     cited_text: quote ?? '',
-    // The place in a provider's search results, which only messages upstreams have.
+    // The index in Anthropic's search results, which other providers do not have.
     encrypted_index: '',
   };
 }

@@ -5,21 +5,21 @@ import type { Citation, Json, TextEvent } from '../../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
 import { wholeCall } from '../whole-call.ts';
 
-/** A block of an answer while it comes. */
+/** Decodes one block of an answer from its deltas. */
 export interface BlockDecoder {
   delta(delta: Json): void;
   end(): void;
 }
 
-/** Where the events of blocks go. */
+/** Receives the events of blocks. */
 export interface BlockSink {
   readonly context: DecodeContext;
   readonly emit: (event: TextEvent) => void;
   /** The number of the next block. */
-  readonly next: () => number;
+  readonly nextBlock: () => number;
 }
 
-/** Starts a block of an answer. What came with its start, which may be all of it, is taken too. */
+/** Starts a block, whose start event may have a part or all of its content. */
 export function startBlock(block: Json, sink: BlockSink): BlockDecoder {
   switch (block['type']) {
     case 'text':
@@ -29,14 +29,14 @@ export function startBlock(block: Json, sink: BlockSink): BlockDecoder {
     case 'redacted_thinking':
       return new RedactedBlock(block, sink);
     case 'tool_use':
-      // A call from within a program that Anthropic runs can only be answered by who knows of it.
+      // A call by a program at Anthropic is native: other clients get its translation.
       return isPlainCall(block) ? new ToolBlock(block, sink) : new NativeBlock(block, sink);
     default:
       return new NativeBlock(block, sink);
   }
 }
 
-/** What a delta begins where the start of its block is missing; null where that cannot be told. */
+/** The start of a block that is missing before a delta; null if the delta does not imply it. */
 export function impliedBlock({ type }: Json): Json | null {
   if (type === 'text_delta' || type === 'citations_delta') return { type: 'text' };
   if (type === 'thinking_delta' || type === 'signature_delta') return { type: 'thinking' };
@@ -44,15 +44,15 @@ export function impliedBlock({ type }: Json): Json | null {
 }
 
 function isPlainCall({ caller, toolset_name: toolset }: Json): boolean {
-  const direct = !isObject(caller) || caller['type'] === undefined || caller['type'] === 'direct';
-  return direct && (toolset === undefined || toolset === null);
+  const isDirect = !isObject(caller) || caller['type'] === undefined || caller['type'] === 'direct';
+  return isDirect && (toolset === undefined || toolset === null);
 }
 
 /**
- * What other dialects can say of a block: that a program inside the provider calls a tool of the
- * client's. Null for any other block, which ends the answer for clients of other dialects.
+ * The events that stand for a native block in other dialects: a program at the provider calls a tool of
+ * the client. Null for any other block, which ends the answer for clients of other dialects.
  */
-function saidOf(value: Json, block: number): TextEvent[] | null {
+function translationOf(value: Json, block: number): TextEvent[] | null {
   const { type, id, name, input, toolset_name: toolset } = value;
   if (type !== 'tool_use' || (toolset ?? null) !== null) return null;
   return wholeCall(block, {
@@ -64,10 +64,10 @@ function saidOf(value: Json, block: number): TextEvent[] | null {
 
 class TextBlock implements BlockDecoder {
   readonly #sink: BlockSink;
-  /** Null until there is something in it: empty texts tell nothing. */
+  /** Number of the block; null while it is empty: empty texts are not emitted. */
   #block: number | null = null;
-  /** Places in what only Anthropic has a word for: its documents, by number. */
-  readonly #native: unknown[] = [];
+  /** Citations that only Anthropic has, such as of documents by their number. */
+  readonly #nativeCitations: unknown[] = [];
 
   constructor(block: Json, sink: BlockSink) {
     this.#sink = sink;
@@ -82,33 +82,33 @@ class TextBlock implements BlockDecoder {
   }
 
   end(): void {
-    const { emit, next } = this.#sink;
+    const { emit, nextBlock } = this.#sink;
     if (this.#block !== null) emit({ type: 'text-end', block: this.#block });
-    if (this.#native.length === 0) return;
-    const value = { type: 'text', text: '', citations: this.#native };
-    emit({ type: 'native', block: next(), dialect: 'messages', value });
+    if (this.#nativeCitations.length === 0) return;
+    const value = { type: 'text', text: '', citations: this.#nativeCitations };
+    emit({ type: 'native', block: nextBlock(), dialect: 'messages', value });
   }
 
   #text(text: string): void {
-    if (text !== '') this.#sink.emit({ type: 'text-delta', block: this.#begun(), text });
+    if (text !== '') this.#sink.emit({ type: 'text-delta', block: this.#startedBlock(), text });
   }
 
   #cite(value: unknown): void {
     const citation = citationOf(value);
-    if (citation === null) this.#native.push(value);
-    else this.#sink.emit({ type: 'citation', block: this.#begun(), citation });
+    if (citation === null) this.#nativeCitations.push(value);
+    else this.#sink.emit({ type: 'citation', block: this.#startedBlock(), citation });
   }
 
-  #begun(): number {
+  #startedBlock(): number {
     if (this.#block === null) {
-      this.#block = this.#sink.next();
+      this.#block = this.#sink.nextBlock();
       this.#sink.emit({ type: 'text-start', block: this.#block });
     }
     return this.#block;
   }
 }
 
-/** A place on the web; null for any other. */
+/** A citation of a web page; null for any other. */
 function citationOf(value: unknown): Citation | null {
   if (!isObject(value) || value['type'] !== 'web_search_result_location') return null;
   const { url, title, cited_text: quote } = value;
@@ -129,7 +129,7 @@ class ThinkingBlock implements BlockDecoder {
 
   constructor(block: Json, sink: BlockSink) {
     this.#sink = sink;
-    this.#block = sink.next();
+    this.#block = sink.nextBlock();
     this.#signature = textOf(block['signature']);
     sink.emit({ type: 'reasoning-start', block: this.#block });
     this.#text(textOf(block['thinking']));
@@ -158,8 +158,8 @@ class ThinkingBlock implements BlockDecoder {
 class RedactedBlock implements BlockDecoder {
   readonly #end: () => void;
 
-  constructor(redacted: Json, { context, emit, next }: BlockSink) {
-    const block = next();
+  constructor(redacted: Json, { context, emit, nextBlock }: BlockSink) {
+    const block = nextBlock();
     emit({ type: 'reasoning-start', block });
     this.#end = () => {
       const value = { data: textOf(redacted['data']) };
@@ -183,7 +183,7 @@ class ToolBlock implements BlockDecoder {
 
   constructor({ id, name, input }: Json, sink: BlockSink) {
     this.#sink = sink;
-    this.#block = sink.next();
+    this.#block = sink.nextBlock();
     this.#input = input;
     sink.emit({
       type: 'tool-start',
@@ -203,7 +203,7 @@ class ToolBlock implements BlockDecoder {
 
   end(): void {
     const { emit } = this.#sink;
-    // The whole input may have come with the start; pieces of it are newer.
+    // The start may have the whole input; deltas replace it.
     if (!this.#streamed && isObject(this.#input) && Object.keys(this.#input).length > 0) {
       emit({ type: 'tool-delta', block: this.#block, json: JSON.stringify(this.#input) });
     }
@@ -211,7 +211,7 @@ class ToolBlock implements BlockDecoder {
   }
 }
 
-/** A block that is put together again, to be told whole. */
+/** Folds a block that only Anthropic has, and emits it whole. */
 class NativeBlock implements BlockDecoder {
   readonly #sink: BlockSink;
   readonly #block: Record<string, unknown>;
@@ -237,20 +237,26 @@ class NativeBlock implements BlockDecoder {
     }
     for (const key of Object.keys(delta)) {
       if (key === 'type' || key === '__proto__') continue;
-      const [before, came] = [this.#block[key], delta[key]];
-      const more = typeof before === 'string' && typeof came === 'string';
-      this.#block[key] = more ? before + came : came;
+      const [before, added] = [this.#block[key], delta[key]];
+      const isText = typeof before === 'string' && typeof added === 'string';
+      this.#block[key] = isText ? before + added : added;
     }
   }
 
   end(): void {
-    const { emit, next, context } = this.#sink;
+    const { emit, nextBlock, context } = this.#sink;
     const { type, name } = this.#block;
     if (type === 'tool_use') this.#block['name'] = context.toolName(textOf(name));
     if (this.#json !== '') this.#block['input'] = parseJson(this.#json);
-    const block = next();
-    const said = saidOf(this.#block, block);
+    const block = nextBlock();
+    const translation = translationOf(this.#block, block);
     const value = this.#block;
-    emit({ type: 'native', block, dialect: 'messages', value, ...(said && { said }) });
+    emit({
+      type: 'native',
+      block,
+      dialect: 'messages',
+      value,
+      ...(translation && { translation }),
+    });
   }
 }

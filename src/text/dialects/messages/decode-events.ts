@@ -20,7 +20,7 @@ const REASONS = new Map<unknown, FinishReason>([
 
 const DELTA = 'content_block_delta';
 
-/** Reads answers in the format of messages. */
+/** Decodes messages answers, streamed or not. */
 export class MessagesDecoder implements EventDecoder {
   readonly #emit: (event: TextEvent) => void;
   readonly #sink: BlockSink;
@@ -29,11 +29,12 @@ export class MessagesDecoder implements EventDecoder {
   #id: unknown;
   #counts: Counts = NOTHING_COUNTED;
   #blocks = 0;
-  #called = false;
+  #hasCalls = false;
+  /** Index of the open block. */
   #index: unknown;
   #open: BlockDecoder | null = null;
-  /** Events of blocks that began before the open one ended, by block. */
-  readonly #waiting = new Map<unknown, Json[]>();
+  /** Events of blocks that started before the end of the open one, by index. */
+  readonly #queued = new Map<unknown, Json[]>();
   #stop: Json = {};
 
   constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
@@ -41,23 +42,23 @@ export class MessagesDecoder implements EventDecoder {
     this.#sink = {
       context,
       emit: (event) => {
-        if (event.type === 'tool-start') this.#called = true;
+        if (event.type === 'tool-start') this.#hasCalls = true;
         emit(event);
       },
-      next: () => this.#blocks++,
+      nextBlock: () => this.#blocks++,
     };
   }
 
   push(data: string): void {
     if (this.#ended || data === '[DONE]') return;
     const event = tryParseJson(data);
-    if (isObject(event)) this.#guarded(() => this.#take(event));
+    if (isObject(event)) this.#failOnError(() => this.#decode(event));
     else this.#fail(invalidAnswer('an event that is no JSON object'));
   }
 
   whole(body: unknown): void {
     if (this.#ended) return;
-    this.#guarded(() => {
+    this.#failOnError(() => {
       if (!isObject(body) || !Array.isArray(body['content'])) {
         this.#fail(upstreamFailure(null, body));
         return;
@@ -72,13 +73,13 @@ export class MessagesDecoder implements EventDecoder {
     this.#fail(truncatedAnswer());
   }
 
-  /** What a provider sends is not to be trusted: whatever is wrong with it is the provider's fault. */
-  #guarded(take: () => void): void {
+  /** Turns errors of decoding into a failure of the provider, whose answers are untrusted. */
+  #failOnError(decode: () => void): void {
     try {
-      take();
+      decode();
     } catch (error) {
       if (error instanceof Failure) this.#fail(error);
-      else if (error instanceof SyntaxError) this.#fail(invalidAnswer('broken JSON'));
+      else if (error instanceof SyntaxError) this.#fail(invalidAnswer('malformed JSON'));
       else if (error instanceof RangeError)
         this.#fail(invalidAnswer('JSON that is nested too deeply'));
       else throw error;
@@ -90,35 +91,35 @@ export class MessagesDecoder implements EventDecoder {
     this.#emit({ type: 'error', failure });
   }
 
-  #take(event: Json): void {
+  #decode(event: Json): void {
     switch (event['type']) {
       case DELTA:
       case 'content_block_start':
       case 'content_block_stop':
-        this.#begin({});
+        this.#emitStart({});
         this.#block(event);
         return;
       case 'message_start':
         this.#start(isObject(event['message']) ? event['message'] : {});
         return;
       case 'message_delta':
-        this.#begin({});
+        this.#emitStart({});
         this.#counts = counted(this.#counts, event['usage']);
-        if (isObject(event['delta'])) this.#stopped(event['delta']);
+        if (isObject(event['delta'])) this.#readStop(event['delta']);
         return;
       case 'message_stop':
-        this.#begin({});
+        this.#emitStart({});
         this.#finish();
         return;
       case 'error':
         this.#fail(upstreamFailure(null, event));
         return;
       default:
-      // Pings, and what may be added to the format one day: clients are asked to overlook it.
+      // Anthropic asks clients to ignore pings and event types that they do not know.
     }
   }
 
-  #begin({ id, model }: Json): void {
+  #emitStart({ id, model }: Json): void {
     if (this.#started) return;
     this.#started = true;
     this.#id = id;
@@ -128,42 +129,42 @@ export class MessagesDecoder implements EventDecoder {
   #start(message: Json): void {
     if (this.#started && message['id'] === this.#id) return;
     if (this.#blocks > 0 || this.#open !== null) {
-      // What the abandoned answer said is with the client already.
-      const text = 'The provider began its answer anew after a part of it was sent';
+      // The client already has a part of the first answer.
+      const text = 'The provider restarted its answer after a part of it was sent';
       throw new Failure('service_error', text, { code: 'stream_restarted' });
     }
-    this.#begin(message);
+    this.#emitStart(message);
     this.#id = message['id'];
     this.#counts = counted(NOTHING_COUNTED, message['usage']);
     const usage = usageOf(this.#counts);
     if (usage !== null) this.#emit({ type: 'usage', usage });
     this.#stop = {};
-    this.#stopped(message);
+    this.#readStop(message);
     const { content } = message;
-    // Calls that a program of Anthropic's waits for come with the start, whole.
-    for (const block of Array.isArray(content) ? content : []) this.#whole(block);
+    // Calls by a program at Anthropic are complete in message_start.
+    for (const block of Array.isArray(content) ? content : []) this.#completeBlock(block);
   }
 
-  #whole(block: unknown): void {
+  #completeBlock(block: unknown): void {
     if (!isObject(block)) throw invalidAnswer('a block that is no object');
     startBlock(block, this.#sink).end();
   }
 
-  #stopped(told: Json): void {
-    if (typeof told['stop_reason'] === 'string') this.#stop = told;
+  #readStop(fields: Json): void {
+    if (typeof fields['stop_reason'] === 'string') this.#stop = fields;
   }
 
   #block(event: Json): void {
     const { type, index } = event;
     if (this.#open !== null && index !== this.#index) {
-      const waiting = this.#waiting.get(index);
-      if (waiting) waiting.push(event);
-      else if (type !== 'content_block_stop') this.#waiting.set(index, [event]);
+      const queued = this.#queued.get(index);
+      if (queued) queued.push(event);
+      else if (type !== 'content_block_stop') this.#queued.set(index, [event]);
       return;
     }
     if (type === 'content_block_stop') {
       this.#close();
-      this.#catchUp(false);
+      this.#decodeQueued(false);
     } else if (type === DELTA) {
       this.#delta(event);
     } else {
@@ -179,7 +180,7 @@ export class MessagesDecoder implements EventDecoder {
     if (!isObject(delta)) throw invalidAnswer('a delta that is no object');
     if (this.#open === null) {
       const implied = impliedBlock(delta);
-      if (implied === null) throw invalidAnswer('a part of a block without its start');
+      if (implied === null) throw invalidAnswer('a delta of a block without its start');
       this.#index = index;
       this.#open = startBlock(implied, this.#sink);
     }
@@ -192,14 +193,14 @@ export class MessagesDecoder implements EventDecoder {
     open?.end();
   }
 
-  /** Tells the blocks that had to wait. @param all also those that have not ended */
-  #catchUp(all: boolean): void {
+  /** Decodes queued blocks. @param all whether also those that have not ended */
+  #decodeQueued(all: boolean): void {
     while (this.#open === null || all) {
       this.#close();
-      const [first] = this.#waiting;
+      const [first] = this.#queued;
       if (first === undefined) return;
       const [index, events] = first;
-      this.#waiting.delete(index);
+      this.#queued.delete(index);
       for (const event of events) {
         if (event['type'] === 'content_block_stop') this.#close();
         else this.#block(event);
@@ -208,7 +209,7 @@ export class MessagesDecoder implements EventDecoder {
   }
 
   #finish(): void {
-    this.#catchUp(true);
+    this.#decodeQueued(true);
     const { stop_reason: raw, stop_sequence: sequence, stop_details: details } = this.#stop;
     const explanation = isObject(details) ? details['explanation'] : null;
     if (raw === 'refusal' && typeof explanation === 'string' && explanation !== '') {
@@ -221,7 +222,7 @@ export class MessagesDecoder implements EventDecoder {
     this.#ended = true;
     this.#emit({
       type: 'finish',
-      reason: this.#called && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason,
+      reason: this.#hasCalls && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason,
       raw: typeof raw === 'string' ? raw : null,
       stopSequence: typeof sequence === 'string' ? sequence : null,
       usage: usageOf(this.#counts),

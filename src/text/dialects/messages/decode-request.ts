@@ -14,8 +14,8 @@ export function decodeRequest(value: unknown): TextRequest {
   }
   const { native, advice: topAdvice } = remainderOf(body);
   const advice = [...topAdvice];
-  const { turns, foreign } = decodeTurns(body, advice);
-  // A spread of this many properties takes ten times as long.
+  const { turns, native: turnNative } = decodeTurns(body, advice);
+  // Spreading this many properties takes ten times as long.
   return Object.assign(settingsOf(body), {
     dialect: 'messages' as const,
     body: body as Json,
@@ -24,7 +24,7 @@ export function decodeRequest(value: unknown): TextRequest {
     includeUsage: true,
     turns,
     tools: (body.tools ?? []).map((tool, index) => toolOf(tool as Json, `tools[${index}]`, advice)),
-    native: foreign.length > 0 ? [...native, ...foreign] : native,
+    native: turnNative.length > 0 ? [...native, ...turnNative] : native,
     advice,
   });
 }

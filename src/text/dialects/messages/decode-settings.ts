@@ -23,7 +23,7 @@ export function settingsOf(body: MessagesRequest): RequestSettings {
     stop: stop?.length ? stop : null,
     format: formatOf(body),
     reasoning: reasoningOf(body),
-    // What this dialect has no word for. Spread in, it would take longer than all else.
+    // Settings that messages does not have. Spreading them in would take longer than all else.
     n: null,
     frequencyPenalty: null,
     presencePenalty: null,
@@ -78,8 +78,8 @@ function reasoningOf({ thinking, output_config }: MessagesRequest): ReasoningReq
   }
 }
 
-/** Properties at the top of a body that are understood, whatever the values are. */
-const UNDERSTOOD: ReadonlySet<string> = new Set([
+/** Top-level properties that TextRequest has. */
+const KNOWN: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'max_tokens',
@@ -95,7 +95,7 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([
   'output_config',
 ]);
 
-/** Properties at the top that change how an answer is made or labelled, and not what is in it. */
+/** Top-level properties that only advise: they do not change the content of an answer. */
 const ADVICE: ReadonlySet<string> = new Set([
   'cache_control',
   'diagnostics',
@@ -104,34 +104,34 @@ const ADVICE: ReadonlySet<string> = new Set([
   'speed',
 ]);
 
-/** What else a request holds at its top: what only advises, and what only this dialect can say. */
+/** The advice and the native properties at the top of a request. */
 export function remainderOf(body: MessagesRequest): {
   readonly native: readonly NativePart[];
   readonly advice: readonly string[];
 } {
   const native: NativePart[] = [];
   const advice: string[] = [];
-  const keep = (path: string, value: unknown) => {
+  const addNative = (path: string, value: unknown) => {
     native.push({ type: 'native', dialect: 'messages', path, value });
   };
   for (const key in body) {
-    if (UNDERSTOOD.has(key)) continue;
+    if (KNOWN.has(key)) continue;
     const value = body[key];
     if (value === undefined || value === null) continue;
     if (ADVICE.has(key)) advice.push(key);
-    else keep(key, value);
+    else addNative(key, value);
   }
   const { thinking, output_config: output } = body;
-  if (thinking?.type === 'between_tools') keep('thinking', thinking);
+  if (thinking?.type === 'between_tools') addNative('thinking', thinking);
   for (const key in thinking) {
     if (key === 'type' || key === 'budget_tokens') continue;
     if (key === 'display') advice.push('thinking.display');
-    else if (thinking[key] !== null) keep(`thinking.${key}`, thinking[key]);
+    else if (thinking[key] !== null) addNative(`thinking.${key}`, thinking[key]);
   }
   if (thinking?.type === 'disabled' && output?.effort) advice.push('output_config.effort');
   for (const key in output) {
     if (key === 'effort' || key === 'format' || output[key] === null) continue;
-    keep(`output_config.${key}`, output[key]);
+    addNative(`output_config.${key}`, output[key]);
   }
   return { native, advice };
 }

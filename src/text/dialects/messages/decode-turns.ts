@@ -23,35 +23,36 @@ import type {
   ToolResultBlock,
 } from './request.ts';
 
-interface Words {
-  readonly understood: ReadonlySet<string>;
+/** Properties of an object that other dialects have, and properties that only advise. */
+interface Properties {
+  readonly known: ReadonlySet<string>;
   readonly advice: ReadonlySet<string>;
 }
 
-const words = (understood: readonly string[], advice: readonly string[] = []): Words => ({
-  understood: new Set(understood),
+const properties = (known: readonly string[], advice: readonly string[] = []): Properties => ({
+  known: new Set(known),
   advice: new Set(['cache_control', ...advice]),
 });
 
-/** What of a block other dialects have a word for. A block that says more goes to Anthropic or nowhere. */
-const WORDS = new Map<unknown, Words>([
-  // What was cited in an earlier answer is only shown to people.
-  ['text', words(['type', 'text'], ['citations'])],
-  ['image', words(['type', 'source'], ['transformations'])],
-  ['document', words(['type', 'source', 'title'])],
-  ['thinking', words(['type', 'thinking', 'signature'])],
-  ['redacted_thinking', words(['type', 'data'])],
-  ['tool_use', words(['type', 'id', 'name', 'input'])],
-  ['tool_result', words(['type', 'tool_use_id', 'content', 'is_error'])],
+/** Properties of blocks by type. A block with any other property is native. */
+const BLOCK_PROPERTIES = new Map<unknown, Properties>([
+  // Citations of an earlier answer are only for display.
+  ['text', properties(['type', 'text'], ['citations'])],
+  ['image', properties(['type', 'source'], ['transformations'])],
+  ['document', properties(['type', 'source', 'title'])],
+  ['thinking', properties(['type', 'thinking', 'signature'])],
+  ['redacted_thinking', properties(['type', 'data'])],
+  ['tool_use', properties(['type', 'id', 'name', 'input'])],
+  ['tool_result', properties(['type', 'tool_use_id', 'content', 'is_error'])],
 ]);
 
-const TOOL = words(
+const TOOL_PROPERTIES = properties(
   ['type', 'name', 'description', 'input_schema', 'strict'],
   ['eager_input_streaming'],
 );
 
-/** Values that ask for nothing: `null`, `false`, an empty list, citations disabled, the usual caller. */
-function asksNothing(value: unknown): boolean {
+/** Whether a value equals its absence: null, false, an empty list, citations off, the direct caller. */
+function isDefault(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return true;
   if (Array.isArray(value)) return value.every((one) => one === 'direct');
   return isObject(value) && (value['enabled'] === false || value['type'] === 'direct');
@@ -61,17 +62,17 @@ function native(path: string, value: unknown): NativePart {
   return { type: 'native', dialect: 'messages', path, value };
 }
 
-/** The first property that makes an object native; the others' advice is noted. */
+/** The first native property of an object, or null. @param advicePaths gets the paths of advice */
 function nativeProperty(
   object: Json,
-  { understood, advice }: Words,
+  { known, advice }: Properties,
   path: string,
-  noted: string[],
+  advicePaths: string[],
 ): string | null {
   for (const key in object) {
-    if (understood.has(key) || asksNothing(object[key])) continue;
+    if (known.has(key) || isDefault(object[key])) continue;
     if (!advice.has(key)) return key;
-    noted.push(`${path}.${key}`);
+    advicePaths.push(`${path}.${key}`);
   }
   return null;
 }
@@ -79,18 +80,18 @@ function nativeProperty(
 /**
  * One block of a message.
  *
- * @param advice takes the paths of what only advises
- * @returns null for what tells a model nothing: empty texts
+ * @param advice gets the paths of properties that only advise
+ * @returns null for an empty text
  */
 function partOf(block: Json, path: string, advice: string[]): Part | null {
-  const known = WORDS.get(block['type']);
+  const known = BLOCK_PROPERTIES.get(block['type']);
   if (known === undefined) return native(path, block);
-  const foreign = nativeProperty(block, known, path, advice);
-  if (foreign !== null) return native(`${path}.${foreign}`, block);
-  return translated(block as unknown as Block, path, advice);
+  const nativeName = nativeProperty(block, known, path, advice);
+  if (nativeName !== null) return native(`${path}.${nativeName}`, block);
+  return decodeBlock(block as unknown as Block, path, advice);
 }
 
-function translated(block: Block, path: string, advice: string[]): Part | null {
+function decodeBlock(block: Block, path: string, advice: string[]): Part | null {
   switch (block.type) {
     case 'text':
       return block.text === '' ? null : { type: 'text', path, text: block.text };
@@ -130,7 +131,7 @@ function jsonText(value: unknown, path: string): string {
   try {
     return JSON.stringify(value);
   } catch {
-    // Reading JSON takes any depth, writing it does not.
+    // JSON.parse accepts any depth, JSON.stringify does not.
     throw invalid(path, 'nested too deeply');
   }
 }
@@ -186,35 +187,35 @@ function resultContent(
     return content === '' ? [] : [{ type: 'text', path, text: content }];
   const parts: Content[] = [];
   for (const [index, block] of (content ?? []).entries()) {
-    // The grammar lets in what a result may hold, which is less than what a message may.
+    // The schema of results allows only these parts.
     const part = partOf(block as Json, `${path}[${index}]`, advice) as Content | null;
     if (part !== null) parts.push(part);
   }
   return parts;
 }
 
-/** The turns of a conversation, and what of its messages only this dialect knows. */
+/** The turns of a conversation, and the native properties of its messages. */
 export function decodeTurns(
   body: MessagesRequest,
   advice: string[],
-): { readonly turns: readonly Turn[]; readonly foreign: readonly NativePart[] } {
+): { readonly turns: readonly Turn[]; readonly native: readonly NativePart[] } {
   const turns: Turn[] = [];
   if (body.system) {
     const parts = partsOf(body.system, 'system', advice);
     if (parts.length > 0) turns.push(turn('system', 'system', parts, false));
   }
-  const foreign: NativePart[] = [];
+  const nativeParts: NativePart[] = [];
   const last = body.messages.length - 1;
   for (const [index, message] of body.messages.entries()) {
     const path = `messages[${index}]`;
     const { role, content } = message;
     const parts = partsOf(content as string | readonly Json[], `${path}.content`, advice);
-    // Anthropic goes on where a last message of the assistant stops.
+    // A last message of the assistant is a prefill, which the answer continues.
     const partial = role === 'assistant' && index === last && parts.at(-1)?.type === 'text';
     turns.push(turn(role, path, parts, partial));
-    for (const part of unknownOf(message, path)) foreign.push(part);
+    for (const part of unknownOf(message, path)) nativeParts.push(part);
   }
-  return { turns, foreign };
+  return { turns, native: nativeParts };
 }
 
 function turn(role: Turn['role'], path: string, parts: readonly Part[], partial: boolean): Turn {
@@ -245,8 +246,8 @@ function unknownOf(message: Message, path: string): NativePart[] {
 export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart {
   const { type } = tool;
   if (type !== undefined && type !== null && type !== 'custom') return native(path, tool);
-  const foreign = nativeProperty(tool, TOOL, path, advice);
-  if (foreign !== null) return native(`${path}.${foreign}`, tool);
+  const nativeName = nativeProperty(tool, TOOL_PROPERTIES, path, advice);
+  if (nativeName !== null) return native(`${path}.${nativeName}`, tool);
   const { name, description, input_schema, strict } = tool as unknown as CustomTool;
   return {
     type: 'tool',

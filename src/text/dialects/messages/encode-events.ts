@@ -15,21 +15,22 @@ const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","
 const DELTA_END = '}}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
-/** Writes answers as Anthropic streams them. */
+/** Encodes the events of a messages stream. Builds delta frames by hand, since a stream has many. */
 export class MessagesEncoder implements EventEncoder {
+  /** The requested model. */
   readonly #requested: string;
   readonly #id = newId('msg');
-  /** The start, until it is known whether a usage comes along with it. */
+  /** The start event, delayed until the next event, which may have the usage for it. */
   #start: { readonly model: string | null } | null = null;
   #usage: Usage | null = null;
   #ended = false;
   /** Text of the refusal so far. */
   #refusal = '';
   #index = -1;
-  /** What a delta of the open block begins with; null where the block is not open yet. */
+  /** Beginning of each delta frame of the open block; null if no block is open. */
   #prefix: string | null = null;
-  /** Whether the open call has got any of its arguments. */
-  #given = false;
+  /** Whether the open call has arguments so far. */
+  #hasArguments = false;
 
   constructor({ request }: EncodeContext) {
     this.#requested = request.model;
@@ -56,7 +57,7 @@ export class MessagesEncoder implements EventEncoder {
       case 'usage':
         this.#usage = event.usage;
         return this.#start === null ? '' : this.#messageStart(this.#start.model);
-      // Blocks open with the first that is in them: empty ones would come back, and be refused.
+      // Blocks start with their first delta: Anthropic refuses empty blocks when clients send them back.
       case 'text-start':
       case 'refusal-start':
       case 'refusal-end':
@@ -78,7 +79,7 @@ export class MessagesEncoder implements EventEncoder {
       case 'tool-start':
         return this.#tool(event.id, event.name);
       case 'tool-delta':
-        this.#given = true;
+        this.#hasArguments = true;
         return `${this.#prefix}${JSON.stringify(event.json)}${DELTA_END}`;
       case 'tool-end':
         return this.#endTool();
@@ -108,7 +109,7 @@ export class MessagesEncoder implements EventEncoder {
     return frame({ type: 'message_start', message });
   }
 
-  /** @param delta how a delta of the block begins, up to its text */
+  /** @param delta the beginning of the block's deltas, up to their text */
   #open(block: Json, delta: string): string {
     this.#index += 1;
     this.#prefix = `${DELTA}${this.#index},"delta":{${delta}`;
@@ -128,14 +129,14 @@ export class MessagesEncoder implements EventEncoder {
 
   #text(text: string): string {
     if (text === '') return '';
-    const opened = this.#openText();
-    return `${opened}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
+    const start = this.#openText();
+    return `${start}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
   }
 
   #cite(citation: Json): string {
     const delta = { type: 'citations_delta', citation };
-    const opened = this.#openText();
-    return opened + frame({ type: 'content_block_delta', index: this.#index, delta });
+    const start = this.#openText();
+    return start + frame({ type: 'content_block_delta', index: this.#index, delta });
   }
 
   #openThinking(): string {
@@ -161,14 +162,14 @@ export class MessagesEncoder implements EventEncoder {
   }
 
   #tool(id: string, name: string): string {
-    this.#given = false;
+    this.#hasArguments = false;
     const block = { type: 'tool_use', id: callIdOnWire(id), name, input: {} };
     return this.#open(block, '"type":"input_json_delta","partial_json":');
   }
 
   #endTool(): string {
-    const nothing = this.#given ? '' : `${this.#prefix}""${DELTA_END}`;
-    return nothing + this.#close();
+    const empty = this.#hasArguments ? '' : `${this.#prefix}""${DELTA_END}`;
+    return empty + this.#close();
   }
 
   #finish(event: Extract<TextEvent, { readonly type: 'finish' }>): string {

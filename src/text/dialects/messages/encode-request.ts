@@ -5,11 +5,11 @@ import { settingsOnWire, toolsOnWire } from './encode-settings.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
 
-/** @throws Failure invalid_request where messages cannot say it; `param` names the client's field */
+/** @throws Failure invalid_request for a field that messages does not have; `param` names it */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'messages') return replayRequest(request, target);
-  const [foreign] = request.native;
-  if (foreign !== undefined) refuseNative(foreign, 'messages');
+  const [native] = request.native;
+  if (native !== undefined) refuseNative(native, 'messages');
   const { system, messages } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
   const { user } = request.body;

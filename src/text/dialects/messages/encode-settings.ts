@@ -5,12 +5,12 @@ import { refuseNative, untranslatable } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 
-/** What is written where neither the client nor the catalog says how much may be. */
-const USUAL_OUTPUT = 8192;
-/** Of that, what is kept for the answer where the rest is for reasoning. */
-const ROOM = 4096;
-/** Anthropic takes no smaller top_p while a model reasons. */
-const LEAST_TOP_P = 0.95;
+/** Output tokens if neither the client nor the model's configuration has a limit. */
+const DEFAULT_OUTPUT = 8192;
+/** Output tokens for the answer beside a reasoning budget. */
+const ANSWER_TOKENS = 4096;
+/** The smallest top_p that Anthropic accepts with reasoning. */
+const MIN_TOP_P = 0.95;
 
 /**
  * The single values of a request, in the words of messages.
@@ -24,7 +24,7 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
   if (thinking?.['type'] === 'enabled') refuseWhileReasoning(request);
   const { temperature, topP, topK, stop } = request;
   if (temperature !== null && temperature > 1) {
-    refuse(request, 'temperature', `this upstream takes at most 1, received ${temperature}`);
+    refuse(request, 'temperature', `this upstream accepts at most 1, received ${temperature}`);
   }
   const choice = toolChoiceOf(request);
   const schema = schemaOf(request);
@@ -60,7 +60,7 @@ function refuseAbsent(request: TextRequest): void {
 function refuseWhileReasoning(request: TextRequest): void {
   const { toolChoice, temperature, topP } = request;
   if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') {
-    refuse(request, 'toolChoice', 'this upstream cannot be made to call a tool while it reasons');
+    refuse(request, 'toolChoice', 'this upstream cannot be forced to call a tool while it reasons');
   }
   if (temperature !== null && temperature !== 1) {
     refuse(
@@ -69,17 +69,19 @@ function refuseWhileReasoning(request: TextRequest): void {
       `must be 1 while this upstream reasons, received ${temperature}`,
     );
   }
-  if (topP !== null && topP < LEAST_TOP_P) {
-    const least = `must be at least ${LEAST_TOP_P} while this upstream reasons`;
+  if (topP !== null && topP < MIN_TOP_P) {
+    const least = `must be at least ${MIN_TOP_P} while this upstream reasons`;
     refuse(request, 'topP', `${least}, received ${topP}`);
   }
 }
 
-/** Messages upstreams want to be told how much may be written. */
+/** The token limit, which messages requires. */
 function limitOf({ maxOutputTokens, reasoning }: TextRequest, target: Target): number {
   const effort = reasoning?.effort ?? 'none';
   const budget = reasoning?.budget ?? budgetOf(effort);
-  return maxOutputTokens ?? target.maxOutputTokens ?? Math.max(USUAL_OUTPUT, budget + ROOM);
+  return (
+    maxOutputTokens ?? target.maxOutputTokens ?? Math.max(DEFAULT_OUTPUT, budget + ANSWER_TOKENS)
+  );
 }
 
 function thinkingOf(request: TextRequest, limit: number): Json | null {
@@ -89,8 +91,8 @@ function thinkingOf(request: TextRequest, limit: number): Json | null {
   if (effort === 'none') return { type: 'disabled' };
   const tokens = Math.min(budgetOf(effort), limit - 1);
   if (tokens < LEAST_BUDGET) {
-    const least = `this upstream reasons with ${LEAST_BUDGET} tokens at least`;
-    refuse(request, 'reasoning', `${least}, which an answer of ${limit} leaves no room for`);
+    const least = `this upstream reasons with at least ${LEAST_BUDGET} tokens`;
+    refuse(request, 'reasoning', `${least}, more than an answer of ${limit} allows`);
   }
   return { type: 'enabled', budget_tokens: tokens };
 }
@@ -115,8 +117,8 @@ function toolChoiceOf(request: TextRequest): Json | null {
     case 'none':
       return tools.length > 0 ? { type: 'none' } : null;
     default: {
-      const said = toolChoice !== null || parallelToolCalls === false;
-      return said && tools.length > 0 ? { type: 'auto', ...one } : null;
+      const isGiven = toolChoice !== null || parallelToolCalls === false;
+      return isGiven && tools.length > 0 ? { type: 'auto', ...one } : null;
     }
   }
 }
@@ -142,7 +144,7 @@ function toolOnWire({ name, description, parameters, strict }: Tool): Json {
   };
 }
 
-/** Tools of a request, in the words of messages. */
+/** The tools of a request in the messages format. */
 export function toolsOnWire({ tools }: TextRequest): readonly Json[] {
   return tools.map((tool: Tool | Extract<Part, { readonly type: 'native' }>) =>
     tool.type === 'native' ? refuseNative(tool, 'messages') : toolOnWire(tool),

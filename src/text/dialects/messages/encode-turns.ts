@@ -14,7 +14,7 @@ import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { replayed } from './reasoning.ts';
+import { replayedReasoning } from './reasoning.ts';
 
 interface Result {
   readonly id: string;
@@ -24,28 +24,27 @@ interface Result {
 interface Message {
   readonly role: 'user' | 'assistant';
   readonly blocks: Json[];
-  /** Of its calls, in their order. */
+  /** Ids of its tool calls, in order. */
   readonly calls: string[];
   readonly results: Result[];
 }
 
-/** A conversation as messages upstreams take it: instructions first, then both sides in turns. */
+/** A conversation for messages upstreams: instructions, then messages with alternating roles. */
 export interface Conversation {
   readonly system: string | readonly Json[] | null;
   readonly messages: readonly Json[];
 }
 
 /**
- * Puts a conversation of another dialect into messages.
+ * Encodes a conversation of another dialect.
  *
- * Only what stands before everything else can be `system`. Instructions that come later keep their
- * place, as text of the user's side between `<system>` tags: moved to the front, they would be read
- * out of order, and most models take no other role.
+ * The first system turns become `system`. Later ones keep their position as text of a user message in
+ * `<system>` tags: at the front they would be out of order, and most models accept no other role.
  */
 export function encodeTurns({ turns, advice }: TextRequest, target: Target): Conversation {
   for (const turn of turns) refuseTurn(turn, advice);
-  const first = turns.findIndex(({ role }) => !instructs(role));
-  // A conversation of instructions alone needs something to be answered.
+  const first = turns.findIndex(({ role }) => !isInstruction(role));
+  // A conversation of instructions only needs a user message.
   const leading = first === -1 ? turns.length - 1 : first;
   const system = turns.slice(0, leading).flatMap(instructionsOf);
   const messages = merged(turns.slice(leading).map((turn) => messageOf(turn, target)));
@@ -59,14 +58,14 @@ export function encodeTurns({ turns, advice }: TextRequest, target: Target): Con
   };
 }
 
-function instructs(role: Turn['role']): boolean {
+function isInstruction(role: Turn['role']): boolean {
   return role === 'system' || role === 'developer';
 }
 
 function refuseTurn({ path, name, tools, parts }: Turn, advice: readonly string[]): void {
   if (tools !== null) throw untranslatable(`${path}.tools`, 'messages');
   if (name === null || advice.includes(`${path}.name`)) return;
-  // Who answers a call is told by its identifier.
+  // The name of a tool message is redundant: results have the id of their call.
   if (parts.every(({ type }) => type === 'tool-result')) return;
   throw untranslatable(`${path}.name`, 'messages');
 }
@@ -81,14 +80,14 @@ function instructionsOf({ parts }: Turn): { readonly type: 'text'; readonly text
 
 function contentOf(blocks: readonly Json[]): string | readonly Json[] {
   const [only] = blocks;
-  const plain = blocks.length === 1 && only!['type'] === 'text';
-  return plain ? (only!['text'] as string) : blocks;
+  const isText = blocks.length === 1 && only!['type'] === 'text';
+  return isText ? (only!['text'] as string) : blocks;
 }
 
 function messageOf(turn: Turn, target: Target): Message {
   const role = turn.role === 'assistant' ? 'assistant' : 'user';
   const message: Message = { role, blocks: [], calls: [], results: [] };
-  if (instructs(turn.role)) {
+  if (isInstruction(turn.role)) {
     const text = instructionsOf(turn).map((one) => one.text);
     if (text.length > 0)
       message.blocks.push(textBlock(`<system>\n${text.join('\n\n')}\n</system>`));
@@ -113,7 +112,7 @@ function add({ role, blocks, calls, results }: Message, part: Part, target: Targ
       blocks.push(mediaBlock(part));
       break;
     case 'reasoning': {
-      const block = replayed(part, target);
+      const block = replayedReasoning(part, target);
       if (block !== null) blocks.push(block);
       break;
     }
@@ -141,7 +140,7 @@ function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
 function inputOf(json: string, path: string): Json {
   const input = json.trim() === '' ? {} : tryParseJson(json);
   if (isObject(input)) return input;
-  throw untranslatable(path, 'messages', 'its arguments must be the text of a JSON object');
+  throw untranslatable(path, 'messages', 'the arguments must be the text of a JSON object');
 }
 
 function resultBlock({ callId, content, isError }: ToolResultPart): Json {
@@ -166,7 +165,7 @@ function mediaBlock(part: MediaPart): Json {
   const { media, source, path } = part;
   if (media !== 'image' && media !== 'document') throw untranslatable(path, 'messages');
   if (source.kind === 'file') {
-    throw untranslatable(path, 'messages', 'a file of another provider is not known to this one');
+    throw untranslatable(path, 'messages', 'this provider does not have files of other providers');
   }
   const title = media === 'document' && part.filename ? { title: part.filename } : {};
   if (source.kind === 'url')
@@ -182,46 +181,47 @@ function mediaBlock(part: MediaPart): Json {
   return { type: media, source: { type: 'text', media_type: 'text/plain', data: text }, ...title };
 }
 
-/** Neighbours of one side become one message; those that say nothing are left out. */
+/** Merges adjacent messages of one role and drops empty ones. */
 function merged(messages: readonly Message[]): Message[] {
-  const made: Message[] = [];
+  const mergedMessages: Message[] = [];
   for (const { role, blocks, calls, results } of messages) {
     if (blocks.length === 0 && results.length === 0) continue;
-    const last = made.at(-1);
+    const last = mergedMessages.at(-1);
     if (last?.role !== role) {
-      made.push({ role, blocks: [...blocks], calls: [...calls], results: [...results] });
+      mergedMessages.push({ role, blocks: [...blocks], calls: [...calls], results: [...results] });
       continue;
     }
     for (const block of blocks) last.blocks.push(block);
     for (const call of calls) last.calls.push(call);
     for (const result of results) last.results.push(result);
   }
-  return made;
+  return mergedMessages;
 }
 
 /**
- * Puts every call's result where Anthropic wants it: all those of one message in the very next one, in
- * the order of the calls. Some providers use an identifier again in every turn, so that each result is
- * taken once, by the first call before it.
+ * Moves results where Anthropic requires them: all results of a message's calls into the next message, in
+ * the order of the calls. Some providers reuse ids in every turn, so that each result is matched once,
+ * with the first call before it.
  */
 function matchResults(messages: readonly Message[]): void {
-  const waiting = new Map<string, { readonly from: number; readonly result: Result }[]>();
+  const unmatched = new Map<string, { readonly from: number; readonly result: Result }[]>();
   for (const [from, { results }] of messages.entries()) {
     for (const result of results.splice(0)) {
-      const queue = waiting.get(result.id);
+      const queue = unmatched.get(result.id);
       if (queue) queue.push({ from, result });
-      else waiting.set(result.id, [{ from, result }]);
+      else unmatched.set(result.id, [{ from, result }]);
     }
   }
   for (const [index, { calls }] of messages.entries()) {
     for (const id of calls) {
-      const queue = waiting.get(id) ?? [];
-      const place = queue.findIndex(({ from }) => from > index);
-      if (place === -1) continue;
-      messages[index + 1]!.results.push(queue[place]!.result);
-      queue.splice(place, 1);
+      const queue = unmatched.get(id) ?? [];
+      const position = queue.findIndex(({ from }) => from > index);
+      if (position === -1) continue;
+      messages[index + 1]!.results.push(queue[position]!.result);
+      queue.splice(position, 1);
     }
   }
-  // What answers no call stays where it is: the provider is to say so.
-  for (const { from, result } of [...waiting.values()].flat()) messages[from]!.results.push(result);
+  // Results without a call stay in place, so that the provider refuses them.
+  for (const { from, result } of [...unmatched.values()].flat())
+    messages[from]!.results.push(result);
 }

@@ -12,7 +12,7 @@ import { usageObject } from './usage.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
 
-/** The message that a stream of events makes, as the official client puts it together from a stream. */
+/** Folds events into a message, as the official client folds a stream. */
 export function foldEvents(
   { request }: EncodeContext,
   choices: readonly (readonly TextEvent[])[],
@@ -104,12 +104,12 @@ export function foldEvents(
   };
 }
 
-/** The arguments of a call, which are an object here and not its text. */
+/** The arguments of a call as an object, which messages has in place of JSON text. */
 function inputOf(name: string, json: string, { reason }: Finish): Json {
   const input = json === '' ? {} : tryParseJson(json);
   if (isObject(input)) return input;
-  // Where the model had no room left, it could not end them; who called can see that by the reason.
+  // The token limit may cut the arguments; the stop reason shows that.
   if (input === undefined && reason === 'length') return {};
-  const what = `a call of ${name} whose arguments are no JSON object`;
+  const what = `a call of ${name} whose arguments are not a JSON object`;
   throw untranslatableAnswer('messages', what);
 }

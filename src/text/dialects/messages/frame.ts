@@ -1,4 +1,4 @@
-/** One server-sent event, named as its data is. */
+/** A server-sent event with the name of its type. */
 export function frame(event: { readonly type: string; readonly [key: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

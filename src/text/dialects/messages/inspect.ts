@@ -20,7 +20,7 @@ const source: Check = byType({
 
 const citedBlock = object({
   ...any('type', 'title', 'context', 'cache_control'),
-  // What an answer cited, and whether it shall cite.
+  // Citations of an earlier answer, or whether to cite.
   citations: null,
   source,
 });
@@ -91,7 +91,7 @@ const blocks: Check = byType({
     content: (value, found) => blocks(value, found),
   }),
   tool_reference: object(any('type', 'tool_name', 'cache_control')),
-  // A call that a provider made in an earlier answer; only its result can hold more than text.
+  // A call that the provider made in an earlier answer; only its result may have more than text.
   server_tool_use: object({ ...NAMED, input: null }),
   tool_search_tool_result: object({ ...NAMED, content: null }),
   tool_addition: object({ ...any('type', 'cache_control'), tool: changedTool }),
@@ -110,7 +110,7 @@ const blocks: Check = byType({
   web_search_tool_result: feature('web_search'),
 });
 
-/** The tokens of compaction are not part of the usage that an answer reports. */
+/** The reported usage does not include the tokens of compaction. */
 const contextEdits = byType({
   clear_thinking: null,
   clear_tool_uses: null,
@@ -122,7 +122,7 @@ const container: Check = (value, found) => {
   object({ id: reference('container'), skills: feature('skills') })(value, found);
 };
 
-/** What a request of the messages format may hold, and what of it must be allowed. */
+/** The properties of a messages request, and the features that they need. */
 export const inspect: Check = object({
   ...ROUTING,
   ...any(

@@ -9,15 +9,15 @@ export const markers = ['"message_start"', '"message_delta"', '"message_stop"', 
 
 export const countOutput = outputCounter(/"content_block_delta"/g);
 
-/** @param before what earlier events told: the input is counted at the start, the output at the end */
+/** @param before the usage so far: message_start has the input tokens, message_delta the output tokens */
 export function observe(event: Json, before: Usage | null = null): Observation {
   switch (event['type']) {
     case 'message_start': {
       const { message } = event;
-      return isObject(message) ? observed(message['usage'], before) : {};
+      return isObject(message) ? observedUsage(message['usage'], before) : {};
     }
     case 'message_delta':
-      return observed(event['usage'], before);
+      return observedUsage(event['usage'], before);
     case 'message_stop':
       return { terminal: true };
     case 'error':
@@ -27,8 +27,8 @@ export function observe(event: Json, before: Usage | null = null): Observation {
   }
 }
 
-function observed(told: unknown, before: Usage | null): Observation {
-  const usage = usageOf(counted(before ? countsOf(before) : NOTHING_COUNTED, told));
+function observedUsage(reported: unknown, before: Usage | null): Observation {
+  const usage = usageOf(counted(before ? countsOf(before) : NOTHING_COUNTED, reported));
   return usage === null ? {} : { usage };
 }
 

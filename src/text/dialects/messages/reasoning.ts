@@ -3,10 +3,10 @@ import type { Target } from '../dialect.ts';
 import { wrapSignature } from '../reasoning-signature.ts';
 
 /**
- * Reasoning as its own provider gets it back, exactly as it gave it. Null where it is another's, or
- * nobody vouches for it: no provider takes that.
+ * The reasoning block for the provider that signed it, unchanged. Null for reasoning of another
+ * provider or without a signature, which providers refuse.
  */
-export function replayed(
+export function replayedReasoning(
   { text, signature }: Pick<ReasoningPart, 'text' | 'signature'>,
   target: Target,
 ): Json | null {
@@ -25,7 +25,7 @@ export function signatureField(signature: ReasoningSignature): string {
     : wrapSignature(signature);
 }
 
-/** What Anthropic hid of its reasoning; null for any other signature. */
+/** The data of redacted reasoning; null for any other signature. */
 export function redactedOf(signature: ReasoningSignature | null): string | null {
   const data = signature?.dialect === 'messages' ? signature.value['data'] : null;
   return typeof data === 'string' ? data : null;

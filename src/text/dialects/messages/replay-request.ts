@@ -6,43 +6,44 @@ import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { settingsOf } from './decode-settings.ts';
 import { settingsOnWire } from './encode-settings.ts';
-import { replayed } from './reasoning.ts';
+import { replayedReasoning } from './reasoning.ts';
 import type { Block, Message, MessagesRequest } from './request.ts';
 
 /**
- * A messages client's own body for a messages upstream. All stays as it was sent but what may not go
- * there: names and identifiers that are refused, another provider's reasoning, empty texts, and what
- * the rules of the model changed.
+ * The body of a messages client for a messages upstream: unchanged but for names and ids that Anthropic
+ * refuses, reasoning of other providers, empty texts, and settings that the model's rules changed.
  */
 export function replayRequest(request: TextRequest, target: Target): Json {
   const body = request.body as MessagesRequest;
-  const made: Record<string, unknown> = { ...body, model: target.model };
-  made['messages'] = body.messages.flatMap((message) => replayMessage(message, target));
-  if (Array.isArray(body.system)) made['system'] = body.system.filter(({ text }) => text !== '');
+  const replayed: Record<string, unknown> = { ...body, model: target.model };
+  replayed['messages'] = body.messages.flatMap((message) => replayMessage(message, target));
+  if (Array.isArray(body.system))
+    replayed['system'] = body.system.filter(({ text }) => text !== '');
   if (body.tools) {
-    made['tools'] = body.tools.map((tool) =>
+    replayed['tools'] = body.tools.map((tool) =>
       tool.type === undefined || tool.type === null || tool.type === 'custom'
         ? { ...tool, name: nameOnWire((tool as { readonly name: string }).name) }
         : tool,
     );
   }
   const { tool_choice: choice } = body;
-  if (choice?.type === 'tool') made['tool_choice'] = { ...choice, name: nameOnWire(choice.name) };
+  if (choice?.type === 'tool')
+    replayed['tool_choice'] = { ...choice, name: nameOnWire(choice.name) };
   const changed = changedSettings(request, body);
-  if (changed.length === 0) return made;
-  const fresh = settingsOnWire(request, target);
+  if (changed.length === 0) return replayed;
+  const encoded = settingsOnWire(request, target);
   for (const property of changed.flatMap((setting) => propertiesOf('messages', setting))) {
-    delete made[property];
-    if (property in fresh) made[property] = fresh[property];
+    delete replayed[property];
+    if (property in encoded) replayed[property] = encoded[property];
   }
-  return made;
+  return replayed;
 }
 
 function changedSettings(request: TextRequest, body: MessagesRequest): readonly RequestSetting[] {
   const sent = settingsOf(body);
   return (Object.keys(sent) as RequestSetting[]).filter((setting) => {
     const [before, now] = [sent[setting], request[setting]];
-    // An effort that the gateway found for a budget says nothing new.
+    // The gateway may have derived the effort from the client's budget.
     if (setting === 'reasoning' && sent.reasoning?.budget && request.reasoning) {
       return sent.reasoning.budget !== request.reasoning.budget;
     }
@@ -70,7 +71,10 @@ function replayBlock(block: Block, target: Target): readonly (Block | Json)[] {
       const { thinking, signature } = block;
       if (!signature) return [];
       if (!isWrapped(signature)) return [block];
-      const own = replayed({ text: thinking, signature: unwrapSignature(signature) }, target);
+      const own = replayedReasoning(
+        { text: thinking, signature: unwrapSignature(signature) },
+        target,
+      );
       return own === null ? [] : [own];
     }
     default:

@@ -8,8 +8,8 @@ const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ 
 const list = <const Schema extends v.GenericSchema>(schema: Schema, expects: string) =>
   v.pipe(v.array(schema), v.metadata({ expects }));
 
-/** What else than these has a type is for Anthropic alone, and goes there as it came. */
-const SPOKEN = [
+/** Types of blocks that are decoded; all others are native. */
+const DECODED_TYPES = [
   'text',
   'image',
   'document',
@@ -21,10 +21,10 @@ const SPOKEN = [
 
 const nativeBlock = openObject({ type: v.string() });
 
-/** Blocks of some types, and those that are Anthropic's own. What is known may stand elsewhere only. */
+/** Blocks of the given types and native blocks. Refuses decoded types that are not given. */
 function blocks<const Known extends Readonly<Record<string, v.GenericSchema>>>(known: Known) {
   const misplaced = openObject({ type: v.picklist(Object.keys(known)) });
-  const elsewhere = Object.fromEntries(SPOKEN.map((type) => [type, misplaced]));
+  const elsewhere = Object.fromEntries(DECODED_TYPES.map((type) => [type, misplaced]));
   const options = [...Object.values(known), nativeBlock] as (
     | Known[keyof Known]
     | typeof nativeBlock
@@ -159,11 +159,11 @@ const thinking = choiceBy('type', {
   between_tools: openObject({ type: v.literal('between_tools') }),
 });
 
-/** Reasoning is turned off by `thinking` here. */
+/** Without `none`: messages switches reasoning off by `thinking`. */
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 const outputConfig = openObject({
-  effort: v.nullish(field(v.picklist(EFFORTS), 'How much the model reasons.')),
+  effort: v.nullish(field(v.picklist(EFFORTS), 'Reasoning effort.')),
   format: v.nullish(
     choiceBy('type', {
       json_schema: openObject({ type: v.literal('json_schema'), schema: openObject({}) }),
@@ -179,24 +179,26 @@ export const messagesRequest = openObject({
   messages: field(v.pipe(v.array(message), v.nonEmpty()), 'The conversation so far.', {
     expects: 'a list of one message at least',
   }),
-  max_tokens: field(integer(1), 'The most tokens to write, reasoning included.'),
+  max_tokens: field(integer(1), 'Maximum output tokens, including reasoning.'),
   system: v.nullish(
     field(
       textOrList('a text or a list of text blocks', v.array(choiceBy('type', { text: textBlock }))),
       'Instructions.',
     ),
   ),
-  temperature: v.nullish(field(number(0, 1), 'How freely the model chooses words.')),
-  top_p: v.nullish(field(number(0, 1), 'The share of likely words that it chooses from.')),
-  top_k: v.nullish(field(integer(0), 'How many likely words it chooses from.')),
+  temperature: v.nullish(field(number(0, 1), 'Sampling temperature.')),
+  top_p: v.nullish(
+    field(number(0, 1), 'Nucleus sampling: the share of probability to choose from.'),
+  ),
+  top_k: v.nullish(field(integer(0), 'Number of most likely tokens to choose from.')),
   stop_sequences: v.nullish(
-    field(list(text('a text of one character at least'), 'a list of texts'), 'Texts to stop at.', {
+    field(list(text('a text of one character at least'), 'a list of texts'), 'Stop sequences.', {
       expects: 'a list of texts',
     }),
   ),
-  stream: v.nullish(field(v.boolean(), 'Whether the answer comes as an event stream.')),
+  stream: v.nullish(field(v.boolean(), 'Whether to stream the answer as server-sent events.')),
   tools: v.nullish(
-    field(v.array(tool), 'What the model may call.', {
+    field(v.array(tool), 'Tools that the model may call.', {
       expects: 'a list of tools',
     }),
   ),

@@ -1,7 +1,7 @@
 import { countOf, isObject } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 
-/** Counts as this dialect tells them, those that were told so far. Input leaves out what a cache gave or took. */
+/** Token counts of the messages format so far; null if not reported. `input` excludes cached tokens. */
 export interface Counts {
   readonly input: number | null;
   readonly output: number | null;
@@ -18,21 +18,21 @@ export const NOTHING_COUNTED: Counts = {
   reasoning: null,
 };
 
-/** What is told later stands, field by field: counts are of the whole message so far. */
-export function counted(before: Counts, told: unknown): Counts {
-  if (!isObject(told)) return before;
-  const details = told['output_tokens_details'];
+/** Updates counts by a usage report: each count is of the whole message so far. */
+export function counted(before: Counts, reported: unknown): Counts {
+  if (!isObject(reported)) return before;
+  const details = reported['output_tokens_details'];
   const thinking = isObject(details) ? countOf(details['thinking_tokens']) : null;
   return {
-    input: countOf(told['input_tokens']) ?? before.input,
-    output: countOf(told['output_tokens']) ?? before.output,
-    cacheRead: countOf(told['cache_read_input_tokens']) ?? before.cacheRead,
-    cacheWrite: countOf(told['cache_creation_input_tokens']) ?? before.cacheWrite,
+    input: countOf(reported['input_tokens']) ?? before.input,
+    output: countOf(reported['output_tokens']) ?? before.output,
+    cacheRead: countOf(reported['cache_read_input_tokens']) ?? before.cacheRead,
+    cacheWrite: countOf(reported['cache_creation_input_tokens']) ?? before.cacheWrite,
     reasoning: thinking ?? before.reasoning,
   };
 }
 
-/** Null where nothing was counted. */
+/** The usage of counts; null if nothing was counted. */
 export function usageOf({ input, output, cacheRead, cacheWrite, reasoning }: Counts): Usage | null {
   if (input === null && output === null && cacheRead === null && cacheWrite === null) return null;
   const cachedInput = cacheRead ?? 0;
@@ -58,7 +58,7 @@ export function countsOf(usage: Usage): Counts {
   };
 }
 
-/** A usage as this dialect writes it; zeros where nothing is known yet. */
+/** A usage in the messages format, with zeros for unknown counts. */
 export function usageObject(usage: Usage | null): Json {
   const { input, output, cacheRead, cacheWrite, reasoning } = usage
     ? countsOf(usage)

@@ -8,7 +8,7 @@ import { foldEvents } from './fold-events.ts';
 import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 
-/** The format of OpenAI's Responses API, and of Open Responses. */
+/** OpenAI's Responses API and Open Responses (interface part 4.2). */
 export const responses: Dialect = {
   name: 'responses',
   decodeRequest,

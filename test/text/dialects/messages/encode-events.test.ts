@@ -272,10 +272,10 @@ describe('a messages stream that fails', () => {
   });
 
   it.each(['[1]', '"text"', '{"a":'])(
-    'is a call with the arguments %s, which are no object',
+    'fails for a call whose arguments are %s, not an object',
     (json) => {
       expect(() => folded([begun, ...calls(0, json), finished('tool-calls')])).toThrow(
-        'no JSON object',
+        'not a JSON object',
       );
     },
   );

@@ -3,7 +3,7 @@ import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
 import { fieldsOf, parseFields } from '../schema/fields.ts';
-import { administrationFlags } from './administration-flags.ts';
+import { adminFlags } from './daemon-flags.ts';
 import { flagOf, readFlags } from './flags.ts';
 import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
@@ -11,25 +11,26 @@ import { Table } from './table.ts';
 import { print, say } from './terminal.ts';
 
 /**
- * Runs one command of administration and prints what came of it.
+ * Runs an administration command and prints its result.
  *
- * @param placed what was given by place, by the names of the options
- * @param flags what commander parsed of the rest
- * @throws Failure, with `param` where the command line makes no sense
+ * @param positionals the positional arguments, by the names of the options
+ * @param flags as commander parsed them
+ * @returns the exit code
+ * @throws Failure, with `param` for an error in the command line
  */
-export async function runAdministration(
+export async function runAdmin(
   command: AdminCommand,
-  placed: Readonly<Record<string, unknown>>,
+  positionals: Readonly<Record<string, unknown>>,
   flags: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  const { json, config, data } = readFlags(administrationFlags, flags);
-  const input = { ...typedOf(command, flags), ...placed };
+): Promise<number> {
+  const { json, config, data } = readFlags(adminFlags, flags);
+  const input = { ...ownFlags(command, flags), ...positionals };
   const label = (name: string) => (command.positionals.includes(name) ? `<${name}>` : flagOf(name));
-  // Read here for the errors, which name flags; whoever has the store reads it again.
+  // Parsed here for errors that name flags; the daemon parses the input again.
   const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
   const dataDir = data ?? settings().dataDir;
-  /** For warnings alone: a store that is named is worked on whatever the configuration says. */
+  /** Used for warnings only: with `--data`, the configuration may be invalid. */
   const models = () => {
     try {
       return settings().models;
@@ -41,11 +42,12 @@ export async function runAdministration(
     withoutParam,
   );
   for (const warning of warnings) say(`oriel: warning: ${warning}`);
-  if (json) return print(`${jsonText(result)}\n`);
-  await present(command, result);
+  if (json) await print(`${jsonText(result)}\n`);
+  else await show(command, result);
+  return 0;
 }
 
-function typedOf(
+function ownFlags(
   command: AdminCommand,
   flags: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
@@ -53,14 +55,14 @@ function typedOf(
   return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
 }
 
-/** What the store refuses is no fault of the command line, which names its faults by `param`. */
+/** Removes `param`, by which main recognises errors in the command line: this one is the store's. */
 function withoutParam(error: unknown): never {
   if (!(error instanceof Failure)) throw error;
   const { type, message, code, status } = error;
   throw new Failure(type, message, { status, originalCode: code, cause: error });
 }
 
-async function present(command: AdminCommand, result: object): Promise<void> {
+async function show(command: AdminCommand, result: object): Promise<void> {
   const { tables = [], value, messages = [] } = command.show(result);
   for (const [index, rows] of tables.entries()) {
     if (index > 0) await print('\n');
