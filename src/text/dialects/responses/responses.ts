@@ -19,7 +19,7 @@ function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
   return ids.filter((id) => typeof id === 'string');
 }
 
-/** The format of OpenAI's Responses API, and of Open Responses. */
+/** OpenAI's Responses API and Open Responses (interface part 4.2). */
 export const responses: Dialect = {
   name: 'responses',
   label: 'responses',
