@@ -12,7 +12,7 @@ import { serveFlags } from './daemon-flags.ts';
 import { uncaughtException } from './defects.ts';
 import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
-import { sayLines } from './terminal.ts';
+import { printStderrLines } from './terminal.ts';
 
 const END = ['SIGTERM', 'SIGINT'] as const;
 
@@ -103,7 +103,7 @@ async function welcome(
   const drawing = Object.hasOwn(models, DRAWING)
     ? `\n  ${bearer} -H 'Content-Type: application/json' ${url}/v1/images/generations/sync -d '${body}'`
     : '';
-  sayLines(`
+  printStderrLines(`
 The account "owner" of this data directory has been made. ${where}
 
   ${inTerminal ? key : file}

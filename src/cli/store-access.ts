@@ -10,7 +10,7 @@ import type { AuditLog } from '../store/audit/log.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
 import { openStore, retryWhileLocked } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
-import { say } from './terminal.ts';
+import { printStderr } from './terminal.ts';
 
 interface Request {
   /** What the daemon is sent, and `options` what its schema makes of it. */
@@ -85,7 +85,7 @@ async function attempt(
       onRecovery: (recovery) => {
         recoveries.push(recovery);
         const { file, dropped, keptIn } = recovery;
-        say(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`);
+        printStderr(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`);
       },
     });
   } catch (error) {
@@ -95,7 +95,9 @@ async function attempt(
   const who = ownActor();
   let log: AuditLog | undefined;
   const audit = async () => {
-    log ??= await openAudit(dataDir, who, { onFault: (error) => say(`oriel: warning: ${error}`) });
+    log ??= await openAudit(dataDir, who, {
+      onFault: (error) => printStderr(`oriel: warning: ${error}`),
+    });
     return log;
   };
   try {

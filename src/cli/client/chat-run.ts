@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
-import { print, say } from '../terminal.ts';
+import { print, printStderr } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
 import { firstTextModel } from './catalog.ts';
 import { type ChatAnswer, showAnswer } from './chat-answer.ts';
@@ -19,7 +19,7 @@ const PATH = '/v1/chat/completions';
 const EXIT = { done: 0, interrupted: 130 } as const;
 
 /**
- * Talks to a model: once where there is something to say, else as long as the person likes.
+ * Talks to a model: once where there is something to printStderr, else as long as the person likes.
  *
  * @param flags what commander parsed
  * @returns the exit code
@@ -87,6 +87,7 @@ function plain({ type, message, code, cause }: Failure): Failure {
 /** Says why an answer ended, where it is not simply over. */
 function noteEnd({ finishReason }: ChatAnswer): void {
   if (finishReason === 'length')
-    say('oriel: the answer reached its limit of tokens and stops here');
-  if (finishReason === 'content_filter') say('oriel: the answer was withheld or cut by a filter');
+    printStderr('oriel: the answer reached its limit of tokens and stops here');
+  if (finishReason === 'content_filter')
+    printStderr('oriel: the answer was withheld or cut by a filter');
 }

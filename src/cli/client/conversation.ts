@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Failure } from '../../failure.ts';
-import { say } from '../terminal.ts';
+import { printStderr } from '../terminal.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 import type { Message } from './message.ts';
 
@@ -24,7 +24,7 @@ export async function converse({ start, ask, leaving, title }: Conversation): Pr
   });
   lines.on('SIGINT', () => leaving.abort());
   leaving.signal.addEventListener('abort', () => lines.close(), { once: true });
-  say(`oriel: ${title}; /exit or ^D ends the conversation`);
+  printStderr(`oriel: ${title}; /exit or ^D ends the conversation`);
   const messages = [...start];
   try {
     lines.prompt();
@@ -53,7 +53,7 @@ export async function converse({ start, ask, leaving, title }: Conversation): Pr
       if (leaving.signal.aborted || !(error instanceof Failure)) throw error;
       // As if it had not been said: the person may say it again.
       messages.pop();
-      say(`oriel: ${error.message}`);
+      printStderr(`oriel: ${error.message}`);
     }
   }
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/filename.ts';
-import { print, say } from '../terminal.ts';
+import { print, printStderr } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
 import { Writer } from '../writer.ts';
 import type { resultFlags } from './client-flags.ts';
@@ -81,7 +81,7 @@ export class Results {
   async #keep(result: Fetched): Promise<string> {
     const path = await this.#write(result);
     if (!extensionFits(path, result.extension)) {
-      say(`oriel: ${path} holds ${result.extension}, whatever its name says`);
+      printStderr(`oriel: ${path} holds ${result.extension}, whatever its name says`);
     }
     if (this.#flags.json) return path;
     if (result.isImage) await this.#show.show(result.bytes);

@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { say } from '../terminal.ts';
+import { printStderr } from '../terminal.ts';
 import { DaemonClient } from './daemon-client.ts';
 
 const INTERRUPTED = 130;
@@ -35,7 +35,7 @@ export async function inSession(
   } catch (error) {
     const { pickUp } = session;
     if (leaving.signal.aborted) {
-      say(`oriel: interrupted${pickUp === null ? '' : `; ${pickUp}`}`);
+      printStderr(`oriel: interrupted${pickUp === null ? '' : `; ${pickUp}`}`);
       return INTERRUPTED;
     }
     if (!(error instanceof Failure) || pickUp === null || isFinal(error)) throw error;
@@ -51,7 +51,7 @@ export async function inSession(
   }
 }
 
-/** Whether the same would come of another attempt: there is no such task, say, or no such key. */
+/** Whether the same would come of another attempt: there is no such task, printStderr, or no such key. */
 function isFinal({ type, code }: Failure): boolean {
   return type === 'auth_error' || (type === 'invalid_request' && code !== 'output_exists');
 }

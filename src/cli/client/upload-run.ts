@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
-import { print, say } from '../terminal.ts';
+import { print, printStderr } from '../terminal.ts';
 import { uploadFlags } from './client-flags.ts';
 import { uploadFile } from './sent-file.ts';
 import { inSession } from './session.ts';
@@ -32,7 +32,7 @@ export async function runUpload(
         if (signal.aborted || !(error instanceof Failure) || isGeneral(error)) throw error;
         failed += 1;
         uploads.push({ file, error: { type: error.type, message: error.message } });
-        say(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
+        printStderr(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
       }
     }
     if (json) await print(`${jsonText({ uploads })}\n`);
