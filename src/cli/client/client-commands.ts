@@ -25,7 +25,7 @@ const chat: CommandDefinition = {
   positionals: [
     {
       name: 'prompt',
-      description: 'what to printStderr; - for standard input, which also follows a prompt',
+      description: 'what to say; - for standard input, which also follows a prompt',
     },
   ],
   flags: [{ heading: 'Options:', schema: chatFlags }, DAEMON],
