@@ -51,7 +51,7 @@ const gateway = gatewayDaemon((url) => {
 const GOOD: Script = { steps: [{ text: 'Hello there' }], usage: USAGE };
 const TYPE = { 'content-type': 'application/json' };
 
-interface Told {
+interface TextResponse {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;
@@ -61,7 +61,7 @@ async function post(
   dialect: DialectName,
   body: string | Buffer,
   headers: Record<string, string> = TYPE,
-): Promise<Told> {
+): Promise<TextResponse> {
   const response = await fetch(gateway().daemon.url + PATHS[dialect], {
     method: 'POST',
     headers: { authorization: `Bearer ${OWNER_KEY}`, ...headers },
@@ -71,7 +71,7 @@ async function post(
 }
 
 /** The error of interface part 2.1 in an answer. */
-function errorOf({ text }: Pick<Told, 'text'>) {
+function errorOf({ text }: Pick<TextResponse, 'text'>) {
   const { error } = JSON.parse(text) as {
     error: Record<'type' | 'message' | 'param' | 'code', string>;
   };
@@ -105,7 +105,7 @@ function around(dialect: DialectName, model: string, content: string, more = '')
 
 const MODELS = [...DIALECTS.map(modelTo), 'always-reasons', 'sandbox-chat', 'sandbox-reasoner'];
 
-describe('requests that are wrong anywhere', () => {
+describe('malformed text requests', () => {
   it.each(DIALECTS)(
     'in the format %s are answered, or refused with the way to the fault',
     async (dialect) => {
@@ -118,10 +118,10 @@ describe('requests that are wrong anywhere', () => {
           fc.boolean(),
           async (wounds, base, model, stream) => {
             const body = { model, ...mutated(base, wounds), ...(stream && { stream }) };
-            const told = await post(dialect, JSON.stringify(body));
-            if (told.status === 200) return;
-            expect([400, 404]).toContain(told.status);
-            const { type, param, message } = errorOf(told);
+            const response = await post(dialect, JSON.stringify(body));
+            if (response.status === 200) return;
+            expect([400, 404]).toContain(response.status);
+            const { type, param, message } = errorOf(response);
             expect(type).toBe('invalid_request');
             if (param !== null) {
               expect(message.startsWith(param), message).toBe(true);
@@ -136,53 +136,56 @@ describe('requests that are wrong anywhere', () => {
 
   it.each(DIALECTS)('in the format %s of any JSON type are refused', async (dialect) => {
     for (const body of ['null', '1', '"x"', '[]', '{}', 'true', '1e999', '[[[]]]']) {
-      const told = await post(dialect, body);
-      expect(told.status).toBe(400);
-      expect(errorOf(told).type).toBe('invalid_request');
+      const response = await post(dialect, body);
+      expect(response.status).toBe(400);
+      expect(errorOf(response).type).toBe('invalid_request');
     }
   });
 
-  it.each(DIALECTS)('in the format %s that are no JSON are refused', async (dialect) => {
+  it.each(DIALECTS)('in the format %s that are not JSON are refused', async (dialect) => {
     for (const body of ['', 'NaN', '{"model":NaN}', '[1,2', '{"a":1}}', '{"__proto__":{"a":1}}']) {
-      const told = await post(dialect, body);
-      expect([told.status, errorOf(told).code]).toEqual([400, 'invalid_json']);
+      const response = await post(dialect, body);
+      expect([response.status, errorOf(response).code]).toEqual([400, 'invalid_json']);
     }
   });
 
-  it.each(DIALECTS)('in the format %s with numbers that are none name them', async (dialect) => {
-    const limit = { chat: 'max_tokens', responses: 'max_output_tokens', messages: 'max_tokens' }[
-      dialect
-    ];
-    for (const value of ['1e999', '-1', '0', '0.5', '"5"', '[5]', '{}', 'true', '1e300']) {
-      for (const name of [limit, 'temperature']) {
-        if (name === 'temperature' && ['0', '0.5'].includes(value)) continue;
-        const told = await post(
+  it.each(DIALECTS)(
+    'in the format %s with invalid numbers get an error that names the parameter',
+    async (dialect) => {
+      const limit = { chat: 'max_tokens', responses: 'max_output_tokens', messages: 'max_tokens' }[
+        dialect
+      ];
+      for (const value of ['1e999', '-1', '0', '0.5', '"5"', '[5]', '{}', 'true', '1e300']) {
+        for (const name of [limit, 'temperature']) {
+          if (name === 'temperature' && ['0', '0.5'].includes(value)) continue;
+          const response = await post(
+            dialect,
+            around(dialect, modelTo('chat'), '"x"', `,"${name}":${value}`),
+          );
+          expect([response.status, errorOf(response).param]).toEqual([400, name]);
+        }
+      }
+      for (const [name, value] of [
+        ['stream', '"true"'],
+        ['stream', '1'],
+        ['model', '["to-chat"]'],
+        ['model', '{"toString":1}'],
+      ]) {
+        const response = await post(
           dialect,
           around(dialect, modelTo('chat'), '"x"', `,"${name}":${value}`),
         );
-        expect([told.status, errorOf(told).param]).toEqual([400, name]);
+        expect([response.status, errorOf(response).param]).toEqual([400, name]);
       }
-    }
-    for (const [name, value] of [
-      ['stream', '"true"'],
-      ['stream', '1'],
-      ['model', '["to-chat"]'],
-      ['model', '{"toString":1}'],
-    ]) {
-      const told = await post(
-        dialect,
-        around(dialect, modelTo('chat'), '"x"', `,"${name}":${value}`),
-      );
-      expect([told.status, errorOf(told).param]).toEqual([400, name]);
-    }
-  });
+    },
+  );
 
-  it('for more answers than anybody may ask for at once are refused', async () => {
+  it('with n beyond the limit are refused', async () => {
     const { upstream } = gateway();
     for (const n of ['129', '1000000000', '1e999', '0', '-1', '1.5']) {
       upstream.play(GOOD);
-      const told = await post('chat', around('chat', modelTo('messages'), '"x"', `,"n":${n}`));
-      expect([told.status, errorOf(told).param]).toEqual([400, 'n']);
+      const response = await post('chat', around('chat', modelTo('messages'), '"x"', `,"n":${n}`));
+      expect([response.status, errorOf(response).param]).toEqual([400, 'n']);
       expect(upstream.requests).toHaveLength(0);
     }
   });
@@ -191,8 +194,8 @@ describe('requests that are wrong anywhere', () => {
     'for the model %j find none',
     async (model) => {
       for (const dialect of DIALECTS) {
-        const told = await post(dialect, JSON.stringify(plainBody(dialect, model)));
-        expect([told.status, errorOf(told).code]).toEqual([404, 'model_not_found']);
+        const response = await post(dialect, JSON.stringify(plainBody(dialect, model)));
+        expect([response.status, errorOf(response).code]).toEqual([404, 'model_not_found']);
       }
     },
   );
@@ -204,7 +207,7 @@ const NESTED = [
   `${'{"a":'.repeat(DEEP)}1${'}'.repeat(DEEP)}`,
 ] as const;
 
-describe('what is nested without end', () => {
+describe('deeply nested text requests', () => {
   const parts = { chat: 'text', responses: 'input_text', messages: 'text' };
   const tools = (dialect: DialectName, schema: string) =>
     ({
@@ -240,9 +243,9 @@ describe('what is nested without end', () => {
           [around(client, model, '"x"', `,"own":${deep}`), 'own'],
           [around(client, model, '"x"', `,"tools":[${tools(client, deep)}]`), 'tools'],
         ] as const) {
-          const told = await post(client, body);
-          expect(told.status).toBe(400);
-          const error = errorOf(told);
+          const response = await post(client, body);
+          expect(response.status).toBe(400);
+          const error = errorOf(response);
           if (param !== null) expect(error.param).toMatch(new RegExp(`^${param}`));
         }
       }
@@ -255,23 +258,23 @@ describe('what is nested without end', () => {
       gateway().upstream.play(GOOD);
       const schema = `${'{"properties":{"a":'.repeat(200)}{}${'}}'.repeat(200)}`;
       const tool = tools(client, schema);
-      const told = await post(
+      const response = await post(
         client,
         around(client, modelTo(upstream), '"x"', `,"tools":[${tool}]`),
       );
-      expect(told.status).toBe(200);
+      expect(response.status).toBe(200);
       expect(gateway().upstream.only().text).toContain(schema);
     },
   );
 });
 
-describe('what is too much', () => {
+describe('text requests beyond a limit', () => {
   const many = (one: string, count: number) => Array<string>(count).fill(one).join(',');
   const name = (dialect: DialectName) => (dialect === 'responses' ? 'input' : 'messages');
   const turns = (dialect: DialectName, list: string) =>
     `{"model":"${modelTo('chat')}","max_tokens":9,"${name(dialect)}":[${list}]}`;
 
-  it.each(DIALECTS)('in the format %s is taken up to the limit', async (dialect) => {
+  it.each(DIALECTS)('in the format %s are accepted up to the limit', async (dialect) => {
     const { upstream } = gateway();
     const said = dialect === 'responses' ? 'output_text' : 'text';
     const part = `{"type":"${said}","text":"x"}`;
@@ -287,36 +290,39 @@ describe('what is too much', () => {
     }
   });
 
-  it.each(DIALECTS)('in the format %s is refused by its first fault, at once', async (dialect) => {
-    // Told of each by itself, this took half a minute.
-    for (const wrong of ['null', '{"role":"user","content":5}']) {
-      const told = await post(dialect, turns(dialect, many(wrong, 60_000)));
-      expect(told.status).toBe(400);
-      expect(errorOf(told).param).toMatch(new RegExp(`^${name(dialect)}\\[0\\]`));
-    }
-  });
+  it.each(DIALECTS)(
+    'in the format %s are refused by their first fault, at once',
+    async (dialect) => {
+      // With an error for each fault this took half a minute.
+      for (const wrong of ['null', '{"role":"user","content":5}']) {
+        const response = await post(dialect, turns(dialect, many(wrong, 60_000)));
+        expect(response.status).toBe(400);
+        expect(errorOf(response).param).toMatch(new RegExp(`^${name(dialect)}\\[0\\]`));
+      }
+    },
+  );
 
-  it.each(DIALECTS)('in the format %s is refused beyond 200,000 values', async (dialect) => {
+  it.each(DIALECTS)('in the format %s are refused beyond 200,000 values', async (dialect) => {
     for (const list of [many('[]', 200_000), many('{"role":"user","content":"x"}', 350_000)]) {
-      const told = await post(dialect, turns(dialect, list.slice(0, 9_000_000)));
-      expect(told.status).toBe(400);
-      expect(errorOf(told)).toMatchObject({ code: 'too_many_values', param: name(dialect) });
+      const response = await post(dialect, turns(dialect, list.slice(0, 9_000_000)));
+      expect(response.status).toBe(400);
+      expect(errorOf(response)).toMatchObject({ code: 'too_many_values', param: name(dialect) });
     }
   });
 
-  it.each(DIALECTS)('in the format %s is refused beyond the limit of bytes', async (dialect) => {
-    const told = await post(
+  it.each(DIALECTS)('in the format %s are refused beyond the limit of bytes', async (dialect) => {
+    const response = await post(
       dialect,
       around(dialect, modelTo('chat'), `"${'x'.repeat(11_000_000)}"`),
     );
-    expect([told.status, errorOf(told)]).toMatchObject([
+    expect([response.status, errorOf(response)]).toMatchObject([
       413,
       { code: 'request_too_large', message: 'the request is larger than 10 MB (10485760 bytes)' },
     ]);
   });
 });
 
-describe('names and proofs that clients make up', () => {
+describe('forged names and signatures', () => {
   it.each(PAIRS)(
     'client %s, upstream %s: tools are called by any name',
     async (client, upstream) => {
@@ -384,14 +390,14 @@ describe('names and proofs that clients make up', () => {
   );
 
   it.each(PAIRS)(
-    'client %s, upstream %s: seals that nobody made are no proof',
+    'client %s, upstream %s: forged reasoning signatures are not accepted',
     async (client, upstream) => {
       const { upstream: mock } = gateway();
       for (const seal of FORGED) {
         mock.play(GOOD);
         const body = { model: modelTo(upstream), ...thought(client, seal) };
-        const told = await post(client, JSON.stringify(body));
-        expect(told.status).toBe(200);
+        const response = await post(client, JSON.stringify(body));
+        expect(response.status).toBe(200);
       }
     },
   );
@@ -415,25 +421,28 @@ describe('names and proofs that clients make up', () => {
     }
   });
 
-  it('headers hold nothing that a client could break out with', async () => {
+  it('response headers have no line breaks from the request', async () => {
     gateway().upstream.play(GOOD);
     const options = { 'a\r\nX-Evil: 1': 1, '\ud800': 2, 'ü\0': 3, ['x'.repeat(5000)]: 4 };
     const more = { stream: true, stream_options: options };
-    const told = await post('chat', JSON.stringify(plainBody('chat', modelTo('messages'), more)));
-    expect(told.status).toBe(200);
-    expect(told.headers.get('x-evil')).toBeNull();
-    expect(told.headers.get('x-oriel-ignored')).toMatch(/^[\x20-\x7e]{1,1000}$/);
+    const response = await post(
+      'chat',
+      JSON.stringify(plainBody('chat', modelTo('messages'), more)),
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-evil')).toBeNull();
+    expect(response.headers.get('x-oriel-ignored')).toMatch(/^[\x20-\x7e]{1,1000}$/);
   });
 });
 
-describe('a client that speaks HTTP in its own way', () => {
+describe('unusual use of HTTP', () => {
   const plain = () => JSON.stringify(plainBody('chat', modelTo('chat')));
 
-  it('is told what is wrong with its headers', async () => {
+  it('with invalid headers gets an error that names the header', async () => {
     gateway().upstream.play(GOOD);
     for (const type of ['text/plain', 'application/jsonx', 'multipart/form-data; boundary=x', '']) {
-      const told = await post('chat', plain(), { 'content-type': type });
-      expect([told.status, errorOf(told).code]).toEqual([415, 'unsupported_media_type']);
+      const response = await post('chat', plain(), { 'content-type': type });
+      expect([response.status, errorOf(response).code]).toEqual([415, 'unsupported_media_type']);
     }
     const zipped = await post('chat', gzipSync(plain()), { ...TYPE, 'content-encoding': 'gzip' });
     expect([400, 415]).toContain(zipped.status);
@@ -441,7 +450,7 @@ describe('a client that speaks HTTP in its own way', () => {
   });
 
   it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'is told that %s is not possible',
+    'with method %s gets 405',
     async (method) => {
       for (const dialect of DIALECTS) {
         const response = await gateway().daemon.request(PATHS[dialect], { method });
@@ -452,7 +461,7 @@ describe('a client that speaks HTTP in its own way', () => {
     },
   );
 
-  it('is known by Authorization where it sends x-api-key, too', async () => {
+  it('with Authorization and x-api-key uses Authorization', async () => {
     gateway().upstream.play(GOOD);
     const body = JSON.stringify(plainBody('messages', modelTo('messages')));
     expect((await post('messages', body, { ...TYPE, 'x-api-key': 'nonsense' })).status).toBe(200);
@@ -478,7 +487,7 @@ describe('a client that speaks HTTP in its own way', () => {
     return text;
   }
 
-  it('gets whole answers and streams over HTTP/1.0', async () => {
+  it('over HTTP/1.0 gets complete responses and streams', async () => {
     gateway().upstream.play(GOOD);
     const whole = await dial();
     whole.write(wire(plain(), '1.0'));
@@ -492,7 +501,7 @@ describe('a client that speaks HTTP in its own way', () => {
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
   });
 
-  it('gets the answers of pipelined requests in their order', async () => {
+  it('with pipelined requests gets the responses in order', async () => {
     const { upstream } = gateway();
     upstream.play(
       ...['one', 'two', 'three'].map((text): Script => ({ steps: [{ text, pieces: [text] }] })),
@@ -506,7 +515,7 @@ describe('a client that speaks HTTP in its own way', () => {
     for (const word of ['one', 'two', 'three']) expect(text.split(`"${word}"`)).toHaveLength(2);
   });
 
-  it('goes on with its connection after a stream that broke off', async () => {
+  it('keeps its connection after a stream that ended early', async () => {
     const { upstream } = gateway();
     const socket = await dial();
     for (const how of ['reset', 'end', 'error-event', 'half-event'] as const) {
@@ -524,7 +533,7 @@ describe('a client that speaks HTTP in its own way', () => {
     expect(await rest(socket)).toContain('Hello there');
   });
 
-  it('pays for a body in chunks as for any other', async () => {
+  it('is charged for a chunked body as for any other', async () => {
     const { daemon, upstream } = gateway();
     upstream.play({ steps: [{ text: 'Hi' }], usage: null });
     const body = around('chat', modelTo('chat'), `"${'x'.repeat(40_000)}"`);
@@ -542,17 +551,17 @@ describe('a client that speaks HTTP in its own way', () => {
     };
     const length = body.length;
     const chunk = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    const told = await spent('told', `Content-Length: ${length}`, body);
+    const withLength = await spent('with-length', `Content-Length: ${length}`, body);
     const chunked = await spent('chunked', 'Transfer-Encoding: chunked', chunk);
-    expect(told).toBeGreaterThan(10);
-    expect(chunked).toBe(told);
+    expect(withLength).toBeGreaterThan(10);
+    expect(chunked).toBe(withLength);
   });
 
-  it.each(PAIRS)('client %s, upstream %s: leaves at any moment', async (client, dialect) => {
+  it.each(PAIRS)('client %s, upstream %s: disconnects at any moment', async (client, dialect) => {
     const { daemon, upstream } = gateway();
     const body = JSON.stringify(plainBody(client, modelTo(dialect), { stream: true }));
     const request = wire(body).replace(PATHS.chat, PATHS[client]);
-    // Before its request is there, while it comes, as soon as it is there.
+    // Before the request, in its middle, and right after it.
     for (const length of [
       0,
       20,
@@ -565,8 +574,8 @@ describe('a client that speaks HTTP in its own way', () => {
       socket.write(request.slice(0, length));
       socket.destroy();
     }
-    // While the upstream is silent, between pieces, and while nothing is read. A format of many events
-    // has told nothing worth telling by its third.
+    // While the upstream is silent, between chunks, and while the client does not read. The responses
+    // format has no text in its first three events.
     const after = dialect === 'responses' ? 6 : 3;
     for (const script of [
       { before: 'silence' },
@@ -603,7 +612,7 @@ async function reserved(daemon: TestDaemon, key = OWNER_KEY): Promise<number> {
   return (await creditsOf(daemon, key)).reserved;
 }
 
-/** A stream that stands still in its middle until it is told to go on. */
+/** A stream that pauses in its middle until the test continues it. */
 function halting() {
   let go = () => {};
   const wait = new Promise<void>((resolve) => {
@@ -623,8 +632,8 @@ const CUT: Readonly<Record<DialectName, RegExp>> = {
   messages: /event: error\ndata: \{.*\}\n\n$/,
 };
 
-describe('while streams are under way', () => {
-  it('a key may be revoked: the stream goes on, and no other begins', async () => {
+describe('while streams are open', () => {
+  it('a revoked key ends no open stream and starts no other', async () => {
     const { daemon, upstream } = gateway();
     const key = await newKey(daemon, 'soon-gone');
     const { script, go } = halting();
@@ -647,7 +656,7 @@ describe('while streams are under way', () => {
     return { upstream, daemon: await startDaemon({ config }) };
   }
 
-  it('the configuration may change: the stream goes on as it began', async () => {
+  it('a changed configuration does not change an open stream', async () => {
     const { daemon, upstream } = await own();
     const { script, go } = halting();
     upstream.play(script);
@@ -672,7 +681,7 @@ describe('while streams are under way', () => {
     await upstream.close();
   });
 
-  it('the daemon may be ended: each stream says that it was cut short', async () => {
+  it('a shutdown ends each stream with an error event', async () => {
     const { daemon, upstream } = await own();
     const { script } = halting();
     upstream.play(script);
@@ -708,7 +717,7 @@ describe('while streams are under way', () => {
   });
 });
 
-it('after all that nothing was a defect, and nothing is held', async () => {
+it('these tests caused no defect and left no credits reserved', async () => {
   const { daemon } = gateway();
   expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);
   await expect.poll(() => reserved(daemon)).toBe(0);

@@ -79,7 +79,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
     ['small requests', chat('remote', 'x'.repeat(20_000)), 500],
     ['long texts', chat('remote', 'x'.repeat(500_000)), 150],
     ['wide bodies', chat('remote', 'x', { metadata: { k: Array(95_000).fill({}) } }), 100],
-  ])('one account that floods it with %s leaves room for others', async (_, body, count) => {
+  ])('serves other accounts while one account floods it with %s', async (_, body, count) => {
     const upstream = await startUpstream({ hangs: true });
     const daemon = await startDaemon({
       config: settings(upstream),
@@ -131,7 +131,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
   });
 });
 
-it('refuses everybody while the process has more memory than overload.memory, but for vital routes', async () => {
+it('refuses all routes but vital ones while the process uses more than overload.memory', async () => {
   // No daemon fits into this.
   const daemon = await startDaemon({
     config: { overload: { memory: '64MB' } },
@@ -176,7 +176,7 @@ describe('with 110 descriptors', () => {
     return sockets;
   }
 
-  it('serves open connections, refuses what needs a file, loses no task, and recovers', async () => {
+  it('serves open connections, refuses requests that need a descriptor, keeps tasks, and recovers', async () => {
     const upstream = await startUpstream({ hangs: false });
     const daemon = await startDaemon({
       config: settings(upstream, { server: { maxConnections: 1000 } }),

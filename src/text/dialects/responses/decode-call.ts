@@ -1,33 +1,33 @@
 import { isObject, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical.ts';
-import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
+import { type BlockSink, type ItemDecoder, missingOf } from './blocks.ts';
 
-/** The JSON of a call's arguments, which some providers send as an object. */
-export function argumentsOf(value: unknown): string {
+/** The arguments of a call as text: some providers send an object. */
+export function argumentsText(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }
 
-/** Reads a call of one of the client's tools. */
-export class CallReader implements ItemReader {
-  readonly #blocks: Blocks;
+/** Decodes a call of a tool of the client. */
+export class CallDecoder implements ItemDecoder {
+  readonly #blocks: BlockSink;
   #id: string | null;
   #name: string | null;
   #block: number | null = null;
   #sent = '';
 
-  constructor(blocks: Blocks, item: Json) {
+  constructor(blocks: BlockSink, item: Json) {
     this.#blocks = blocks;
     this.#id = nonEmptyTextOf(item['call_id']);
     this.#name = nonEmptyTextOf(item['name']);
-    blocks.called();
+    blocks.noteCall();
     this.#start();
   }
 
-  take(type: string, event: Json): void {
-    if (type === 'response.function_call_arguments.delta') this.#say(textOf(event['delta']));
+  push(type: string, event: Json): void {
+    if (type === 'response.function_call_arguments.delta') this.#append(textOf(event['delta']));
     else if (type === 'response.function_call_arguments.done') {
-      this.#say(missingOf(argumentsOf(event['arguments']), this.#sent));
+      this.#append(missingOf(argumentsText(event['arguments']), this.#sent));
     }
   }
 
@@ -35,15 +35,15 @@ export class CallReader implements ItemReader {
     this.#id ??= nonEmptyTextOf(item?.['call_id']) ?? nonEmptyTextOf(item?.['id']) ?? newId('call');
     this.#name ??= textOf(item?.['name']);
     this.#start();
-    this.#say(missingOf(argumentsOf(item?.['arguments']), this.#sent));
+    this.#append(missingOf(argumentsText(item?.['arguments']), this.#sent));
     this.#blocks.emit({ type: 'tool-end', block: this.#block! });
   }
 
-  /** Starts as soon as it is known what is called; what came before then follows. */
+  /** Starts the block once id and name are known, then emits the arguments so far. */
   #start(): void {
     if (this.#block !== null || this.#id === null || this.#name === null) return;
-    const { next, emit, context } = this.#blocks;
-    this.#block = next();
+    const { nextBlock, emit, context } = this.#blocks;
+    this.#block = nextBlock();
     emit({
       type: 'tool-start',
       block: this.#block,
@@ -53,7 +53,7 @@ export class CallReader implements ItemReader {
     if (this.#sent !== '') emit({ type: 'tool-delta', block: this.#block, json: this.#sent });
   }
 
-  #say(json: string): void {
+  #append(json: string): void {
     if (json === '') return;
     this.#sent += json;
     if (this.#block !== null) this.#blocks.emit({ type: 'tool-delta', block: this.#block, json });

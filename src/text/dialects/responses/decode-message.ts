@@ -1,6 +1,6 @@
 import { countOf, isObject, nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
-import { type Blocks, type ItemReader, missingOf } from './blocks.ts';
+import { type BlockSink, type ItemDecoder, missingOf } from './blocks.ts';
 
 type Kind = 'text' | 'refusal';
 
@@ -17,32 +17,32 @@ function kindOf(part: Json): Kind | null {
   return part['type'] === 'refusal' ? 'refusal' : null;
 }
 
-/** Where the text of a citation stands. */
-function placeOf(value: unknown): number | null {
+/** A position in the text; null if it is not a number. */
+function positionOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/** Reads a message: each of its parts is a block of text, or a refusal. */
-export class MessageReader implements ItemReader {
-  readonly #blocks: Blocks;
+/** Decodes a message: each part is a block of text or a refusal. */
+export class MessageDecoder implements ItemDecoder {
+  readonly #blocks: BlockSink;
   readonly #parts = new Map<number, Part>();
   #current: Part | null = null;
 
-  constructor(blocks: Blocks) {
+  constructor(blocks: BlockSink) {
     this.#blocks = blocks;
   }
 
-  take(type: string, event: Json): void {
+  push(type: string, event: Json): void {
     const index = countOf(event['content_index']) ?? 0;
     switch (type) {
       case 'response.output_text.delta':
-        this.#say(index, 'text', textOf(event['delta']), event['logprobs']);
+        this.#append(index, 'text', textOf(event['delta']), event['logprobs']);
         return;
       case 'response.output_text.done':
         this.#complete(index, 'text', textOf(event['text']), event['logprobs']);
         return;
       case 'response.refusal.delta':
-        this.#say(index, 'refusal', textOf(event['delta']));
+        this.#append(index, 'refusal', textOf(event['delta']));
         return;
       case 'response.refusal.done':
         this.#complete(index, 'refusal', textOf(event['refusal']));
@@ -70,9 +70,9 @@ export class MessageReader implements ItemReader {
     this.#close();
     for (const part of content) {
       if (kindOf(part) !== null) continue;
-      // A part that only this format has.
-      const { emit, next } = this.#blocks;
-      emit({ type: 'native', block: next(), dialect: 'responses', value: part });
+      // A part that only responses has.
+      const { emit, nextBlock } = this.#blocks;
+      emit({ type: 'native', block: nextBlock(), dialect: 'responses', value: part });
     }
   }
 
@@ -84,7 +84,7 @@ export class MessageReader implements ItemReader {
       part = { kind, block: 0, open: false, sent: '', annotations: 0 };
       this.#parts.set(index, part);
     }
-    part.block = this.#blocks.next();
+    part.block = this.#blocks.nextBlock();
     part.open = true;
     this.#current = part;
     const type = part.kind === 'text' ? 'text-start' : 'refusal-start';
@@ -101,7 +101,7 @@ export class MessageReader implements ItemReader {
     this.#blocks.emit({ type, block: part.block });
   }
 
-  #say(index: number, kind: Kind, text: string, logprobs?: unknown): void {
+  #append(index: number, kind: Kind, text: string, logprobs?: unknown): void {
     if (text === '') return;
     const part = this.#open(index, kind);
     const { block } = part;
@@ -114,17 +114,17 @@ export class MessageReader implements ItemReader {
 
   #complete(index: number, kind: Kind, whole: string, logprobs?: unknown): void {
     const sent = this.#parts.get(index)?.sent ?? '';
-    this.#say(index, kind, missingOf(whole, sent), sent === '' ? logprobs : undefined);
+    this.#append(index, kind, missingOf(whole, sent), sent === '' ? logprobs : undefined);
   }
 
-  #finishPart(index: number, written: Json): void {
-    const kind = kindOf(written);
+  #finishPart(index: number, final: Json): void {
+    const kind = kindOf(final);
     if (kind === null) return;
-    const whole = textOf(written[kind]);
-    this.#complete(index, kind, whole, written['logprobs']);
+    const whole = textOf(final[kind]);
+    this.#complete(index, kind, whole, final['logprobs']);
     const known = this.#parts.get(index);
     const part = known ?? this.#open(index, kind);
-    const annotations = objectsOf(written['annotations']);
+    const annotations = objectsOf(final['annotations']);
     for (const annotation of annotations.slice(part.annotations)) {
       this.#annotate(this.#open(index, kind), annotation);
     }
@@ -137,15 +137,15 @@ export class MessageReader implements ItemReader {
     part.annotations += 1;
     const url = nonEmptyTextOf(annotation['url']);
     if (annotation['type'] !== 'url_citation' || url === null) {
-      // It belongs to the text, so that it bears the number of its block.
+      // An annotation belongs to the text, so that it has the number of its block.
       emit({ type: 'native', block, dialect: 'responses', value: annotation });
       return;
     }
     const citation = {
       url,
       title: nonEmptyTextOf(annotation['title']),
-      start: placeOf(annotation['start_index']),
-      end: placeOf(annotation['end_index']),
+      start: positionOf(annotation['start_index']),
+      end: positionOf(annotation['end_index']),
       quote: null,
     };
     emit({ type: 'citation', block, citation });
