@@ -84,7 +84,7 @@ function editBody() {
   };
 }
 
-/** The image endpoints that take forms (interface parts 4.6 and 4.7). */
+/** The image endpoints with forms (interface parts 4.6 and 4.7). */
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {

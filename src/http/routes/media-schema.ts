@@ -1,16 +1,7 @@
 import * as v from 'valibot';
 import { FAILURE_TYPES } from '../../failure.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
-
-/** The usage object of interface part 2.2. */
-const usage = v.object({
-  prompt_tokens: v.number(),
-  completion_tokens: v.number(),
-  total_tokens: v.number(),
-  input_tokens: v.number(),
-  output_tokens: v.number(),
-  cached_input_tokens: v.number(),
-});
+import { usageEntries } from './usage-schema.ts';
 
 /** The task creation response of interface part 2.3. */
 export const createdShape = v.object({
@@ -30,7 +21,7 @@ export const imagesShape = v.object({
       revised_prompt: v.optional(v.string()),
     }),
   ),
-  usage: v.optional(usage),
+  usage: v.optional(v.object(usageEntries)),
 });
 
 const videosShape = v.object({

@@ -58,7 +58,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ];
 
-/** The media endpoints that take JSON. */
+/** The media endpoints with JSON bodies. */
 export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   const { media } = context;
   const submit = (kind: MediaKind, request: FastifyRequest, fields: Fields) =>

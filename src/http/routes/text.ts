@@ -8,6 +8,7 @@ import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
+import { usageEntries } from './usage-schema.ts';
 
 interface Endpoint {
   readonly path: string;
@@ -19,15 +20,8 @@ interface Endpoint {
   readonly answer: v.GenericSchema;
 }
 
-/** The usage object of interface part 2.2. */
-const usage = v.looseObject({
-  prompt_tokens: v.number(),
-  completion_tokens: v.number(),
-  total_tokens: v.number(),
-  input_tokens: v.number(),
-  output_tokens: v.number(),
-  cached_input_tokens: v.number(),
-});
+/** Providers add details to the usage object. */
+const usage = v.looseObject(usageEntries);
 
 const MODEL = 'sandbox-chat';
 const messages = [{ role: 'user', content: 'Hello' }];
