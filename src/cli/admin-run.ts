@@ -9,6 +9,7 @@ import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
 import { Table } from './table.ts';
 import { print, say } from './terminal.ts';
+import '../text/dialects/built-in.ts';
 
 /**
  * Runs an administration command and prints its result.

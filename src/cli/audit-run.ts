@@ -13,6 +13,7 @@ import { jsonText } from './json.ts';
 import { type Column, Table } from './table.ts';
 import { print, say } from './terminal.ts';
 import { usageFailure } from './usage.ts';
+import '../text/dialects/built-in.ts';
 
 /** The columns of the table, and how they give way on a narrow terminal. */
 const COLUMNS: readonly (Column & { readonly title: string })[] = [

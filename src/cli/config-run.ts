@@ -1,4 +1,5 @@
 import { printable, printableJson } from '../operations/filename.ts';
+import '../text/dialects/built-in.ts';
 import { configPrintFlags } from './daemon-flags.ts';
 import { readFlags } from './flags.ts';
 import { print, say } from './terminal.ts';

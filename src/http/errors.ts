@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { HTTP_CODES } from '../error-codes.ts';
 import { type CodeOf, FAILURE_TYPES, Failure } from '../failure.ts';
+import { dialectAt } from '../text/dialects/registry.ts';
 import { jsonLine } from './json-line.ts';
 
 /** The error body of interface part 2.1. */
@@ -58,9 +59,6 @@ function failureOf(error: unknown, { routeOptions }: FastifyRequest): Failure {
   });
 }
 
-/** Clients of this endpoint expect `"type": "error"` beside the error of interface part 2.1. */
-const MESSAGES = '/v1/messages';
-
 function pathOf({ url }: FastifyRequest): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
@@ -79,12 +77,12 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
   // The handler may have set it for a response that failed.
   reply.removeHeader('content-disposition');
   const body = bodyOf(failure);
-  const isMessages = pathOf(request) === MESSAGES;
-  if (isMessages) reply.header('request-id', request.id);
+  const dialect = dialectAt(pathOf(request));
+  if (dialect?.requestIdHeader !== undefined) reply.header(dialect.requestIdHeader, request.id);
   reply
     .code(failure.status)
     .type('application/json; charset=utf-8')
-    .send(jsonLine(isMessages ? { type: 'error', ...body, request_id: request.id } : body));
+    .send(jsonLine(dialect?.errorBody?.(body, request.id) ?? body));
 }
 
 /** @param limit bytes that a request may have */

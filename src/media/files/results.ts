@@ -1,3 +1,4 @@
+import { isRemote } from '../../config/provider-kinds.ts';
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
@@ -73,7 +74,7 @@ export async function keepResults(
     await files.discard(kept.map(({ asset }) => asset.id));
     if (signal.aborted) throw signal.reason;
     // Why an address led nowhere repeats what the provider wrote there: our key, perhaps.
-    const secret = settings.kind === 'sandbox' ? undefined : settings.apiKey;
+    const secret = isRemote(settings) ? settings.apiKey : undefined;
     const reasons = outcomes.filter((outcome) => outcome instanceof Failure);
     throw redactFailure(unusable(work, reasons), secret);
   }
@@ -152,7 +153,7 @@ async function keepProduct(product: Product, work: Work, keeping: Keeping): Prom
 }
 
 function homeOf(settings: ProviderSettings): string | null {
-  return settings.kind === 'sandbox' ? null : new URL(settings.baseUrl).origin;
+  return isRemote(settings) ? new URL(settings.baseUrl).origin : null;
 }
 
 /** What is read of a file before it is known whether it is worth writing. */

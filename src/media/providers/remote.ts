@@ -1,4 +1,4 @@
-import type { Provider } from '../../config/schema.ts';
+import { isRemote, kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -11,8 +11,6 @@ import type { Workshop } from './provider.ts';
 import { charged, without } from './unusable.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
-
-type RemoteSettings = Exclude<Provider, { readonly kind: 'sandbox' }>;
 
 interface Asked {
   /** What follows the base address: `/images/generations`. */
@@ -48,12 +46,12 @@ const HEARD = new Set([
 
 /** A provider at the other end of a network, while it fills one order. */
 export class Remote {
-  readonly settings: RemoteSettings;
+  readonly settings: RemoteProvider;
   readonly #workshop: Workshop;
 
   constructor(workshop: Workshop) {
     const { settings } = workshop;
-    if (settings.kind === 'sandbox') throw new Error('The sandbox is no remote provider');
+    if (!isRemote(settings)) throw new Error('The sandbox is no remote provider');
     this.settings = settings;
     this.#workshop = workshop;
   }
@@ -61,7 +59,7 @@ export class Remote {
   /** The headers by which the provider knows us. */
   get credentials(): Readonly<Record<string, string>> {
     const { apiKey } = this.settings;
-    return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    return apiKey === undefined ? {} : kindOf(this.settings).credentials(apiKey);
   }
 
   /**

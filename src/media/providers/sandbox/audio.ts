@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../../failure.ts';
-import { Chance } from '../../../images/scene/chance.ts';
+import { SeededRandom } from '../../../images/scene/seeded-random.ts';
 import type { AudioWork } from '../../work.ts';
 import type { Order, Production, Workshop } from '../provider.ts';
 import { expectModel, GARBAGE, obey, usageOf } from './prompt.ts';
@@ -24,8 +24,8 @@ export async function makeAudio(
   if (format !== null && format !== 'wav')
     throw invalid('format', `the sandbox makes wav only, not ${format}`);
   if (seconds > LONGEST) throw invalid('duration', `the sandbox makes up to ${LONGEST} seconds`);
-  const chance = new Chance(prompt, String(seed), String(voice));
-  const bytes = garbage ? GARBAGE : await melody(chance, seconds, workshop);
+  const random = new SeededRandom(prompt, String(seed), String(voice));
+  const bytes = garbage ? GARBAGE : await melody(random, seconds, workshop);
   return { products: [{ bytes }], usage: usageOf(prompt, 0, Math.ceil(seconds * 25)) };
 }
 
@@ -39,14 +39,18 @@ const SCALE = [0, 2, 4, 7, 9, 12] as const;
 /** Notes a second. */
 const PACE = 3;
 
-async function melody(chance: Chance, seconds: number, { signal }: Workshop): Promise<Buffer> {
+async function melody(
+  random: SeededRandom,
+  seconds: number,
+  { signal }: Workshop,
+): Promise<Buffer> {
   const samples = Math.round(seconds * RATE);
   const file = Buffer.alloc(44 + samples * 2);
   header(samples).copy(file);
-  const root = chance.between(180, 320);
+  const root = random.between(180, 320);
   const length = Math.floor(RATE / PACE);
   for (let start = 0; start < samples; start += length) {
-    const pitch = root * 2 ** (chance.of(SCALE) / 12);
+    const pitch = root * 2 ** (random.of(SCALE) / 12);
     for (let sample = start; sample < Math.min(samples, start + length); sample += 1) {
       const time = (sample - start) / RATE;
       // Rises within 10 ms and dies away, so that nothing clicks.

@@ -5,6 +5,7 @@ import { refuseNative, refuseSettings } from '../request-errors.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
+import { settings as names } from './settings.ts';
 
 /** RequestSettings that are one value with one name. */
 const PLAIN = {
@@ -106,8 +107,7 @@ function streamFields({ stream, dialect, body }: TextRequest): Json {
 
 function reencode(request: TextRequest, target: Target): Json {
   const body: Record<string, unknown> = { ...request.body, model: target.model };
-  for (const name of SETTINGS.flatMap((setting) => propertiesOf('chat', setting)))
-    delete body[name];
+  for (const name of SETTINGS.flatMap((setting) => propertiesOf(names, setting))) delete body[name];
   body['messages'] = reencodeMessages(request, target);
   if (Array.isArray(body['tools'])) body['tools'] = body['tools'].map(reencodeNamed);
   return { ...body, ...encodeSettings(request, target), ...streamFields(request) };

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';

@@ -3,8 +3,8 @@ import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
 import { type InputFormat, sniff } from './sniff.ts';
 
-/** How each loader of libvips begins its complaints. */
-const LOADERS: Readonly<Record<InputFormat, RegExp>> = {
+/** Prefixes of the error messages of each loader of libvips. */
+const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
   jpeg: /^VipsJpeg: /,
   png: /^vipspng: /,
   webp: /^(webp2vips|webp): /,
@@ -16,9 +16,9 @@ const LOADERS: Readonly<Record<InputFormat, RegExp>> = {
 };
 
 /**
- * Finds out why an operation failed over some bytes. What libvips says cannot tell it alone: its
- * message buffer is shared by all threads, so that a file may get another one's words. Whether the
- * bytes decode is therefore tried again, and only words of this format's own loader are passed on.
+ * Finds out why an operation failed on some bytes. The message of libvips is not reliable: all threads
+ * share its message buffer, so that it may belong to another file. Therefore the bytes are decoded again,
+ * and only messages of this format's own loader are used.
  */
 export async function diagnose(error: unknown, input: ImageInput): Promise<Failure> {
   if (error instanceof Failure) return error;
@@ -31,7 +31,7 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   if (format === 'heic') {
     return fileFailure('unsupported_format', 'HEIC images (HEVC) cannot be decoded', error);
   }
-  // Thrown by sharp itself before anything is decoded.
+  // sharp itself throws this before it decodes anything.
   if (/not supported for multi-page/i.test(text)) {
     return fileFailure(
       'animation_unsupported',
@@ -39,19 +39,19 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
       error,
     );
   }
-  // A process of the daemon may take little more than what its job was estimated to need.
+  // A worker process of the daemon is limited to little more memory than its job's estimate.
   if (/out of memory/i.test(text)) {
     return fileFailure(
       'work_exceeds_memory',
-      'this image takes more memory than it may have',
+      'this image needs more memory than it may use',
       error,
     );
   }
   if (await decodes(input, format)) {
     return fileFailure('processing_failed', firstLine(text), error);
   }
-  const words = text.split('\n').find((line) => LOADERS[format].test(line));
-  const detail = words ? `: ${words.replace(LOADERS[format], '').trim()}` : '';
+  const message = text.split('\n').find((line) => LOADER_PREFIXES[format].test(line));
+  const detail = message ? `: ${message.replace(LOADER_PREFIXES[format], '').trim()}` : '';
   return fileFailure('corrupt_image', `this ${name} image is damaged${detail}`, error);
 }
 
@@ -61,8 +61,8 @@ async function decodes(
 ): Promise<boolean> {
   const animated = format === 'gif' || format === 'webp';
   try {
-    // Every pixel is decoded and next to none kept. Not by stats(), which passes over half of the
-    // damage while other threads decode (sharp 0.35.5).
+    // Decodes every pixel and keeps few. Not stats(), which misses half of the damaged files while
+    // other threads decode (sharp 0.35.5).
     await sharp(bytes, { limitInputPixels: limits.pixels, animated })
       .resize({ width: 8, height: 8, fit: 'fill', fastShrinkOnLoad: false })
       .raw()

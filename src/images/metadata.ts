@@ -1,7 +1,7 @@
 import { readExif } from './exif/exif.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
-import { bare } from './pixels.ts';
+import { withoutMetadata } from './pixels.ts';
 import { pngWithExif } from './png.ts';
 
 export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
@@ -9,8 +9,8 @@ export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
 export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
 
 /**
- * Carries metadata from an input to its output. Nothing is the default: EXIF tells where a
- * photograph was taken and with which camera. The profile goes too, since colours are sRGB by then.
+ * Copies metadata from an input to its output. The default is none, because EXIF reveals where a photograph
+ * was taken and with which camera. The profile is dropped too, since colours are converted to sRGB.
  */
 export async function keepMetadata(
   input: ImageInput,
@@ -33,12 +33,12 @@ export async function keepMetadata(
 
 function keepProfile(image: Sharp, header: Header, output: { readonly grey: boolean }): Sharp {
   const { hasProfile, space } = header.metadata;
-  // A profile of inks or of grey says nothing about the red, green and blue that we write.
+  // A profile of inks or of grey does not describe an RGB output.
   const foreign = space === 'cmyk' || (header.grey && !output.grey);
   return hasProfile && foreign ? image.withIccProfile('srgb') : image;
 }
 
-/** Who made it and who owns it, and nothing of when, where or with what. */
+/** Keeps Artist and Copyright only. */
 async function keepCopyright(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
   const { exif } = header;
   const tags = exif ? readExif(exif)?.image : undefined;
@@ -47,15 +47,15 @@ async function keepCopyright(input: ImageInput, image: Sharp, header: Header): P
     (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
   );
   if (texts.length === 0) return image;
-  // The thumbnail inside EXIF, which shows the whole original, outlives every other way to drop it.
-  const pixels = await bare(input, image, header);
-  // EXIF is ASCII and TIFF files get none, so XMP says the same in UTF-8.
+  // Only this removes the thumbnail inside EXIF, which shows the whole original.
+  const pixels = await withoutMetadata(input, image, header);
+  // EXIF is ASCII and is not written to TIFF, so XMP holds the same texts in UTF-8.
   return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
 }
 
 /**
- * Gives an image an EXIF block that the input's decoder did not read. The image goes through a PNG
- * that is not compressed, since sharp takes EXIF as a whole from an input alone.
+ * Adds an EXIF block that the decoder did not read to an image. The image is written as an uncompressed
+ * PNG and read again, since sharp copies whole EXIF blocks only from an input.
  */
 export async function attachExif(
   { sharp }: ImageInput,

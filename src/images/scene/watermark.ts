@@ -1,6 +1,6 @@
 import { pixelOf } from './colour.ts';
 
-/** SANDBOX in dots, five across and seven down a letter. */
+/** The word SANDBOX as a bitmap, five by seven dots per letter. */
 const LETTERS = [
   ['.####', '#....', '#....', '.###.', '....#', '....#', '####.'],
   ['.###.', '#...#', '#...#', '#####', '#...#', '#...#', '#...#'],
@@ -13,11 +13,11 @@ const LETTERS = [
 
 const WIDE = LETTERS.length * 6 - 1;
 const TALL = 7;
-/** Dots between the mark and the picture's edge. */
+/** Dots between the watermark and the edge of the picture. */
 const MARGIN = 5;
 
-/** Writes SANDBOX small into the lower left corner, so that nobody takes the picture for a real one. */
-export function drawMark(
+/** Draws SANDBOX small into the lower left corner, so that the picture is not mistaken for a real one. */
+export function drawWatermark(
   pixels: Uint32Array,
   { width, height }: { readonly width: number; readonly height: number },
 ): void {
