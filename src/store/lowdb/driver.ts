@@ -20,6 +20,7 @@ import type {
   NewAccount,
   NewKey,
   NewTask,
+  Payer,
   Reservation,
   Store,
   StoreHealth,
@@ -246,10 +247,7 @@ export class LowdbStore extends StoreReader implements Store {
     return this.records.reservations.begin(accountId, keyId, amount);
   }
 
-  async settle(
-    source: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
-    metered: MeteredUsage,
-  ): Promise<number> {
+  async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {
     checkAmount(metered.charge, 'charge');
     const holder = this.records.holder(source, this.records.bookedState);
     if ('id' in source && !this.records.reservations.end(source.id)) return 0;
