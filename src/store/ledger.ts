@@ -59,16 +59,22 @@ export function dayOf(at: number): string {
   return lastName;
 }
 
-/** A row with the usage of one more request. */
-export function addUsage(row: UsageRow, counts: Partial<UsageCounts>, spent: number): UsageRow {
+export const NO_USAGE: UsageCounts = {
+  requests: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  outputs: 0,
+};
+
+/** Adds the usage of one request, or of as many as `counts` says. */
+export function addCounts(sum: UsageCounts, counts: Partial<UsageCounts>): UsageCounts {
   return {
-    ...row,
-    requests: row.requests + (counts.requests ?? 1),
-    inputTokens: row.inputTokens + (counts.inputTokens ?? 0),
-    cachedInputTokens: row.cachedInputTokens + (counts.cachedInputTokens ?? 0),
-    outputTokens: row.outputTokens + (counts.outputTokens ?? 0),
-    outputs: row.outputs + (counts.outputs ?? 0),
-    spent: row.spent + spent,
+    requests: sum.requests + (counts.requests ?? 1),
+    inputTokens: sum.inputTokens + (counts.inputTokens ?? 0),
+    cachedInputTokens: sum.cachedInputTokens + (counts.cachedInputTokens ?? 0),
+    outputTokens: sum.outputTokens + (counts.outputTokens ?? 0),
+    outputs: sum.outputs + (counts.outputs ?? 0),
   };
 }
 

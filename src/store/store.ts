@@ -79,11 +79,15 @@ export interface Page<Id> {
   readonly after?: Id;
 }
 
-/** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
-export interface Reservation {
-  readonly id: string;
+/** Account and key that pay for a request. */
+export interface Payer {
   readonly accountId: string;
   readonly keyId: string;
+}
+
+/** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
+export interface Reservation extends Payer {
+  readonly id: string;
   readonly amount: number;
 }
 
@@ -245,12 +249,9 @@ export interface Store {
    * second; a power cut before that loses it. If the write fails this resolves nevertheless: the charge
    * counts in memory and is written later.
    */
-  settle(
-    holder: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
-    metered: MeteredUsage,
-  ): Promise<number>;
+  settle(payer: Reservation | Payer, metered: MeteredUsage): Promise<number>;
   /** Ends a reservation without a charge. Ending it again does nothing. */
-  release(hold: Reservation): Promise<void>;
+  release(reservation: Reservation): Promise<void>;
 
   /** Ledger entries of an account, newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;

@@ -7,12 +7,12 @@ import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
-/** What every driver holds of assets and uploads. */
+/** Tests of assets and uploads for every driver. */
 export function describeAssets(subject: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('assets', () => {
-    it('are recorded with their task, and found by anybody who knows their name', async () => {
+    it('records assets with their task and finds them by identifier', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { key } = await owner(store);
@@ -37,7 +37,7 @@ export function describeAssets(subject: DriverFactory): void {
       }
     });
 
-    it('are recorded with what they belong to, or not at all', async () => {
+    it('records no asset if the task is rejected, and rejects an identifier that exists', async () => {
       const { store, reopened } = await fresh();
       const { key } = await owner(store, 10);
       const asset = newAsset();
@@ -56,7 +56,7 @@ export function describeAssets(subject: DriverFactory): void {
       expect(await store.findAsset(asset.id)).toBeUndefined();
       await store.claimTask(task.id);
       await store.completeTask(task.id, completion);
-      // A name is given once.
+      // Identifiers are not used again.
       const taken = failureWith('asset_exists', 409);
       const again = await reopened();
       const twice = taskFor(key, { reservation: 1, assets: [newAsset(), asset] });
@@ -68,7 +68,7 @@ export function describeAssets(subject: DriverFactory): void {
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('may have no checksum, as those of former versions', async () => {
+    it('stores assets without a checksum, as version 1 did', async () => {
       const { store, reopened } = await fresh();
       const { key } = await owner(store);
       const [summed, former] = [newAsset(), newAsset({ sha256: null })];
@@ -80,7 +80,7 @@ export function describeAssets(subject: DriverFactory): void {
       }
     });
 
-    it('are forgotten with their task', async () => {
+    it('deletes assets with their task', async () => {
       const { store, reopened } = await fresh({ now: () => NOON });
       const { key } = await owner(store);
       const make = async () => {
@@ -106,7 +106,7 @@ export function describeAssets(subject: DriverFactory): void {
       }
     });
 
-    it('go by the thousand', async () => {
+    it('deletes tasks with 10 assets each, 1000 at a time', async () => {
       const { store, reopened } = await fresh({ now: () => NOON });
       const { key } = await owner(store, 0);
       const made: string[] = [];
@@ -131,7 +131,7 @@ export function describeAssets(subject: DriverFactory): void {
   });
 
   describe('inputs', () => {
-    it('take room of the account until they are removed after the end', async () => {
+    it('counts inputs towards the storage quota until they are deleted after the task', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store, 0);
       const full = expect.objectContaining({ type: 'insufficient_quota', code: 'storage_full' });
@@ -144,12 +144,12 @@ export function describeAssets(subject: DriverFactory): void {
       const made = [await make(store, 20, 20), await make(store, 10)];
       await expect(make(store, 11, 10)).rejects.toEqual(full);
       await expect(store.addUpload(account.id, newAsset({ bytes: 21 }), 100)).rejects.toEqual(full);
-      // What needs no room is not refused for it.
+      // A task without files is accepted.
       await make(store);
       expect(await everyTask(store)).toHaveLength(3);
       await store.failTask(made[0]!.id, BROKEN);
       await store.expireTask(made[1]!.id);
-      // Their files are still there, also after a crash.
+      // Their files still exist, also after a crash.
       await expect(make(store, 21)).rejects.toEqual(full);
       const again = await reopened();
       await expect(make(again, 21)).rejects.toEqual(full);
@@ -165,7 +165,7 @@ export function describeAssets(subject: DriverFactory): void {
   });
 
   describe('uploads', () => {
-    it('have room up to a bound, each account its own', async () => {
+    it('rejects uploads above the storage quota of each account', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
@@ -177,7 +177,7 @@ export function describeAssets(subject: DriverFactory): void {
       await expect(add(store, 41)).rejects.toEqual(full);
       const both = await Promise.allSettled([add(store, 30), add(store, 30)]);
       expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-      // What tasks give takes none of it.
+      // Results do not count.
       const { task } = await store.createTask(taskFor(key));
       await store.claimTask(task.id);
       const assets = [newAsset({ bytes: 1000 })];
@@ -195,7 +195,7 @@ export function describeAssets(subject: DriverFactory): void {
       );
     });
 
-    it('made before a time are forgotten, and their room is free again', async () => {
+    it('deletes uploads created before a time and frees their quota', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store);

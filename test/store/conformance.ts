@@ -15,12 +15,12 @@ const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
 const ALL_DAYS = { from: '2026-01-01', to: '2026-12-31' };
 
-/** What every driver of the Store must hold. */
+/** Tests that every driver of the store must pass. */
 export function describeStoreDriver(subject: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('accounts', () => {
-    it('are found by identifier and by name, and listed in the order of creation', async () => {
+    it('finds accounts by identifier and name, and lists them in the order of creation', async () => {
       const { store, reopened } = await fresh();
       const names = ['ada', 'bob', 'Ada', 'ünï ¢ode'];
       const made = [];
@@ -33,7 +33,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
           expect(await one.findAccount(account.id)).toEqual(account);
           expect(await one.findAccount(account.name)).toEqual(account);
         }
-        expect(await one.findAccount('nobody')).toBeUndefined();
+        expect(await one.findAccount('unknown')).toBeUndefined();
         expect(await one.findAccount('__proto__')).toBeUndefined();
       }
       expect(new Set(made.map(({ id }) => id)).size).toBe(4);
@@ -42,7 +42,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(made[0]!.callbackSecret).toMatch(/^whsec_[0-9A-Za-z+/]{32,43}={0,2}$/);
     });
 
-    it('have one name each, whoever comes first', async () => {
+    it('rejects a name that exists, also of concurrent calls', async () => {
       const { store } = await fresh();
       const account = { name: 'ada', plan: 'free', credits: 0 } as const;
       const both = await Promise.allSettled([
@@ -56,7 +56,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await store.listAccounts()).toHaveLength(1);
     });
 
-    it('get credits and plans', async () => {
+    it('grants credits and sets plans', async () => {
       const { store, reopened } = await fresh();
       const { account } = await owner(store, 0);
       expect(await store.grant(account.id, 3, 'welcome')).toMatchObject({ granted: 3 });
@@ -69,7 +69,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('rotate the secret of their callbacks, and keep the one before', async () => {
+    it('rotates the callback secret and keeps the previous one', async () => {
       const { store, reopened } = await fresh();
       const { account } = await owner(store, 0);
       const first = account.callbackSecret;
@@ -87,7 +87,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       );
     });
 
-    it.each([-1, 0.5, NaN, Infinity, 1_000_000_001 * CREDIT])('refuse %s credits', async (sum) => {
+    it.each([-1, 0.5, NaN, Infinity, 1_000_000_001 * CREDIT])('rejects %s credits', async (sum) => {
       const { store } = await fresh();
       const { account } = await owner(store, 1);
       const refused = expect.objectContaining({ type: 'invalid_request', status: 400 });
@@ -97,14 +97,14 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await store.listAccounts()).toMatchObject([{ granted: 1 }]);
     });
 
-    it('stay countable: what is granted in all has a bound', async () => {
+    it('rejects grants above the maximum of an account', async () => {
       const { store } = await fresh();
       const { account } = await owner(store, 1_000_000_000 * CREDIT);
       await expect(store.grant(account.id, 1)).rejects.toMatchObject({ param: 'credits' });
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('that are not there give 404', async () => {
+    it('rejects unknown accounts with 404', async () => {
       const { store } = await fresh();
       const { key, account } = await owner(store);
       const gone = failureWith('account_not_found', 404);
@@ -118,8 +118,8 @@ export function describeStoreDriver(subject: DriverFactory): void {
     });
   });
 
-  describe('the span of the records', () => {
-    it('is from the first account to the last record', async () => {
+  describe('timeRange', () => {
+    it('reaches from the first account to the last record', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       expect(await store.timeRange()).toBeNull();
@@ -142,7 +142,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
   });
 
   describe('keys', () => {
-    it('are found by their hash with their account', async () => {
+    it('finds keys by their hash, with their account', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store, 7, {
         models: ['a', 'b'],
@@ -161,14 +161,14 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('are unique', async () => {
+    it('rejects a hash that exists', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store);
       const again = store.createKey(keyFor(account, { hash: key.hash }));
       await expect(again).rejects.toEqual(failureWith('key_exists', 409));
     });
 
-    it('once revoked, stay so', async () => {
+    it('keeps the time of the first revocation', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { key } = await owner(store);
@@ -180,7 +180,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       await expect(again.revokeKey('key_x')).rejects.toEqual(failureWith('key_not_found', 404));
     });
 
-    it('of one account do not spend from another', async () => {
+    it('rejects a key of another account', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 9 });
@@ -195,7 +195,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
   });
 
   describe('tasks', () => {
-    it('go from pending to completed, charged what they cost', async () => {
+    it('completes a task and charges its cost', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store, 10 * CREDIT);
@@ -263,7 +263,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('are charged no more than was reserved', async () => {
+    it('charges at most the reservation', async () => {
       const { store } = await fresh();
       const { key } = await owner(store, 10);
       const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
@@ -273,7 +273,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('that fail or expire are released, but for what they cost all the same', async () => {
+    it('releases the reservation of failed and expired tasks, except for a given charge', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 10);
       const make = async () => (await store.createTask(taskFor(key, { reservation: 3 }))).task.id;
@@ -291,7 +291,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('end once', async () => {
+    it('ends a task once', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       const { task } = await store.createTask(taskFor(key));
@@ -325,7 +325,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('that nobody has any more are taken up again', async () => {
+    it('requeues processing tasks after a restart', async () => {
       const { store, reopened } = await fresh();
       const { key } = await owner(store);
       const ids = [];
@@ -340,7 +340,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('that are open are at most as many as asked, whoever comes at once', async () => {
+    it('rejects tasks above the maximum of open ones, also of concurrent calls', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: CREDIT });
@@ -365,14 +365,14 @@ export function describeStoreDriver(subject: DriverFactory): void {
       const idempotency = { key: 'k', fingerprint: 'f' };
       const { task } = await again.createTask(taskFor(key, { maxOpenTasks: 2, idempotency }));
       await expect(make(again, 2)).rejects.toEqual(full);
-      // A repeated request makes no further task.
+      // A repeated request creates no further task.
       const repeat = await again.createTask(taskFor(key, { maxOpenTasks: 2, idempotency }));
       expect(repeat).toMatchObject({ created: false, task: { id: task.id } });
       expect((await again.findAccount(account.id))?.reserved).toBe(2 * CREDIT);
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('are claimed by one of many', async () => {
+    it('lets one of many concurrent calls claim a task', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       const { task } = await store.createTask(taskFor(key));
@@ -381,7 +381,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await store.claimTask('task_x')).toBeUndefined();
     });
 
-    it('are told to their own account alone', async () => {
+    it('finds tasks for their own account only', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
@@ -394,7 +394,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       await expect(store.expireTask('task_x')).rejects.toEqual(gone);
     });
 
-    it('are listed newest first, in pages, whatever the clock says', async () => {
+    it('lists tasks newest first, in pages, also when the clock goes back', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store);
@@ -425,7 +425,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
         expect(
           (await one.listOpenTasks()).map(({ id }) => id).filter((id) => made.includes(id)),
         ).toEqual(made);
-        // Another's task is as unknown as one that there never was.
+        // A task of another account is rejected like an unknown one.
         const [theirs] = await list({ accountId: other.id }, { limit: 1 });
         for (const after of ['task_x', theirs!]) {
           const refused = list(own, { limit: 3, after });
@@ -435,7 +435,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('that ended before a time are forgotten, their ledger is not', async () => {
+    it('deletes tasks that ended before a time, and keeps their ledger entries', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store);
@@ -459,7 +459,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('that have ended are kept up to a number, and up to so many bytes, each account its own', async () => {
+    it('trims ended tasks of an account to a number and to a size', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
@@ -490,7 +490,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await again.findTask(account.id, made[0]!.id)).toBeUndefined();
       expect(await again.findAsset(made[0]!.asset)).toBeUndefined();
       expect(await trim(again, 8)).toEqual([made[3]!.id]);
-      // Files count: a large result takes the room of many small ones.
+      // Files count towards the size.
       const large = await end(again, {}, 1_000_000);
       expect(await trim(again, 99, 1_004_000)).toHaveLength(8 - 2);
       const left = (await everyTask(again, account.id)).map(({ id }) => id);
@@ -499,7 +499,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('that failed keep little of their request, however long it was', async () => {
+    it('truncates the request of failed and expired tasks', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const request = {
@@ -525,12 +525,12 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('of one account take up to 64 MB while they are open', async () => {
+    it('limits the requests of open tasks to 64 MB per account', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
       const foreign = await store.createKey(keyFor(other));
-      // The same text each time: what counts is what each of them would take.
+      // The same string each time: its size counts for each task.
       const request = { prompt: 'x'.repeat(20 * 2 ** 20) };
       const large = taskFor(key, { request, reservation: 0 });
       const made = [];
@@ -541,7 +541,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       await store.createTask(large);
     });
 
-    it('note what must not be lost, until they end', async () => {
+    it('saves progress while a task is processing, and removes it at the end', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store);
@@ -576,7 +576,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('keep what was asked for as it came', async () => {
+    it('returns the request unchanged', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const request = JSON.parse(
@@ -591,7 +591,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
   describe('idempotency keys', () => {
     const idempotency = { key: 'order-1', fingerprint: 'abc' };
 
-    it('give the same task again, even to requests at once', async () => {
+    it('return the same task to repeated and concurrent requests', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store, 10);
       const task = taskFor(key, { idempotency, reservation: 6 });
@@ -606,7 +606,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('refuse another request', async () => {
+    it('reject another fingerprint with 409', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       await store.createTask(taskFor(key, { idempotency }));
@@ -619,7 +619,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       );
     });
 
-    it('belong to an account, and are free again once the task is forgotten', async () => {
+    it('belong to one account, and can be used again after the task is deleted', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
@@ -638,7 +638,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
   });
 
   describe('credits', () => {
-    it('are not spent twice: of those who race for the last, one wins', async () => {
+    it('are reserved by one of many concurrent calls when they suffice for one', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 10);
       const tries = await Promise.allSettled([
@@ -655,7 +655,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(availableOf(found!)).toBe(3);
     });
 
-    it('of a budget are not exceeded by reservations', async () => {
+    it('are limited by the budget of the key', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 100, { budget: 10 });
       const { task } = await store.createTask(taskFor(key, { reservation: 6 }));
@@ -670,7 +670,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('that are free need no account balance', async () => {
+    it('are not needed for free tasks and requests', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 0);
       const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
@@ -684,8 +684,8 @@ export function describeStoreDriver(subject: DriverFactory): void {
     });
   });
 
-  describe('holds', () => {
-    it('are seen in what is reserved, and end once', async () => {
+  describe('reservations of requests', () => {
+    it('are part of `reserved`, and end once', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 10);
       const hold = await store.reserve(account.id, key.id, 8);
@@ -705,7 +705,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('are charged beyond what was held only as far as there is something', async () => {
+    it('limit a charge above them to what is available', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store, 10);
       const [one, other] = [
@@ -719,7 +719,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('do not outlast the process', async () => {
+    it('end with the process', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store, 10);
       await store.reserve(account.id, key.id, 10);
@@ -727,7 +727,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await again.findAccount(account.id)).toMatchObject({ reserved: 0 });
     });
 
-    it('sum up by key, model and day', async () => {
+    it('become ledger entries and usage by key, model and day', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store, 100);
@@ -768,7 +768,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
   });
 
   describe('the ledger', () => {
-    it('is told in pages', async () => {
+    it('is listed in pages, newest first', async () => {
       const { store } = await fresh();
       const { account } = await owner(store, 1);
       for (let n = 0; n < 5; n += 1) await store.grant(account.id, 1, `${n}`);
@@ -779,7 +779,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       expect(await store.listLedger(account.id, { limit: 0 })).toEqual([]);
     });
 
-    it('is folded, and goes on from there', async () => {
+    it('is compacted before a time, and continues', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store, 100);
@@ -803,7 +803,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
       }
     });
 
-    it('is folded where it has more lines than are kept, by a tenth', async () => {
+    it('is compacted when it exceeds the number of lines by a tenth', async () => {
       const { store, reopened } = await fresh();
       const { account } = await owner(store, 1);
       const grant = () => store.grant(account.id, 1);
@@ -815,20 +815,20 @@ export function describeStoreDriver(subject: DriverFactory): void {
       await fold();
       for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 99 });
-        // Those that are kept, and the last of those that are not stands for all before it.
+        // The kept lines, and the carried entry in the place of all before them.
         expect(entries.map(({ type }) => type)).toEqual([...Array(10).fill('grant'), 'carried']);
         expect(entries.at(-1)).toMatchObject({ amount: 2, available: 2 });
         expect(await findInconsistencies(one)).toEqual([]);
       }
     });
 
-    it('is folded only where what it carries is no debt', async () => {
+    it('is not compacted to a negative sum', async () => {
       let now = NOON;
       const { store } = await fresh({ now: () => now });
       const { account, key } = await owner(store, 10);
       const holder = { accountId: account.id, keyId: key.id };
       await store.settle(holder, { model: 'm', counts: {}, charge: 8 });
-      // The clock is set forward, and back again: the day's sum grows by what was granted after it.
+      // The clock is set forward and back: the day's sum grows by charges that the later grant paid for.
       now += DAY;
       await store.grant(account.id, 100);
       now -= DAY;
@@ -851,7 +851,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
     }
   });
 
-  it('closes once all is written, and then refuses', async () => {
+  it('writes everything before close resolves, and rejects calls afterwards', async () => {
     const { store, reopened } = await fresh();
     const { account, key } = await owner(store);
     const holder = { accountId: account.id, keyId: key.id };
@@ -865,7 +865,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
     await expect(again.grant(account.id, 1)).rejects.toEqual(failureWith('store_unavailable', 503));
   });
 
-  it('keeps what it acknowledged when it is abandoned', async () => {
+  it('has all acknowledged tasks after a crash', async () => {
     const { store, place } = await fresh();
     const { account, key } = await owner(store, 1000 * CREDIT);
     const acknowledged: string[] = [];
@@ -890,7 +890,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
     await store.close();
   });
 
-  it('keeps every charge that it acknowledged when it is abandoned', async () => {
+  it('has all acknowledged charges after a crash', async () => {
     const { store, place } = await fresh();
     const { account, key } = await owner(store, 1000 * CREDIT);
     const copies: { copy: string; known: number }[] = [];
@@ -898,7 +898,7 @@ export function describeStoreDriver(subject: DriverFactory): void {
     let sent = 0;
     await Promise.all(
       Array.from({ length: 200 }, async (_, at) => {
-        // Some together and some apart, beside what waits for the disk.
+        // Some charges together and some apart, beside writes in progress.
         for (let turn = at % 7; turn > 0; turn -= 1) await setImmediate();
         if (at % 10 === 0) await store.createTask(taskFor(key));
         const hold = await store.reserve(account.id, key.id, 2);

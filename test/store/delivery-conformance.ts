@@ -7,15 +7,15 @@ import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
-/** What every driver holds of deliveries. */
+/** Tests of deliveries for every driver. */
 export function describeDeliveries(subject: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(subject, options);
 
   describe('deliveries', () => {
-    const callbackUrl = 'https://example.com/told?who=ada';
+    const callbackUrl = 'https://example.com/callback?task=1';
     const attempt = { at: NOON, status: 500, error: 'no', milliseconds: 12 };
 
-    it('are recorded with every end of a task that wants one', async () => {
+    it('are recorded with every end of a task with a callback URL', async () => {
       let now = NOON;
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store);
@@ -55,7 +55,7 @@ export function describeDeliveries(subject: DriverFactory): void {
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('come once with an end that comes once', async () => {
+    it('are recorded once when a task is ended concurrently', async () => {
       const { store } = await fresh();
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
@@ -70,7 +70,7 @@ export function describeDeliveries(subject: DriverFactory): void {
       expect(await store.listPendingDeliveries()).toHaveLength(1);
     });
 
-    it('are told to their own account alone', async () => {
+    it('are listed for their own account only', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
@@ -80,7 +80,7 @@ export function describeDeliveries(subject: DriverFactory): void {
       expect(await store.listDeliveries(key.accountId, 'task_x')).toBeUndefined();
     });
 
-    it('are tried until they are delivered or given up, and then no more', async () => {
+    it('are pending until they are delivered or have failed', async () => {
       const { store, reopened } = await fresh({ now: () => NOON });
       const { account, key } = await owner(store);
       const end = async () => {
@@ -88,40 +88,40 @@ export function describeDeliveries(subject: DriverFactory): void {
         await store.expireTask(id);
         return (await store.listDeliveries(account.id, id))![0]!;
       };
-      const [told, given, waiting] = [await end(), await end(), await end()];
+      const [first, second, waiting] = [await end(), await end(), await end()];
       const later = { status: 'pending', nextAt: NOON + 60_000 } as const;
-      expect(await store.recordAttempt(told.id, attempt, later)).toEqual({
-        ...told,
+      expect(await store.recordAttempt(first.id, attempt, later)).toEqual({
+        ...first,
         attempts: [attempt],
         nextAt: NOON + 60_000,
       });
       const soon = { status: 'pending', nextAt: NOON + 5 } as const;
-      await store.recordAttempt(given.id, attempt, soon);
+      await store.recordAttempt(second.id, attempt, soon);
       const open = async (one: Store) => (await one.listPendingDeliveries()).map(({ id }) => id);
-      expect(await open(store)).toEqual([waiting.id, given.id, told.id]);
+      expect(await open(store)).toEqual([waiting.id, second.id, first.id]);
       const success = { at: NOON + 1, status: 204, error: null, milliseconds: 3 };
-      const delivered = await store.recordAttempt(told.id, success, { status: 'delivered' });
-      await store.recordAttempt(given.id, { ...attempt, status: null }, { status: 'failed' });
+      const delivered = await store.recordAttempt(first.id, success, { status: 'delivered' });
+      await store.recordAttempt(second.id, { ...attempt, status: null }, { status: 'failed' });
       const again = await reopened();
-      expect(await again.listDeliveries(account.id, told.taskId)).toEqual([delivered]);
+      expect(await again.listDeliveries(account.id, first.taskId)).toEqual([delivered]);
       expect(delivered).toMatchObject({
         status: 'delivered',
         attempts: [attempt, success],
         nextAt: null,
       });
-      expect(await again.listDeliveries(account.id, given.taskId)).toMatchObject([
+      expect(await again.listDeliveries(account.id, second.taskId)).toMatchObject([
         { status: 'failed', nextAt: null, attempts: [attempt, { status: null }] },
       ]);
       expect(await open(again)).toEqual([waiting.id]);
       const ended = failureWith('delivery_state', 409);
-      await expect(again.recordAttempt(told.id, attempt, later)).rejects.toEqual(ended);
-      await expect(again.recordAttempt(given.id, attempt, later)).rejects.toEqual(ended);
+      await expect(again.recordAttempt(first.id, attempt, later)).rejects.toEqual(ended);
+      await expect(again.recordAttempt(second.id, attempt, later)).rejects.toEqual(ended);
       const unknown = again.recordAttempt('msg_x', attempt, later);
       await expect(unknown).rejects.toEqual(failureWith('delivery_not_found', 404));
       expect(await findInconsistencies(again)).toEqual([]);
     });
 
-    it('remember the last tries of many', async () => {
+    it('keep the last 50 attempts', async () => {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
@@ -131,13 +131,13 @@ export function describeDeliveries(subject: DriverFactory): void {
         const outcome = { status: 'pending', nextAt: at } as const;
         await store.recordAttempt(delivery!.id, { ...attempt, at }, outcome);
       }
-      const [told] = (await (await reopened()).listDeliveries(account.id, task.id))!;
-      expect(told!.attempts.map(({ at }) => at)).toEqual(
+      const [kept] = (await (await reopened()).listDeliveries(account.id, task.id))!;
+      expect(kept!.attempts.map(({ at }) => at)).toEqual(
         Array.from({ length: 50 }, (_, n) => n + 4),
       );
     });
 
-    it('keep their task until they end', async () => {
+    it('keep their task while they are pending', async () => {
       const { store, reopened } = await fresh({ now: () => NOON });
       const { account, key } = await owner(store);
       const asset = newAsset();

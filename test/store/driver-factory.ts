@@ -1,14 +1,14 @@
 import type { Store } from '../../src/store/store.ts';
 
 export interface OpenOptions {
-  /** Milliseconds since 1970. */
+  /** Clock, in milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-/** A way to keep records that the suite is run against. */
+/** What the conformance suite needs of a driver. */
 export interface DriverFactory {
-  /** Opens the store in a folder, new or not. */
+  /** Opens the store of a folder, which may be new. */
   open(folder: string, options?: OpenOptions): Promise<Store>;
-  /** Copies what a store under way has on disk to another folder, as if its machine died now. */
+  /** Copies the data of an open store to another folder, as a crash would leave it now. */
   copyOfCrashed(folder: string): string;
 }

@@ -3,7 +3,7 @@ import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
-/** A fresh store, closed after the test, and a way to close and open it again. */
+/** A new store, which is closed after the test, and a function that closes and opens it again. */
 export async function freshStore(subject: DriverFactory, options: OpenOptions = {}) {
   const place = temporaryFolder();
   let store = await subject.open(place, options);
@@ -16,12 +16,12 @@ export async function freshStore(subject: DriverFactory, options: OpenOptions = 
   return { store, reopened, place };
 }
 
-/** A Failure as a matcher. */
+/** Matcher for a Failure. */
 export function failureWith(wanted: string, status: number) {
   return expect.objectContaining({ name: 'Failure', code: wanted, status });
 }
 
-/** A store, and once it has been looked at, the same opened again. */
+/** A store, and after the checks on it, the same store opened again. */
 export async function* bothOf(
   store: Store,
   reopened: () => Promise<Store>,

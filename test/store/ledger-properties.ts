@@ -10,7 +10,7 @@ import { everyTask, findInconsistencies } from './consistency.ts';
 import type { DriverFactory } from './driver-factory.ts';
 import { keyFor, newAsset, taskFor } from './records.ts';
 
-const VERBS = [
+const METHODS = [
   'grant',
   'create',
   'create',
@@ -36,14 +36,14 @@ const VERBS = [
   'delete',
 ] as const;
 
-/** One verb; the numbers choose what it is about and how much. */
+/** One method call. The numbers choose its object and amount. */
 interface Call {
-  readonly verb: (typeof VERBS)[number];
+  readonly method: (typeof METHODS)[number];
   readonly which: number;
   readonly amount: number;
 }
 
-/** Calls made at once, and what happens after, or right between them. */
+/** Concurrent calls, and what happens after them or between them. */
 interface Step {
   readonly calls: readonly Call[];
   readonly after: 'go on' | 'reopen' | 'crash' | 'crash at once';
@@ -52,7 +52,7 @@ interface Step {
 const step: fc.Arbitrary<Step> = fc.record({
   calls: fc.array(
     fc.record({
-      verb: fc.constantFrom(...VERBS),
+      method: fc.constantFrom(...METHODS),
       which: fc.nat(9),
       amount: fc.nat(60),
     }),
@@ -61,8 +61,8 @@ const step: fc.Arbitrary<Step> = fc.record({
   after: fc.constantFrom('go on', 'go on', 'go on', 'go on', 'reopen', 'crash', 'crash at once'),
 });
 
-/** What may go wrong by the rules; anything else is a defect. */
-const REFUSALS = [
+/** Codes of allowed rejections; any other rejection is a defect. */
+const ALLOWED_REJECTIONS = [
   'insufficient_credits',
   'key_budget_exceeded',
   'task_state',
@@ -72,11 +72,11 @@ const REFUSALS = [
   'delivery_not_found',
 ];
 
-/** Bytes that uploads of one account may have. */
-const ROOM = 100;
+/** Storage quota of each account in bytes. */
+const STORAGE_QUOTA = 100;
 
-/** A store under random use, beside what its user knows of it. */
-class Trial {
+/** A store under random use, with what was acknowledged. */
+class RandomUse {
   readonly #subject: DriverFactory;
   readonly #abandoned: Store[] = [];
   #folder = temporaryFolder();
@@ -85,21 +85,21 @@ class Trial {
   #keys: ApiKey[] = [];
   #tasks: string[] = [];
   #holds: Reservation[] = [];
-  /** Grants acknowledged, and asked for. */
+  /** Credits of acknowledged grants, and of requested ones. */
   #granted = 0;
   #asked = 0;
-  /** Charges of requests that were acknowledged. */
+  /** Acknowledged charges of requests. */
   #settled = 0;
-  /** Acknowledged ends of tasks: they never change. */
+  /** Tasks whose end was acknowledged: they never change. */
   readonly #ended = new Map<string, Task>();
-  /** Acknowledged assets but inputs, and the task of each; null for uploads. */
+  /** Acknowledged assets except inputs, with their task; null for uploads. */
   readonly #assets = new Map<string, string | null>();
-  /** Acknowledged inputs, which are there at least as long as their task is open. */
+  /** Acknowledged inputs, which exist at least while their task is open. */
   readonly #inputs = new Map<string, string>();
-  /** Acknowledged ends of deliveries: they never change. */
+  /** Deliveries whose end was acknowledged: they never change. */
   readonly #delivered = new Map<string, Delivery>();
   /** Deleted tasks that had a delivery, which must have ended. */
-  readonly #told = new Set<string>();
+  readonly #deletedWithDelivery = new Set<string>();
   #deleting = false;
   readonly #deleted = new Set<string>();
 
@@ -127,7 +127,7 @@ class Trial {
   async take({ calls, after }: Step): Promise<void> {
     const results = Promise.allSettled(calls.map((call) => this.#call(call)));
     if (after === 'crash at once') {
-      // Some may be on disk by now and some not, some acknowledged and some not.
+      // Some changes may be on disk by now and some acknowledged.
       for (let turn = calls[0]!.amount % 8; turn > 0; turn -= 1) await setImmediate();
       await this.#crash();
       await results;
@@ -135,7 +135,8 @@ class Trial {
       const refused = (await results).flatMap((result) =>
         result.status === 'rejected' ? [result.reason] : [],
       );
-      for (const reason of refused) expect(REFUSALS).toContain((reason as { code: string }).code);
+      for (const reason of refused)
+        expect(ALLOWED_REJECTIONS).toContain((reason as { code: string }).code);
       if (after === 'crash') await this.#crash();
       if (after === 'reopen') {
         await this.#store.close();
@@ -157,11 +158,11 @@ class Trial {
   async #crash(): Promise<void> {
     this.#folder = this.#subject.copyOfCrashed(this.#folder);
     this.#abandoned.push(this.#store);
-    // What is acknowledged from now on does not count: nobody is there to hear it.
+    // Acknowledgements of the old store do not count from now on.
     this.#store = undefined as never;
     this.#holds = [];
     await this.#open();
-    // What was asked for but not acknowledged may have happened all the same.
+    // Changes that were requested but not acknowledged may be there nevertheless.
     const tasks = await everyTask(this.#store);
     this.#tasks = tasks.map(({ id }) => id);
     for (const { id, accountId } of tasks) {
@@ -209,31 +210,31 @@ class Trial {
       if (isNeeded) expect(asset).toMatchObject({ id, taskId, input: 'needed' });
       else expect(asset?.input ?? 'spent').toBe('spent');
     }
-    for (const id of this.#told) expect(this.#delivered.has(id)).toBe(true);
+    for (const id of this.#deletedWithDelivery) expect(this.#delivered.has(id)).toBe(true);
     for (const [taskId, delivery] of this.#delivered) {
-      const told = await this.#store.listDeliveries(delivery.accountId, taskId);
-      expect(told).toEqual(tasks.has(taskId) ? [delivery] : undefined);
+      const listed = await this.#store.listDeliveries(delivery.accountId, taskId);
+      expect(listed).toEqual(tasks.has(taskId) ? [delivery] : undefined);
     }
   }
 
-  async #call({ verb, which, amount }: Call): Promise<void> {
+  async #call({ method, which, amount }: Call): Promise<void> {
     const store = this.#store;
     const key = this.#keys[which % this.#keys.length]!;
     const id = this.#tasks[which % (this.#tasks.length || 1)] ?? 'task_none';
-    // Forwards as a rule, and sometimes back.
+    // Mostly forward, and sometimes back.
     this.#now += (amount - 10) * 600_000;
     const metered = { model: `m${which % 2}`, counts: { outputTokens: 1 }, charge: amount };
-    switch (verb) {
+    switch (method) {
       case 'grant': {
         this.#asked += amount;
         await store.grant(key.accountId, amount);
-        // A store that was left behind by a crash counts no more.
+        // Ignored if the store has crashed meanwhile.
         if (store === this.#store) this.#granted += amount;
         return;
       }
       case 'create': {
         const assets = amount % 3 === 0 ? [newAsset(), newAsset()] : [];
-        const callbackUrl = amount % 2 === 0 ? 'https://example.com/told' : null;
+        const callbackUrl = amount % 2 === 0 ? 'https://example.com/callback' : null;
         const { task } = await store.createTask(
           taskFor(key, { reservation: amount, assets, callbackUrl }),
         );
@@ -250,7 +251,7 @@ class Trial {
         const assets = amount % 2 === 0 ? [newAsset()] : [];
         const counts = { outputs: 1 };
         const completion = { result: { which }, charge: amount >> 1, counts, assets };
-        this.#noteEnd(store, await store.completeTask(id, completion));
+        this.#recordEnd(store, await store.completeTask(id, completion));
         if (store === this.#store) for (const asset of assets) this.#assets.set(asset.id, id);
         return;
       }
@@ -261,7 +262,7 @@ class Trial {
       }
       case 'upload': {
         const asset = newAsset({ bytes: amount });
-        await store.addUpload(key.accountId, asset, ROOM);
+        await store.addUpload(key.accountId, asset, STORAGE_QUOTA);
         if (store === this.#store) this.#assets.set(asset.id, null);
         return;
       }
@@ -300,10 +301,10 @@ class Trial {
       }
       case 'fail': {
         const error = { type: 'billable_error', message: 'x', code: null } as const;
-        return this.#noteEnd(store, await store.failTask(id, error, amount >> 2));
+        return this.#recordEnd(store, await store.failTask(id, error, amount >> 2));
       }
       case 'expire':
-        return this.#noteEnd(store, await store.expireTask(id));
+        return this.#recordEnd(store, await store.expireTask(id));
       case 'reopen': {
         await store.requeueTask(id);
         return;
@@ -343,11 +344,11 @@ class Trial {
         for (const task of deleted.tasks) {
           expect(isTerminal(task.status)).toBe(true);
           this.#deleted.add(task.id);
-          if (task.callbackUrl !== null) this.#told.add(task.id);
+          if (task.callbackUrl !== null) this.#deletedWithDelivery.add(task.id);
         }
         const ids = new Set(deleted.tasks.map((task) => task.id));
         const gone = [...this.#assets].filter(([, taskId]) => taskId !== null && ids.has(taskId));
-        // What a crash has kept of unacknowledged verbs may be more than is known.
+        // A crash may have kept more than was acknowledged.
         expect(deleted.assets.map((asset) => asset.id)).toEqual(
           expect.arrayContaining(gone.map(([asset]) => asset)),
         );
@@ -362,22 +363,24 @@ class Trial {
     }
   }
 
-  #noteEnd(store: Store, task: Task): void {
+  #recordEnd(store: Store, task: Task): void {
     if (store === this.#store) this.#ended.set(task.id, task);
   }
 }
 
-/** Whatever is done in whatever order, and however it is interrupted: the sums are right. */
+/** Random calls, restarts and crashes: all sums and references stay consistent. */
 export function describeLedgerProperties(subject: DriverFactory): void {
-  it('adds up, whatever is done to it', { timeout: 300_000 }, async () => {
+  it('stays consistent under random calls, restarts and crashes', {
+    timeout: 300_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
-        const trial = new Trial(subject);
+        const use = new RandomUse(subject);
         try {
-          await trial.begin();
-          for (const one of steps) await trial.take(one);
+          await use.begin();
+          for (const one of steps) await use.take(one);
         } finally {
-          await trial.end();
+          await use.end();
         }
       }),
       { numRuns: Number(process.env['ORIEL_RUNS'] ?? 40), endOnFailure: true },

@@ -23,7 +23,7 @@ interface Known {
 const ENDS = ['completed', 'failed', 'expired', 'pending', 'processing'] as const;
 
 const round = fc.record({
-  /** What becomes of tasks that are made, and of an earlier one. */
+  /** Ends of the tasks that are created, and of an earlier one. */
   ends: fc.array(fc.constantFrom(...ENDS), { minLength: 1, maxLength: 12 }),
   forgets: fc.boolean(),
   opensAgain: fc.boolean(),
@@ -38,9 +38,9 @@ const round = fc.record({
   limit: fc.integer({ min: 1, max: 7 }),
 });
 
-/** Wherever a store keeps tasks, its pages are those of a list. */
+/** Random tasks and queries: the pages of a store are those of a plain list. */
 export function describeListingProperties(subject: DriverFactory): void {
-  it('lists tasks in pages as a list would', async () => {
+  it('lists tasks in the pages of a plain list', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 12 }), async (rounds) => {
         const place = temporaryFolder();

@@ -64,7 +64,7 @@ export class TaskArchiver {
   async runExclusive<Value>(work: () => Promise<Value>): Promise<Value> {
     while (this.#busy) await this.#busy;
     if (this.#isInDoubt) {
-      throw storeUnavailable(new Error('the last checkpoint may or may not be on disk'));
+      throw storeUnavailable(new Error('it is not known whether the last checkpoint is on disk'));
     }
     const done = this.#lock();
     try {

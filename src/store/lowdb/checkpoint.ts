@@ -96,7 +96,8 @@ export class Checkpoint {
     if (![VERSION, WITHOUT_ARCHIVE, WITHOUT_IDENTITY].includes(version)) {
       throw corruptStore(path, `written as version ${version}, which is unknown`);
     }
-    if (crc32(JSON.stringify(list)) !== checksum) throw corruptStore(path, 'not as it was written');
+    if (crc32(JSON.stringify(list)) !== checksum)
+      throw corruptStore(path, 'the content differs from what was written');
     if (version !== WITHOUT_IDENTITY) {
       checkStoreId(manifest, this.#directory, path, list.store);
       this.previous = list.previous;
@@ -127,9 +128,10 @@ export class Checkpoint {
     if (low.data === null)
       throw corruptStore(
         path,
-        'missing, although checkpoint.json names it: it is lost, or that is of an older backup',
+        'missing, although checkpoint.json names it: the file was lost, or checkpoint.json is from an older backup',
       );
-    if (adapter.checksum !== entry.checksum) throw corruptStore(path, 'not as it was written');
+    if (adapter.checksum !== entry.checksum)
+      throw corruptStore(path, 'the content differs from what was written');
     const { collection, rows } = low.data;
     for (const [order, row] of rows) take([collection, order, row] as Change);
   }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ErrorCode } from '../../error-codes.ts';
 import type { Account, ApiKey, Plan } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import {
@@ -19,6 +20,7 @@ import type {
   NewAccount,
   NewKey,
   NewTask,
+  Payer,
   Reservation,
   Store,
   StoreHealth,
@@ -182,7 +184,7 @@ export class LowdbStore extends StoreReader implements Store {
 
   expireTask(taskId: string): Promise<Task> {
     const message = 'the task did not end before its deadline';
-    const error: TaskError = { type: 'timeout', message, code: 'task_expired' };
+    const error: TaskError = { type: 'timeout', message, code: 'task_expired' satisfies ErrorCode };
     return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
   }
 
@@ -245,10 +247,7 @@ export class LowdbStore extends StoreReader implements Store {
     return this.records.reservations.begin(accountId, keyId, amount);
   }
 
-  async settle(
-    source: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
-    metered: MeteredUsage,
-  ): Promise<number> {
+  async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {
     checkAmount(metered.charge, 'charge');
     const holder = this.records.holder(source, this.records.bookedState);
     if ('id' in source && !this.records.reservations.end(source.id)) return 0;

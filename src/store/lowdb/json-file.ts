@@ -27,7 +27,7 @@ export class JsonFile<Data> implements Adapter<Data | null> {
     try {
       return JSON.parse(bytes.toString()) as Data;
     } catch {
-      throw corruptStore(this.#path, 'this is not JSON');
+      throw corruptStore(this.#path, 'the content is not JSON');
     }
   }
 

@@ -5,7 +5,7 @@ import { copyOfCrashed } from './crash-copy.ts';
 
 describe('the lowdb driver', () => {
   describeStoreDriver({
-    // Journals of a few kilobytes, so that checkpoints happen all the time.
+    // Journals of a few kilobytes, so that checkpoints happen during every test.
     open: (directory, options) => openLowdbStore({ directory, journalLimit: 4000, ...options }),
     copyOfCrashed,
   });

@@ -64,7 +64,7 @@ function toJson(change: Change): string {
   try {
     return JSON.stringify(change);
   } catch (error) {
-    throw new Failure('invalid_request', 'the task cannot be written as JSON', { cause: error });
+    throw new Failure('invalid_request', 'the task cannot be serialised as JSON', { cause: error });
   }
 }
 

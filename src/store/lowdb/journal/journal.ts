@@ -118,7 +118,7 @@ export function readBatches(
     offset = line.end;
   }
   if (offset < limit && wasSynced(bytes, offset)) {
-    throw corruptStore(file, 'a damaged batch lies before others', offset);
+    throw corruptStore(file, 'a damaged batch is followed by complete ones', offset);
   }
   return { changes, length: offset };
 }

@@ -55,7 +55,7 @@ export async function readManifest(files: Files, directory: string): Promise<Man
     throw corruptStore(path, `written as ${format} ${version}, which is unknown`);
   }
   if (crc32(JSON.stringify(content)) !== checksum)
-    throw corruptStore(path, 'not as it was written');
+    throw corruptStore(path, 'the content differs from what was written');
   return manifest;
 }
 

@@ -78,7 +78,7 @@ export async function replayJournals(options: ReplayOptions): Promise<Replay> {
     if (previous) {
       checkExtent(current, content.length, previous, journalName(next.sequence));
     } else if (content.length < current.bytes.length) {
-      throw corruptStore(file, 'a damaged batch lies before others', content.length);
+      throw corruptStore(file, 'a damaged batch is followed by complete ones', content.length);
     }
     closed.push({ sequence, length: content.length });
     current = next;
@@ -125,12 +125,12 @@ function checkExtent(
   if (read < length) {
     const what =
       bytes.length < length
-        ? `it ends here, but held ${length} bytes according to ${by}: it is cut off, or of an older backup`
+        ? `it ends here, but had ${length} bytes according to ${by}: it was cut off, or is from an older backup`
         : 'a batch that was on disk is damaged';
     throw corruptStore(file, what, read);
   }
   if (checksumOf(bytes, length) === checksum) return;
-  throw corruptStore(file, `its first ${length} bytes are not those that ${by} tells of`);
+  throw corruptStore(file, `its first ${length} bytes differ from those that ${by} states`);
 }
 
 /**

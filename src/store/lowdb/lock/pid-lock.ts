@@ -115,9 +115,13 @@ async function read(files: Files, path: string): Promise<Owner | null> {
   if (text === '') return RELEASED;
   const owner = parseOwner(text);
   if (owner) return owner;
-  throw new Failure('service_error', `${path}: not a lock of Oriel's; remove it if none runs`, {
-    code: 'store_locked',
-  });
+  throw new Failure(
+    'service_error',
+    `${path}: this is not a lock file of Oriel; remove it if no Oriel process is running`,
+    {
+      code: 'store_locked',
+    },
+  );
 }
 
 /** The owner in the text of a lock file; null if it names none. */

@@ -2,7 +2,7 @@ import type { Account, ApiKey } from '../../account.ts';
 import { type Asset, countsAsStored } from '../../asset.ts';
 import type { Delivery } from '../../delivery.ts';
 import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../ledger.ts';
-import type { KeyHolder } from '../../store.ts';
+import type { KeyHolder, Payer } from '../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
 import { GroupIndex, SumIndex, Table, UniqueIndex } from './table.ts';
@@ -106,7 +106,7 @@ export function compositeKey(...parts: readonly (string | null)[]): string {
 /** A key with its account; undefined if there is no such account, or the key belongs to another. */
 export function findKeyHolder(
   { accountById, keyById }: State,
-  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  { accountId, keyId }: Payer,
 ): KeyHolder | undefined {
   const account = accountById.get(accountId);
   const key = keyById.get(keyId);
