@@ -32,3 +32,23 @@ export function refuseSettings(
   const refused = settings.find((setting) => request[setting] !== null);
   if (refused !== undefined) throw untranslatable(pathOf(request, refused), target);
 }
+
+/** Refuses settings that the target has not, unless their value equals their absence. */
+export function refuseUnlessDefault(
+  request: TextRequest,
+  target: DialectName,
+  settings: readonly RequestSetting[],
+): void {
+  refuseSettings(
+    request,
+    target,
+    settings.filter((setting) => !isDefault(setting, request[setting])),
+  );
+}
+
+function isDefault(setting: RequestSetting, value: unknown): boolean {
+  if (setting === 'n') return value === 1;
+  if (setting === 'verbosity') return value === 'medium';
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === 0 || value === false;
+}

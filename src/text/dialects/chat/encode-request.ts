@@ -1,6 +1,6 @@
 import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { SHARED_LABELS } from '../labels.ts';
+import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { refuseNative, refuseSettings } from '../request-errors.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
@@ -42,17 +42,7 @@ function encodeFormat(format: ResponseFormat): Json {
   if (format.type !== 'json-schema') {
     return { type: format.type === 'text' ? 'text' : 'json_object' };
   }
-  const { name, description, schema, strict } = format;
-  return {
-    type: 'json_schema',
-    json_schema: {
-      // Chat requires a name, which the messages format does not have.
-      name: name ?? 'response',
-      ...(description !== null && { description }),
-      schema,
-      ...(strict !== null && { strict }),
-    },
-  };
+  return { type: 'json_schema', json_schema: encodeJsonSchema(format, 'response') };
 }
 
 function encodeToolChoice({ toolChoice, dialect, body }: TextRequest): unknown {

@@ -10,6 +10,8 @@ import type {
   Tool,
   ToolChoice,
 } from '../../canonical.ts';
+import { nativePart } from '../native-parts.ts';
+import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { responsesRequest } from './request.ts';
 
@@ -52,10 +54,6 @@ const DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
   truncation: ['disabled'],
 };
 
-function native(path: string, value: unknown): NativePart {
-  return { type: 'native', dialect: 'responses', path, value };
-}
-
 /** Properties of a request that TextRequest does not have. */
 interface Rest {
   readonly native: NativePart[];
@@ -66,7 +64,7 @@ interface Rest {
 function collectUnknown(value: Json, known: ReadonlySet<string>, path: string, rest: Rest): void {
   for (const name in value) {
     if (known.has(name) || value[name] === null || value[name] === undefined) continue;
-    rest.native.push(native(`${path}.${name}`, value[name]));
+    rest.native.push(nativePart('responses', `${path}.${name}`, value[name]));
   }
 }
 
@@ -76,7 +74,7 @@ function collectTop(body: Json, rest: Rest): void {
     if (value === null || value === undefined || KNOWN.has(name)) continue;
     const isDefault = Object.hasOwn(DEFAULTS, name) && DEFAULTS[name]!.includes(value);
     if (isDefault || ADVICE.has(name)) rest.advice.push(name);
-    else rest.native.push(native(name, value));
+    else rest.native.push(nativePart('responses', name, value));
   }
 }
 
@@ -88,44 +86,29 @@ function isDirect(callers: unknown): boolean {
 }
 
 function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
-  if (value['type'] !== 'function') return native(path, value);
+  if (value['type'] !== 'function') return nativePart('responses', path, value);
   for (const name in value) {
     if (TOOL.has(name) || value[name] === null || value[name] === undefined) continue;
     if (name === 'defer_loading' && value[name] === false) continue;
     if (name === 'allowed_callers' && isDirect(value[name])) continue;
-    rest.native.push(native(`${path}.${name}`, value[name]));
+    rest.native.push(nativePart('responses', `${path}.${name}`, value[name]));
   }
-  return {
-    type: 'tool',
-    path,
-    name: value['name'] as string,
-    description: (value['description'] ?? null) as string | null,
-    parameters: (value['parameters'] ?? null) as Json | null,
-    strict: (value['strict'] ?? null) as boolean | null,
-  };
+  return decodeFunction(path, value);
 }
 
 function decodeToolChoice(value: unknown): ToolChoice | null {
   if (value === null || value === undefined) return null;
   if (!isObject(value)) return { type: value as 'auto' };
   if (value['type'] === 'function') return { type: 'tool', name: value['name'] as string };
-  return native('tool_choice', value);
+  return nativePart('responses', 'tool_choice', value);
 }
 
 function decodeFormat(value: unknown, rest: Rest): ResponseFormat | null {
   if (!isObject(value)) return null;
   if (value['type'] === 'text') return { type: 'text' };
   if (value['type'] === 'json_object') return { type: 'json-object' };
-  if (value['type'] === 'json_schema') {
-    return {
-      type: 'json-schema',
-      name: value['name'] as string,
-      description: (value['description'] ?? null) as string | null,
-      schema: value['schema'] as Json,
-      strict: (value['strict'] ?? null) as boolean | null,
-    };
-  }
-  rest.native.push(native('text.format', value));
+  if (value['type'] === 'json_schema') return decodeJsonSchema(value);
+  rest.native.push(nativePart('responses', 'text.format', value));
   return null;
 }
 

@@ -3,7 +3,6 @@ import type {
   Json,
   MediaPart,
   MediaSource,
-  NativePart,
   Part,
   ReasoningPart,
   TextPart,
@@ -13,6 +12,7 @@ import type {
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
+import { nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import { isReference } from './items.ts';
@@ -77,12 +77,8 @@ function decodePart(part: Json, path: string, advice: string[]) {
     case 'input_file':
       return decodeFile(part, path);
     default:
-      return nativeOf(part, path);
+      return nativePart('responses', path, part);
   }
-}
-
-function nativeOf(value: unknown, path: string): NativePart {
-  return { type: 'native', dialect: 'responses', path, value };
 }
 
 function decodeContent(content: unknown, path: string, advice: string[]) {
@@ -127,7 +123,7 @@ function decodeReasoning(item: Json, path: string): ReasoningPart {
 /** The role and the parts of an item. */
 function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly Part[]] {
   const type = item['type'] ?? null;
-  if (isReference(item)) return ['assistant', [nativeOf(item, path)]];
+  if (isReference(item)) return ['assistant', [nativePart('responses', path, item)]];
   switch (type) {
     case null:
     case 'message': {
@@ -138,9 +134,12 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
     case 'reasoning':
       return ['assistant', [decodeReasoning(item, path)]];
     case 'function_call':
-      return ['assistant', [isNativeCall(item) ? nativeOf(item, path) : decodeCall(item, path)]];
+      return [
+        'assistant',
+        [isNativeCall(item) ? nativePart('responses', path, item) : decodeCall(item, path)],
+      ];
     case 'function_call_output': {
-      if (isNativeCall(item)) return ['user', [nativeOf(item, path)]];
+      if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
       const content = decodeContent(item['output'], `${path}.output`, advice).map((part) =>
         part.type === 'refusal' ? ({ ...part, type: 'text' } satisfies TextPart) : part,
       );
@@ -149,7 +148,7 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
     }
     default: {
       const isResult = /_output$|_response$/.test(String(type));
-      return [isResult ? 'user' : 'assistant', [nativeOf(item, path)]];
+      return [isResult ? 'user' : 'assistant', [nativePart('responses', path, item)]];
     }
   }
 }

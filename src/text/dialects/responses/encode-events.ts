@@ -5,6 +5,7 @@ import type { Citation, Json, ReasoningSignature, TextEvent, Usage } from '../..
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { namedFrame } from '../named-frame.ts';
 import { isBare, wrapSignature } from '../reasoning-signature.ts';
 import { answerHead, outputText, responseError, statusOf } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
@@ -139,7 +140,7 @@ export class ResponsesEncoder implements EventEncoder {
   #frame(type: string, fields: Json): string {
     if (this.#foldOnly) return '';
     const sequence_number = this.#sequence++;
-    return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number })}\n\n`;
+    return namedFrame({ type, ...fields, sequence_number });
   }
 
   #start(model: string | null): string {

@@ -3,6 +3,7 @@ import type {
   Json,
   NativePart,
   ReasoningPart,
+  RequestSetting,
   ResponseFormat,
   TextRequest,
   Tool,
@@ -10,18 +11,27 @@ import type {
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
-import { SHARED_LABELS } from '../labels.ts';
+import { nativeValue } from '../native-parts.ts';
+import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { isWrapped } from '../reasoning-signature.ts';
-import { refuseNative, refuseSettings, untranslatable } from '../request-errors.ts';
-import { pathOf } from '../request-settings.ts';
+import { refuseNative, refuseSettings, refuseUnlessDefault } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 const OWN = 'responses';
 
+/** Settings that responses does not have, beside those that are always refused. */
+const UNSUPPORTED = [
+  'n',
+  'stop',
+  'frequencyPenalty',
+  'presencePenalty',
+  'logitBias',
+] as const satisfies readonly RequestSetting[];
+
 function encodeTool(tool: Tool | NativePart): unknown {
-  if (tool.type === 'native') return tool.dialect === OWN ? tool.value : refuseNative(tool, OWN);
+  if (tool.type === 'native') return nativeValue(tool, OWN);
   return {
     type: 'function',
     name: nameOnWire(tool.name),
@@ -35,7 +45,7 @@ function encodeTool(tool: Tool | NativePart): unknown {
 function encodeToolChoice(choice: ToolChoice): unknown {
   switch (choice.type) {
     case 'native':
-      return choice.dialect === OWN ? choice.value : refuseNative(choice, OWN);
+      return nativeValue(choice, OWN);
     case 'tool':
       return { type: 'function', name: nameOnWire(choice.name) };
     default:
@@ -45,27 +55,13 @@ function encodeToolChoice(choice: ToolChoice): unknown {
 
 function encodeFormat(format: ResponseFormat): Json {
   if (format.type !== 'json-schema') return { type: format.type.replace('-', '_') };
-  return {
-    type: 'json_schema',
-    // Responses requires a name, which the messages format does not have.
-    name: format.name ?? 'answer',
-    ...(format.description !== null && { description: format.description }),
-    schema: format.schema,
-    ...(format.strict !== null && { strict: format.strict }),
-  };
+  return { type: 'json_schema', ...encodeJsonSchema(format, 'answer') };
 }
 
 /** Refuses settings that responses does not have, unless they have the default value. */
 function refuseUnsupported(request: TextRequest): void {
-  const refuse = (setting: Parameters<typeof pathOf>[1]): never => {
-    throw untranslatable(pathOf(request, setting), OWN);
-  };
   refuseSettings(request, OWN, ['seed', 'topK']);
-  if ((request.n ?? 1) > 1) refuse('n');
-  if ((request.stop ?? []).length > 0) refuse('stop');
-  if ((request.frequencyPenalty ?? 0) !== 0) refuse('frequencyPenalty');
-  if ((request.presencePenalty ?? 0) !== 0) refuse('presencePenalty');
-  if (Object.keys(request.logitBias ?? {}).length > 0) refuse('logitBias');
+  refuseUnlessDefault(request, OWN, UNSUPPORTED);
   const native = request.native.find((part) => part.dialect !== OWN);
   if (native) refuseNative(native, OWN);
 }

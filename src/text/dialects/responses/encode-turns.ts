@@ -13,8 +13,9 @@ import type {
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
+import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
-import { refuseNative, untranslatable } from '../request-errors.ts';
+import { untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isSelfContained } from './reasoning.ts';
 
@@ -53,7 +54,7 @@ function encodeFile({ source, filename }: MediaPart): Json {
 
 function encodePart(part: InputPart): unknown {
   if (part.type === 'text') return { type: 'input_text', text: part.text };
-  if (part.type === 'native') return part.dialect === OWN ? part.value : refuseNative(part, OWN);
+  if (part.type === 'native') return nativeValue(part, OWN);
   if (part.media === 'image') return encodeImage(part);
   if (part.media === 'document') return encodeFile(part);
   throw untranslatable(part.path, OWN);
@@ -141,7 +142,7 @@ function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Targ
     case 'reasoning':
       return reasoningItem(part, target, false);
     case 'native':
-      return part.dialect === OWN ? part.value : refuseNative(part, OWN);
+      return nativeValue(part, OWN);
     default:
       throw untranslatable(part.path, OWN);
   }

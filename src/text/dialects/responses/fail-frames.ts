@@ -2,6 +2,7 @@ import type { Failure } from '../../../failure.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Relayed } from '../dialect.ts';
+import { namedFrame } from '../named-frame.ts';
 import { answerHead, responseError } from './answer.ts';
 
 /** The sequence number of the last event in frames; -1 for none. */
@@ -31,15 +32,14 @@ export function failFrames(failure: Failure, { context, first, last }: Relayed):
     status: 'failed',
     error: responseError(failure),
   };
-  const frame = (event: string, fields: object) =>
-    `event: ${event}\ndata: ${JSON.stringify({ type: event, ...fields })}\n\n`;
   return (
-    frame('error', {
+    namedFrame({
+      type: 'error',
       code,
       message,
       param,
       error: { type, message, param, code },
       sequence_number: sequence,
-    }) + frame('response.failed', { response, sequence_number: sequence + 1 })
+    }) + namedFrame({ type: 'response.failed', response, sequence_number: sequence + 1 })
   );
 }
