@@ -12,7 +12,7 @@ function isValibot(schema: unknown): schema is v.GenericSchema {
   return typeof schema === 'object' && schema !== null && '~standard' in schema;
 }
 
-/** @param side what the client sends, or what it gets */
+/** @param side `input` for requests, `output` for responses */
 export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
   if (!isValibot(schema)) return schema as JsonSchema;
   // JSON Schema cannot express a check in code; the field's description has it.

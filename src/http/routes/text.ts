@@ -7,7 +7,7 @@ import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
-/** The endpoints of all dialects of text (interface parts 4.1 to 4.3). */
+/** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
     for (const { name, requestIdHeader, endpoints } of allDialects()) {

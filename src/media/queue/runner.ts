@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Config, Model } from '../../config/schema.ts';
+import type { ErrorCode } from '../../error-codes.ts';
 import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { type RouteCandidate, type Routing, routeCandidates } from '../../routing/routing.ts';
@@ -344,13 +345,13 @@ export class Runner {
 const ABANDONED: TaskError = {
   type: 'service_error',
   message: `the server stopped ${MOST_ATTEMPTS} times while it worked on the task`,
-  code: 'task_abandoned',
+  code: 'task_abandoned' satisfies ErrorCode,
 };
 
 const IN_DOUBT: TaskError = {
   type: 'billable_error',
   message: 'the server stopped while the provider was asked, which may have charged for it',
-  code: 'interrupted_call',
+  code: 'interrupted_call' satisfies ErrorCode,
 };
 
 /** What is told of a task that failed. */
@@ -360,5 +361,5 @@ function errorOf(error: unknown): TaskError {
     return { type, message, code };
   }
   const message = 'something went wrong inside the server; it was logged';
-  return { type: 'unknown', message, code: 'internal_error' };
+  return { type: 'unknown', message, code: 'internal_error' satisfies ErrorCode };
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ErrorCode } from '../../error-codes.ts';
 import type { Account, ApiKey, Plan } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import {
@@ -183,7 +184,7 @@ export class LowdbStore extends StoreReader implements Store {
 
   expireTask(taskId: string): Promise<Task> {
     const message = 'the task did not end before its deadline';
-    const error: TaskError = { type: 'timeout', message, code: 'task_expired' };
+    const error: TaskError = { type: 'timeout', message, code: 'task_expired' satisfies ErrorCode };
     return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
   }
 

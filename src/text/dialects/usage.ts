@@ -1,16 +1,10 @@
 import * as v from 'valibot';
 import { countOf } from '../../schema/untrusted.ts';
+import { usageEntries } from '../../schema/usage.ts';
 import type { Json, Usage } from '../canonical.ts';
 
-/** The usage object of interface part 2.2. */
-export const usageSchema = v.looseObject({
-  prompt_tokens: v.number(),
-  completion_tokens: v.number(),
-  total_tokens: v.number(),
-  input_tokens: v.number(),
-  output_tokens: v.number(),
-  cached_input_tokens: v.number(),
-});
+/** The usage object of interface part 2.2; providers add fields. */
+export const usageSchema = v.looseObject(usageEntries);
 
 /** The six integers of interface part 2.2, which chat and responses have beside their own details. */
 export function integersOf({ input, output, cachedInput }: Usage) {
