@@ -38,7 +38,7 @@ function group<const Name extends Type, const Code extends string>(
 }
 
 /** Why one file of a batch failed. The batch goes on: these codes are in its report. */
-export const FILE_CODES = {
+const FILE_CODES = {
   ...group('invalid_request', 400, {
     unsupported_format: 'The file is in no image format that is read.',
     corrupt_image: 'The image is damaged.',

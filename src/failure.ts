@@ -16,11 +16,11 @@ interface FailureDetails<Type extends FailureType> {
   code?: CodeOf<Type>;
   /** The code of an upstream's error or of another failure, passed on as it is. */
   originalCode?: string | null;
-  /** HTTP status, where it differs from that of the code or the type. */
+  /** HTTP status, if it differs from that of the code or the type. */
   status?: number;
   /** Seconds after which the same request may succeed; sent as Retry-After. */
   retryAfter?: number;
-  /** For the log alone: what clients may not see, such as an upstream's own message. */
+  /** Text for the log alone, such as an upstream's own message. */
   detail?: string;
   cause?: unknown;
 }

@@ -2,14 +2,14 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and the missing folders above it. Node's own recursive mkdir never returns where
- * mkdir(2) answers ENOENT although the folder above exists, as below /proc (Node 20 to 24): it
- * makes the two in turns for ever. Here each folder is tried once.
+ * Creates a folder and its missing parents. Node's recursive mkdir never returns if mkdir(2) gives ENOENT
+ * although the parent exists, as below /proc (Node 20 to 24): it tries the folder and its parent in turn
+ * for ever. This function tries each folder once.
  *
- * @param mode permissions of each folder that is made
+ * @param mode permissions of each created folder
  * @param make mkdir of the file system
- * @returns the topmost folder that was missing; undefined where none was
- * @throws the system's error for the folder that cannot be made
+ * @returns the topmost created folder; undefined if the folder existed
+ * @throws the error of the system if a folder cannot be created
  */
 export async function makeFolders(
   path: string,
@@ -25,7 +25,7 @@ export async function makeFolders(
     try {
       await make(folder, { mode });
     } catch (error) {
-      // Another process may have made it meanwhile.
+      // Another process may have created it in the meantime.
       if (!(await isFolder(folder))) throw error;
     }
   }

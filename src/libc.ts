@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 
 type NativeFunction = (...values: readonly number[]) => number;
 
-/** Numbers up to 2^53 come as numbers. */
+/** koffi returns values up to 2^53 as numbers, larger ones as bigint. */
 interface ResourceLimits {
   soft: number | bigint;
   hard: number | bigint;
@@ -62,7 +62,7 @@ function linuxFunctions(
   koffi: typeof import('koffi'),
   symbols: ReturnType<typeof koffi.load>,
 ): Linux {
-  // rlim_t has 64 bits in glibc for 64-bit systems and in musl, which are those that koffi is loaded on.
+  // rlim_t has 64 bits in glibc on 64-bit systems and in musl; koffi has no binaries for others.
   koffi.struct('rlimit', { soft: 'uint64_t', hard: 'uint64_t' });
   return {
     getrlimit: symbols.func('int getrlimit(int resource, _Out_ rlimit *limits)'),
@@ -102,22 +102,21 @@ export function exitImmediately(code: number): never {
 }
 
 /**
- * Limits the arenas of glibc's allocator, as MALLOC_ARENA_MAX does. It counts only for arenas that
- * are not made yet.
+ * Limits the arenas of glibc's allocator, as MALLOC_ARENA_MAX does. Arenas that exist already stay.
  *
- * @returns whether the allocator took it; musl and other systems have no such setting
+ * @returns whether the limit is set; musl and other systems have no such setting
  */
 export function limitArenas(count: number): boolean {
   return libc()?.mallopt?.(M_ARENA_MAX, count) === 1;
 }
 
-/** setrlimit(2) of Linux: private writable memory, which reservations without access are not. */
+/** setrlimit(2) of Linux: private writable memory, without reservations that have no access. */
 const RLIMIT_DATA = 2;
 
 /**
  * Limits the private writable memory of this process: further allocations fail.
  *
- * @returns whether the system took it; only Linux does
+ * @returns whether the limit is set; only Linux has it
  */
 export function limitData(bytes: number): boolean {
   const linux = libc()?.linux;
@@ -132,7 +131,7 @@ export function limitData(bytes: number): boolean {
 /** prctl(2) of Linux: the signal that the process gets when its parent ends. */
 const PR_SET_PDEATHSIG = 1;
 
-/** Has the system kill this process when its parent ends. Only Linux does. */
+/** Makes the kernel kill this process when its parent ends. Linux only. */
 export function endWithParent(): void {
   libc()?.linux?.prctl(PR_SET_PDEATHSIG, constants.signals.SIGKILL);
 }

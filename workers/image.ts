@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
-import { diagnose } from '../src/images/diagnosis.ts';
+import { diagnose } from '../src/images/diagnose.ts';
 import type { Estimate } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import { completePng } from '../src/images/png.ts';

@@ -38,7 +38,7 @@ export interface Daemon {
    * Replaces the configuration; requests in progress keep the one they began with.
    *
    * @param changes the names of settings, for the audit log
-   * @throws Failure where the audit log cannot be written
+   * @throws Failure if the audit log cannot be written
    */
   reconfigure(config: Config, changes: Readonly<Record<string, readonly string[]>>): Promise<void>;
   /** Records in the audit log that a new configuration was invalid. */
@@ -55,7 +55,7 @@ export interface DaemonOptions {
   readonly acceptClock?: boolean;
 }
 
-/** What every step of the start needs. */
+/** Shared by all steps of the start. */
 interface Start {
   readonly state: DaemonState;
   readonly log: Logger;
@@ -66,7 +66,7 @@ interface Start {
   readonly actor: Actor;
 }
 
-/** Parts that listen, and what closes them. */
+/** The parts of a daemon that is ready to listen. */
 interface Services extends DaemonMedia {
   readonly opened: OpenedStore;
   readonly audit: AuditLog;
@@ -186,8 +186,8 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   state.url = await listen(server, settings);
   startBackgroundWork(services, log);
   // At the very end: a generated key is shown only once everything else has succeeded.
-  const keep = (key: string) => writeFirstKey(dataDir, key);
-  await firstRun(opened.store, { audit, who, credits: owner.credits, keep });
+  const saveKey = (key: string) => writeFirstKey(dataDir, key);
+  await firstRun(opened.store, { audit, who, credits: owner.credits, saveKey });
   const firstKey = await readFirstKey(dataDir, opened.store);
   inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
   return {
@@ -210,13 +210,13 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   };
 }
 
-/** Continues what an earlier process left open, while the first requests are already served. */
+/** Resumes tasks and callbacks of an earlier process while the first requests are served. */
 function startBackgroundWork(
   { media, callbacks, retentionSweeper, opened }: Services,
   log: Logger,
 ): void {
-  inBackground(media.runner.start(), 'open tasks could not be taken up', log);
-  inBackground(callbacks.start(), 'open callbacks could not be taken up', log);
+  inBackground(media.runner.start(), 'open tasks could not be resumed', log);
+  inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
   if (!opened.isClockAhead) retentionSweeper.start();
 }
 

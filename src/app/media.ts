@@ -16,7 +16,7 @@ import type { DaemonState } from './state.ts';
 interface MediaParts {
   readonly state: DaemonState;
   readonly store: Store;
-  /** The time that the records span; null where there are none. */
+  /** The time that the records span; null without records. */
   readonly span: TimeRange | null;
   readonly upstream: UpstreamClient;
   readonly pool: SharedPool;

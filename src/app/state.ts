@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 
-/** What changes while the daemon runs. */
+/** The state of a daemon that changes while it runs. */
 export class DaemonState {
   /** The configuration in force: a reload replaces it. */
   config: Config;

@@ -9,7 +9,7 @@ import type { DaemonState } from './state.ts';
 /** Counts every attempt at a provider and logs those that failed, without any provider's key. */
 export function attemptObserver(state: DaemonState, log: Logger, metrics: Metrics): OnAttempt {
   return (provider, failure, logContext) => {
-    metrics.observeTry(provider, failure?.type ?? 'ok');
+    metrics.observeAttempt(provider, failure?.type ?? 'ok');
     const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
     if (failure === null || isOurs) return;
     // Errors for clients name neither the provider nor its message: the log has both.

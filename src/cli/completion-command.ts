@@ -1,24 +1,36 @@
-import { Argument, Command } from 'commander';
-import type { Shell } from './completion.ts';
-import { print } from './terminal.ts';
+import type { CommandDefinition } from './command.ts';
+import { usageFailure } from './usage.ts';
 
-const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** The command that prints a shell's completion script. */
-export function completionCommand(): Command {
-  return new Command('completion')
-    .description('Print a script that completes commands, flags and values in your shell')
-    .addArgument(new Argument('<shell>', 'the shell to complete in').choices(SHELLS))
-    .addHelpText(
-      'after',
-      `
-Add one of these to your shell's startup file:
+/** Prints the completion script of a shell. */
+export const completionCommand: CommandDefinition = {
+  name: 'completion',
+  summary: 'Print a script that completes commands, flags and values in your shell',
+  positionals: [
+    {
+      name: 'shell',
+      description: `the shell to complete in (${SHELLS.join(', ')})`,
+      required: true,
+      choices: SHELLS,
+    },
+  ],
+  notes: [
+    `Add one of these to your shell's startup file:
   ~/.bashrc                     eval "$(oriel completion bash)"
   ~/.zshrc, after compinit      source <(oriel completion zsh)
   ~/.config/fish/config.fish    oriel completion fish | source`,
-    )
-    .action(async (shell: Shell, _flags: unknown, command: Command) => {
-      const { completionScript } = await import('./completion.ts');
-      await print(completionScript(command.parent!, shell));
-    });
-}
+  ],
+  async run({ positionals: [given] }, { commands }) {
+    const shell = SHELLS.find((known) => known === given);
+    if (shell === undefined) {
+      throw usageFailure(
+        `<shell>: expected one of ${SHELLS.join(', ')}, received ${JSON.stringify(given)}`,
+      );
+    }
+    const { completionScript } = await import('./completion.ts');
+    const { print } = await import('./terminal.ts');
+    await print(completionScript(commands, shell));
+    return 0;
+  },
+};

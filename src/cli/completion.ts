@@ -1,9 +1,10 @@
-import type { Argument, Command, Option } from 'commander';
-import { fieldOf } from './flags.ts';
+import { type Field, fieldsOf } from '../schema/fields.ts';
+import type { CommandDefinition } from './command.ts';
+import { flagNames } from './flags.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** What may stand where a value is wanted: one of `choices`, else a file's path, else anything. */
+/** Completions of a value: its choices, or else file names, or else none. */
 interface Value {
   readonly name: string;
   readonly choices: readonly string[];
@@ -25,55 +26,69 @@ interface Node {
   readonly summary: string;
   readonly children: readonly Node[];
   readonly flags: readonly Flag[];
-  /** What its arguments are; undefined where it takes none. */
+  /** The first positional; undefined where the command takes none. */
   readonly operand: Value | undefined;
 }
 
-function readFlag(option: Option): Flag {
-  const field = fieldOf(option);
-  const choices = field?.choices ?? option.argChoices ?? [];
+const HELP: Flag = { names: ['-h', '--help'], summary: 'print help', value: undefined };
+const VERSION: Flag = {
+  names: ['-V', '--version'],
+  summary: 'print the version',
+  value: undefined,
+};
+
+function flagOfField(field: Field): Flag {
+  const { name, description, kind, choices, path } = field;
   return {
-    names: [option.short, option.long].filter((name) => name !== undefined),
-    summary: field?.description ?? option.description,
-    value:
-      option.required || option.optional
-        ? { name: option.attributeName(), choices, files: field?.path ?? choices.length === 0 }
-        : undefined,
+    names: flagNames(field),
+    summary: description,
+    value: kind === 'boolean' ? undefined : { name, choices, files: path },
   };
 }
 
-function readOperand(argument: Argument | undefined): Value | undefined {
-  if (argument === undefined) return undefined;
-  const field = fieldOf(argument);
-  const choices = field?.choices ?? argument.argChoices ?? [];
-  return { name: argument.name(), choices, files: field?.path ?? choices.length === 0 };
-}
-
-/** Reads what a person may type out of the tree that parses it, as its help would show it. */
-function readCommand(command: Command, above = ''): Node {
-  const help = command.createHelp();
-  const path = `${above}${command.name()}`;
-  const commands = help.visibleCommands(command);
-  const children = commands.map((child): Node => {
-    // Commander makes its help command anew at every look, without a parent to tell it by.
-    if (child.parent !== null) return readCommand(child, `${path} `);
-    const names = command.commands.map((sibling) => sibling.name());
-    return {
-      path: `${path} ${child.name()}`,
-      name: child.name(),
-      summary: child.description(),
-      children: [],
-      flags: [],
-      operand: { name: 'command', choices: names, files: false },
-    };
-  });
+function nodeOf(definition: CommandDefinition, above: string): Node {
+  const { name, summary, flags = [], subcommands = [], positionals = [] } = definition;
+  const path = `${above} ${name}`;
+  const [first] = positionals;
+  const fields = flags.flatMap(({ schema, except = [] }) =>
+    fieldsOf(schema).filter((field) => !except.includes(field.name)),
+  );
   return {
     path,
-    name: command.name(),
-    summary: command.description(),
-    children,
-    flags: help.visibleOptions(command).map(readFlag),
-    operand: readOperand(command.registeredArguments[0]),
+    name,
+    summary,
+    children: childrenOf(subcommands, path),
+    flags: [...fields.map(flagOfField), HELP],
+    operand: first && {
+      name: first.name,
+      choices: first.choices ?? [],
+      files: first.path ?? false,
+    },
+  };
+}
+
+/** The nodes of commands below one path, with the `help` that commander adds to each group. */
+function childrenOf(commands: readonly CommandDefinition[], path: string): Node[] {
+  if (commands.length === 0) return [];
+  const help: Node = {
+    path: `${path} help`,
+    name: 'help',
+    summary: 'print help for a command',
+    children: [],
+    flags: [],
+    operand: { name: 'command', choices: commands.map(({ name }) => name), files: false },
+  };
+  return [...commands.map((command) => nodeOf(command, path)), help];
+}
+
+function rootOf(commands: readonly CommandDefinition[]): Node {
+  return {
+    path: 'oriel',
+    name: 'oriel',
+    summary: '',
+    children: childrenOf(commands, 'oriel'),
+    flags: [VERSION, HELP],
+    operand: undefined,
   };
 }
 
@@ -297,10 +312,9 @@ ${nodes.flatMap(fishLines).join('\n')}
 const WRITERS: Readonly<Record<Shell, (root: Node) => string>> = { bash, zsh, fish };
 
 /**
- * A script that teaches a shell to complete the command line: commands, flags, the choices of a
- * flag's value, and files elsewhere. It holds all it needs, so that a press of the tab key does not
- * have to start Oriel.
+ * A shell's completion script: commands, flags, the choices of values, and file names. The script
+ * contains all of them, because starting Oriel at each press of the tab key would take 100 ms.
  */
-export function completionScript(program: Command, shell: Shell): string {
-  return WRITERS[shell](readCommand(program));
+export function completionScript(commands: readonly CommandDefinition[], shell: Shell): string {
+  return WRITERS[shell](rootOf(commands));
 }

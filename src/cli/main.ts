@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
-import { findOperation, OPERATIONS } from '../operations/registry.ts';
-import { completionCommand } from './completion-command.ts';
+import { findOperation } from '../operations/registry.ts';
+import { addCommand } from './build-command.ts';
 import { endWith } from './exit.ts';
 import { imageCommand } from './image-command.ts';
-import { isReaderGone, say, sayLines } from './terminal.ts';
+import { isClosedPipe, printStderr, printStderrLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
-/** Exit codes: the work was done, something in it failed, the command line made no sense, ^C. */
+/** Exit codes beside those of signals. */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 function version(): string {
@@ -18,13 +18,13 @@ function version(): string {
 }
 
 /**
- * The command line as a tree of commands.
+ * Builds commander's tree of commands.
  *
- * @param named the command that is called for, if it is one: an image tool is made alone, since
- *   making all the others takes as long as some of its work
+ * @param name the first argument. An image operation is built alone, since building all other
+ *   commands takes as long as a small image.
  */
 async function buildProgram(
-  named: string | undefined,
+  name: string | undefined,
   finish: (exitCode: number) => void,
 ): Promise<Command> {
   const program = new Command('oriel')
@@ -34,19 +34,15 @@ async function buildProgram(
     .helpCommand('help [command]', 'print help for a command')
     .showHelpAfterError('(--help tells more)')
     .configureOutput({
-      writeErr: (text) => sayLines(text.trimEnd()),
+      writeErr: (text) => printStderrLines(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),
     })
     .exitOverride()
     .enablePositionalOptions();
-  const called = findOperation(named ?? '');
-  for (const operation of called ? [called] : OPERATIONS) {
-    program.addCommand(imageCommand(operation, finish).copyInheritedSettings(program));
-  }
-  if (called) return program;
-  const { addDaemonCommands } = await import('./daemon-commands.ts');
-  addDaemonCommands(program, version(), finish);
-  program.addCommand(completionCommand().copyInheritedSettings(program));
+  const operation = findOperation(name ?? '');
+  const commands = operation ? [imageCommand(operation)] : (await import('./commands.ts')).COMMANDS;
+  const line = { version: version(), commands };
+  for (const command of commands) addCommand(program, command, line, finish);
   return program;
 }
 
@@ -56,12 +52,12 @@ async function buildProgram(
  * @param argv as in process.argv
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  // Whoever prints is told of its error; without these listeners it would end the process as well.
+  // `print` reports errors of its writes. Without these listeners they would also end the process.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
   let ended = false;
   process.once('exit', (code) => {
-    // A process that runs out of events has not done its work.
+    // The event loop ran empty before the command ended.
     if (!ended && code === EXIT.done) process.exitCode = EXIT.failed;
   });
   let exitCode: number = EXIT.done;
@@ -83,20 +79,20 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof Failure) {
     if (error.code === INVALID_CONFIG) {
-      // One fault a line, each with its place, as compilers tell theirs.
-      sayLines(error.message);
+      // One line for each error, with its position.
+      printStderrLines(error.message);
       return EXIT.failed;
     }
-    say(`oriel: ${error.message}`);
+    printStderr(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }
-  // A reader that has seen enough (`| head`) closes the pipe: that is its right, not an error.
-  if (isReaderGone(error)) return EXIT.done;
+  // A reader such as `head` closes the pipe when it has read enough, which is no error.
+  if (isClosedPipe(error)) return EXIT.done;
   if (error instanceof Error && 'syscall' in error && error.syscall === 'write') {
-    say(`oriel: standard output cannot be written: ${error.message}`);
+    printStderr(`oriel: standard output cannot be written: ${error.message}`);
     return EXIT.failed;
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  sayLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);
+  printStderrLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);
   return EXIT.failed;
 }

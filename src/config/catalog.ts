@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts';
 import { toCredits } from '../store/credits.ts';
+import { TEXT_ENDPOINTS } from './dialects.ts';
 import type { Effort } from './models.ts';
 import type { Config, Model } from './schema.ts';
 
@@ -36,7 +37,7 @@ interface Reasoning {
 }
 
 const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
-  text: ['/v1/chat/completions', '/v1/responses', '/v1/messages'],
+  text: TEXT_ENDPOINTS,
   image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
   audio: ['/v1/audio/generations'],

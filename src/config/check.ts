@@ -1,29 +1,10 @@
 import type { Fault, FormatValue } from '../schema/faults.ts';
 import { type Path, valueAt } from '../schema/walk.ts';
 import { isPriced, maxOutputTokensOf } from './catalog.ts';
-import { DIALECTS, EFFORTS } from './models.ts';
-import type { Config, Model, Provider } from './schema.ts';
-
-interface Abilities {
-  readonly types: readonly Model['type'][];
-  readonly dialects: readonly string[];
-}
-
-const ALL: Abilities = {
-  types: ['text', 'image', 'video', 'audio', 'moderation'],
-  dialects: DIALECTS,
-};
-
-/** What each kind of provider can be asked for, and in which dialects of text. */
-const ABILITIES: Readonly<Record<Provider['kind'], Abilities>> = {
-  openai: {
-    types: ['text', 'image', 'video', 'audio', 'moderation'],
-    dialects: ['chat', 'responses'],
-  },
-  anthropic: { types: ['text'], dialects: ['messages'] },
-  oriel: ALL,
-  sandbox: ALL,
-};
+import { DIALECT_NAMES } from './dialects.ts';
+import { EFFORTS } from './models.ts';
+import { findProviderKind, isRemote, MODEL_TYPES } from './provider-kinds.ts';
+import type { Config } from './schema.ts';
 
 /** How much models with fixed reasoning can be asked to reason (interface part 4.1, rule 1). */
 const FIXED_EFFORTS: readonly unknown[] = ['low', 'high', 'max'];
@@ -68,14 +49,15 @@ export function crossFaults(value: unknown, show: FormatValue): readonly Fault[]
         continue;
       }
       const kind = String(valueAt(providers.get(name), ['kind']));
-      if (!Object.hasOwn(ABILITIES, kind)) continue;
-      const { types, dialects } = ABILITIES[kind as Provider['kind']];
-      const isTyped = ALL.types.some((one) => one === type);
-      if (isTyped && !types.some((one) => one === type)) {
+      const known = findProviderKind(kind);
+      if (known === undefined) continue;
+      const isTyped = MODEL_TYPES.some((one) => one === type);
+      if (isTyped && !known.modelTypes.some((one) => one === type)) {
         const message = `a provider of kind ${kind} has no models of type ${type}`;
         faults.push({ path: [...route, 'provider'], message });
       }
-      expectOne([...route, 'dialect'], DIALECTS, dialects, ` for a provider of kind ${kind}`);
+      const dialects = known.dialects ?? DIALECT_NAMES;
+      expectOne([...route, 'dialect'], DIALECT_NAMES, dialects, ` for a provider of kind ${kind}`);
     }
 
     if (type !== 'text') continue;
@@ -108,12 +90,12 @@ export function warningsOf({ providers, models, server, billing }: Config): read
     .filter((name) => !routes.some(({ provider }) => provider === name))
     .map((name) => `providers.${name}: no model has a route to it`);
   for (const [name, provider] of Object.entries(providers)) {
-    if (provider.kind === 'sandbox' || VERSION.test(new URL(provider.baseUrl).pathname)) continue;
+    if (!isRemote(provider) || VERSION.test(new URL(provider.baseUrl).pathname)) continue;
     warnings.push(`providers.${name}.baseUrl: its path names no version, as /v1 does`);
   }
   for (const [id, model] of Object.entries(models)) {
     if (model.type !== 'text' || !isPriced(model) || maxOutputTokensOf(model) !== null) continue;
-    if (model.routes.every(({ provider }) => providers[provider]?.kind === 'sandbox')) continue;
+    if (!model.routes.some(({ provider }) => isRemote(providers[provider]!))) continue;
     warnings.push(
       `models.${id}.maxOutputTokens: not set; answers end at ${billing.maxOutputTokens} tokens (billing.maxOutputTokens) unless the client sets a limit`,
     );

@@ -1,15 +1,13 @@
 import * as v from 'valibot';
 import { day, field, integer, number } from '../schema/fields.ts';
 import { FEATURES, REFERENCES } from '../store/features.ts';
+import { DIALECT_NAMES } from './dialects.ts';
 import { identifier, text } from './text.ts';
 import { credits } from './units.ts';
 
 /** Efforts of reasoning (interface part 4.1), the lowest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
-
-/** The wire formats of text. */
-export const DIALECTS = ['chat', 'responses', 'messages'] as const;
 
 const seconds = v.pipe(
   day(),
@@ -81,7 +79,7 @@ const textModel = v.strictObject({
   routes: routes(
     v.strictObject({
       ...route,
-      dialect: v.optional(field(v.picklist(DIALECTS), 'Wire format of requests to it.')),
+      dialect: v.optional(field(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.')),
     }),
   ),
   reasoning: v.optional(field(reasoning, 'Its reasoning.')),

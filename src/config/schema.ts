@@ -4,6 +4,7 @@ import { field, integer } from '../schema/fields.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
+import { providerSchema } from './provider-kinds.ts';
 import { httpUrl, identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
 
@@ -293,51 +294,6 @@ const owner = v.strictObject({
   credits: v.optional(field(credits(), 'Credits of the account.'), 1000),
 });
 
-const baseUrl = field(httpUrl(), 'Base URL of its interface, /v1 included.', {
-  secret: 'interpolated',
-});
-
-const concurrency = v.optional(field(integer(1, 10_000), 'Media tasks that run on it at once.'), 8);
-
-const remote = {
-  baseUrl,
-  shared: v.optional(
-    field(
-      v.boolean(),
-      'Whether its account serves several clients (the default), which may then not name what is stored ' +
-        'there: files, conversations, responses of others. false if all keys here belong to its owner.',
-    ),
-  ),
-  concurrency,
-  apiKey: v.optional(
-    field(
-      v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/)),
-      'Its key; leave it out if it requires none.',
-      {
-        secret: 'always',
-        expects: 'printable ASCII characters without spaces',
-      },
-    ),
-  ),
-};
-
-const provider = v.variant('kind', [
-  v.strictObject({
-    kind: field(
-      v.literal('openai'),
-      "Chat completions or responses, by the route's dialect; images, videos, speech and moderations too. " +
-        'Many servers speak the same interface, also those of your own.',
-    ),
-    ...remote,
-  }),
-  v.strictObject({ kind: field(v.literal('anthropic'), 'Messages.'), ...remote }),
-  v.strictObject({
-    kind: field(v.literal('oriel'), "Another gateway of Oriel's own interface."),
-    ...remote,
-  }),
-  v.strictObject({ kind: field(v.literal('sandbox'), 'The embedded sandbox.'), concurrency }),
-]);
-
 /** The whole configuration: its input is a file, its output the loaded settings. */
 export const configSchema = v.strictObject({
   server: v.nullish(field(server, 'The listener for clients.'), {}),
@@ -388,7 +344,7 @@ export const configSchema = v.strictObject({
   ),
   providers: v.nullish(
     field(
-      v.record(identifier(), provider),
+      v.record(identifier(), providerSchema),
       'Providers of models, by a name of your choice. Without providers and models of your own, a sandbox ' +
         'replaces both: models that make up their answers, and that need no account anywhere.',
     ),

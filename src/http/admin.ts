@@ -13,15 +13,15 @@ import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import { bearsToken } from './auth.ts';
-import { answerFailure } from './errors.ts';
-import { quietly } from './log.ts';
+import { sendFailure } from './errors.ts';
+import { serverLog } from './log.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
 import { newRequestId } from './transport/request-id.ts';
 
 export interface AdminOptions {
   readonly store: Store;
   readonly audit: AuditTrail;
-  /** The data directory, where the command line looks for the way in. */
+  /** The data directory, where the command line finds the address and the token. */
   readonly directory: string;
   readonly log: Logger;
   /** The identifiers of all models of the configuration in force. */
@@ -29,8 +29,8 @@ export interface AdminOptions {
 }
 
 /**
- * Starts the local admin API: each command of administration as `POST /group/command`, on this machine
- * only, for whoever can read the data directory.
+ * Starts the local admin API: each administration command as `POST /group/command`, on loopback only, for
+ * users who can read the token in the data directory.
  */
 export async function startAdmin({
   store,
@@ -41,19 +41,19 @@ export async function startAdmin({
 }: AdminOptions): Promise<{ close(): Promise<void> }> {
   const token = newToken();
   const server = fastify({
-    ...quietly(log),
+    ...serverLog(log),
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     bodyLimit: 65_536,
     requestTimeout: 10_000,
-    // A request that got in before the end is done; one after it finds nobody.
+    // Requests in progress are completed while the server closes.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: answerFailure,
+    frameworkErrors: sendFailure,
   }) as unknown as FastifyInstance;
-  // Browsers let every page send plain text anywhere, without asking first.
+  // Browsers let any page send plain text to any address without a preflight request.
   server.removeContentTypeParser('text/plain');
-  server.setErrorHandler(answerFailure);
-  server.addHook('onRequest', async (request) => admit(request, token));
+  server.setErrorHandler(sendFailure);
+  server.addHook('onRequest', async (request) => authorize(request, token));
   server.addHook('onResponse', async ({ method, url, id }, { statusCode: status }) => {
     log.info({ requestId: id, method, path: url.split('?', 1)[0], status }, 'administration');
   });
@@ -91,14 +91,20 @@ export async function startAdmin({
 }
 
 /**
- * Refuses whoever does not know the token, and every browser: a page of another site can send
- * requests here, by a name that it lets point to this machine (DNS rebinding) or by guessing ports.
+ * Refuses requests without the token, and those of browsers: a page of another site can send requests
+ * here through a name that resolves to this machine (DNS rebinding) or by trying ports.
  */
-function admit(request: FastifyRequest, token: string): void {
+function authorize(request: FastifyRequest, token: string): void {
   const { headers, socket } = request;
   if (headers.host !== `127.0.0.1:${socket.localPort}` || headers.origin !== undefined) {
-    throw new Failure('auth_error', 'this is no place for browsers', { status: 403 });
+    throw new Failure(
+      'auth_error',
+      'the administration API does not accept requests from browsers',
+      { status: 403 },
+    );
   }
   if (bearsToken(request, token)) return;
-  throw new Failure('auth_error', 'the token is not that of this daemon', { code: 'wrong_token' });
+  throw new Failure('auth_error', 'the token is not the one of this daemon', {
+    code: 'wrong_token',
+  });
 }

@@ -9,14 +9,14 @@ import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './uploads/spool.ts';
 
-/** What the endpoints ask of media. */
+/** The methods of the media gateway that endpoints call. */
 export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate'>;
 
-/** What the endpoints work with. */
+/** The services that the endpoints use. */
 export interface AppContext {
-  /** The configuration as it is now: a reload puts another in its place, so keep no part of it. */
+  /** The configuration in force. A reload replaces it: do not keep parts of it. */
   readonly config: Config;
-  /** Of Oriel, as in package.json. */
+  /** Version of Oriel, as in package.json. */
   readonly version: string;
   readonly store: Store;
   readonly audit: AuditTrail;
@@ -27,8 +27,8 @@ export interface AppContext {
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** How clients reach this server: `https://oriel.example.com`. */
+  /** Base URL for clients: `https://oriel.example.com`. */
   readonly publicUrl: string;
-  /** Aborted when the daemon begins to end: nothing new is taken up. */
+  /** Aborts when the daemon begins to shut down: new work is refused from then on. */
   readonly draining: AbortSignal;
 }

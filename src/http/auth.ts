@@ -4,30 +4,33 @@ import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
+import { allDialects } from '../text/dialects/registry.ts';
 import type { AppContext } from './app-context.ts';
 import { InvalidKeyLimit } from './transport/addresses.ts';
 import { RateLimiter } from './transport/rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks. Set before the body is read, on every endpoint that needs a key. */
+    /** The API key and its account. Set before the body is read, on every endpoint that needs a key. */
     holder: KeyHolder;
   }
   interface FastifyContextConfig {
-    /** Whether its requests leave a key's limit as it is. */
+    /** Whether requests of the route do not count against the key's rate limit. */
     uncounted?: boolean;
   }
 }
 
-/** The credential of a request: a bearer token, or the header that messages clients send. */
-function credentialOf({ headers }: FastifyRequest): string {
+/** The API key of a request: a bearer token, or a header of a text dialect such as x-api-key. */
+function credentialOf({ headers }: FastifyRequest, keyHeaders: readonly string[]): string {
   const { authorization } = headers;
   if (authorization === undefined) {
-    const key = headers['x-api-key'];
-    if (typeof key === 'string' && key !== '') return key;
+    for (const name of keyHeaders) {
+      const key = headers[name];
+      if (typeof key === 'string' && key !== '') return key;
+    }
     throw new Failure(
       'auth_error',
-      'no API key came; send the header Authorization: Bearer <key>',
+      'the request has no API key; send the header Authorization: Bearer <key>',
       {
         code: 'missing_api_key',
       },
@@ -42,8 +45,8 @@ function credentialOf({ headers }: FastifyRequest): string {
   return token;
 }
 
-/** Why a key is refused; null for a good one. */
-function faultOf(key: ApiKey | undefined): Failure | null {
+/** The failure for an invalid key; null for a valid one. */
+function keyFailure(key: ApiKey | undefined): Failure | null {
   if (!key) {
     return new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
   }
@@ -57,35 +60,35 @@ function faultOf(key: ApiKey | undefined): Failure | null {
   }
 }
 
-/** Whether a request bears a token that is no API key: one of the administrator's. */
+/** Whether a request has a token of the operator as its bearer token. */
 export function bearsToken({ headers }: FastifyRequest, token: string): boolean {
-  // Hashes are equally long, which the comparison in constant time asks for.
+  // timingSafeEqual needs buffers of the same length, which hashes are.
   const given = Buffer.from(hashOf(headers.authorization ?? ''));
   return timingSafeEqual(given, Buffer.from(hashOf(`Bearer ${token}`)));
 }
 
-/** A hook that lets nobody in without a key that is good, and no key in more often than it may. */
+/** A hook that requires a valid API key and enforces its rate limit. */
 export function authenticator(context: AppContext) {
   const { store } = context;
   const limiter = new RateLimiter();
   const invalidKeys = new InvalidKeyLimit();
-  return (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
-    // Not an async function: each of those in a row would add a turn of the queue of promises.
-    store.findKey(hashOf(credentialOf(request))).then((found) => {
-      const fault = faultOf(found?.key);
-      if (fault !== null) {
-        invalidKeys.count(request.ip, context.config.limits.address.failedKeys);
-        throw fault;
-      }
-      request.holder = found!;
-      const { key, account } = found!;
-      const limit = key.rpm ?? context.config.limits[account.plan].rpm;
-      const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
-      // The names that clients of OpenAI read; its reset is a duration with a unit.
-      reply.header('x-ratelimit-limit-requests', state.limit);
-      reply.header('x-ratelimit-remaining-requests', state.remaining);
-      reply.header('x-ratelimit-reset-requests', `${Math.ceil(state.reset)}s`);
-    });
+  const keyHeaders = allDialects().flatMap(({ keyHeader }) => keyHeader ?? []);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const found = await store.findKey(hashOf(credentialOf(request, keyHeaders)));
+    const failure = keyFailure(found?.key);
+    if (failure !== null) {
+      invalidKeys.count(request.ip, context.config.limits.address.failedKeys);
+      throw failure;
+    }
+    request.holder = found!;
+    const { key, account } = found!;
+    const limit = key.rpm ?? context.config.limits[account.plan].rpm;
+    const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
+    // Header names of OpenAI's API; its reset is a duration with a unit.
+    reply.header('x-ratelimit-limit-requests', state.limit);
+    reply.header('x-ratelimit-remaining-requests', state.remaining);
+    reply.header('x-ratelimit-reset-requests', `${Math.ceil(state.reset)}s`);
+  };
 }
 
 /** Refuses accounts on the free plan (interface part 5, rule 3). */

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { HTTP_CODES } from '../error-codes.ts';
 import { type CodeOf, FAILURE_TYPES, Failure } from '../failure.ts';
+import { dialectAt } from '../text/dialects/registry.ts';
 import { jsonLine } from './json-line.ts';
 
 /** The error body of interface part 2.1. */
@@ -23,11 +24,14 @@ export function bodyOf({ type, message, param, code }: Failure): v.InferOutput<t
   return { error: { type, message, param, code } };
 }
 
-/** Fastify's own complaints about a request, in our words and with a machine code. */
-const FRAMEWORK: Readonly<
+/** Codes and messages for Fastify's errors about a request. */
+const FASTIFY_ERRORS: Readonly<
   Record<string, readonly [code: CodeOf<'invalid_request'>, message: string]>
 > = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'this Content-Type is not taken here'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'the endpoint does not accept this Content-Type',
+  ],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json', 'the body is empty; expected JSON'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_json', 'the body is not valid JSON'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
@@ -38,7 +42,7 @@ const FRAMEWORK: Readonly<
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_url', 'a part of the path is too long'],
 };
 
-/** Anything thrown while a request was worked on, as the Failure that is told to the client. */
+/** The Failure to send for anything that a handler throws. */
 function failureOf(error: unknown, { routeOptions }: FastifyRequest): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Error && error.cause instanceof Failure) return error.cause;
@@ -46,42 +50,39 @@ function failureOf(error: unknown, { routeOptions }: FastifyRequest): Failure {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return requestTooLarge(routeOptions.bodyLimit);
   if (statusCode >= 400 && statusCode < 500) {
     const [known, text] =
-      FRAMEWORK[code] ?? (['invalid_request', message ?? 'invalid request'] as const);
+      FASTIFY_ERRORS[code] ?? (['invalid_request', message ?? 'invalid request'] as const);
     return new Failure('invalid_request', text, { code: known, status: statusCode, cause: error });
   }
-  return new Failure('unknown', 'something went wrong inside the server; it was logged', {
+  return new Failure('unknown', 'an internal error; the log of the server has the details', {
     code: 'internal_error',
     cause: error,
   });
 }
-
-/** Where clients look for `"type": "error"` beside the error of interface part 2.1. */
-const MESSAGES = '/v1/messages';
 
 function pathOf({ url }: FastifyRequest): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** Answers a request with a failure, whatever was thrown. The only place that does. */
-export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/** Fastify's error handler: sends any thrown value as an error body. */
+export function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = failureOf(error, request);
-  // Of a task that ended so, or of a provider, it is told as it was told to us.
+  // A Failure of type unknown comes from a stored task or a provider: it is not a defect of this request.
   const isDefect = failure.type === 'unknown' && failure !== error;
   if (isDefect) request.log.error({ err: error }, 'a defect, please report it');
-  // What the router refuses has passed no hook that would have set it.
+  // Hooks do not run for requests that the router refuses.
   reply.header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.retryAfter !== null) reply.header('retry-after', Math.ceil(failure.retryAfter));
-  // An answer of another kind may have been announced before it failed.
+  // The handler may have set it for a response that failed.
   reply.removeHeader('content-disposition');
   const body = bodyOf(failure);
-  const isMessages = pathOf(request) === MESSAGES;
-  if (isMessages) reply.header('request-id', request.id);
+  const dialect = dialectAt(pathOf(request));
+  if (dialect?.requestIdHeader !== undefined) reply.header(dialect.requestIdHeader, request.id);
   reply
     .code(failure.status)
     .type('application/json; charset=utf-8')
-    .send(jsonLine(isMessages ? { type: 'error', ...body, request_id: request.id } : body));
+    .send(jsonLine(dialect?.errorBody?.(body, request.id) ?? body));
 }
 
 /** @param limit bytes that a request may have */
@@ -93,7 +94,7 @@ export function requestTooLarge(limit: number): Failure {
   });
 }
 
-/** Seconds after which a refused client may try again. */
+/** Retry-After, in seconds. */
 const RETRY_AFTER = 5;
 
 export function overloaded(message: string): Failure {
@@ -103,7 +104,7 @@ export function overloaded(message: string): Failure {
   });
 }
 
-/** For what is not begun any more once the daemon is about to end. */
+/** The failure for new work while the daemon shuts down. */
 export function draining(): Failure {
   return new Failure('service_error', 'the server is shutting down', {
     code: 'draining',

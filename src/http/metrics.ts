@@ -1,25 +1,17 @@
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  type Metric,
-  Registry,
-} from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
-import { Durations } from './durations.ts';
 
-/** What one commit of the store took. */
+/** One commit of the store. */
 export interface Commit {
   readonly milliseconds: number;
   readonly transactions: number;
   readonly bytes: number;
 }
 
-/** What a text request used. */
+/** Tokens of a text request. */
 export interface Tokens {
   readonly input: number;
   readonly cachedInput: number;
@@ -30,44 +22,44 @@ const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active_${of}_total`);
 
-/** The figures of one daemon, in the terms and units of Prometheus: seconds, bytes, `_total`. */
+/** The metrics of one daemon, with the units and suffixes of Prometheus: seconds, bytes, `_total`. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests = new Durations(
-    'oriel_http_request_duration_seconds',
-    'Time from the arrival of a request to the end of its answer',
-    LATENCIES,
-  );
+  readonly #requests: Histogram<'method' | 'route' | 'status'>;
   readonly #commits: Histogram;
   readonly #committed: Counter;
   readonly #batches: Counter<'endpoint' | 'outcome'>;
   readonly #tasks: Histogram<'type' | 'status'>;
   readonly #callbacks: Counter<'outcome'>;
-  /** Counted here and told when somebody asks: the library would make a text of labels each time. */
-  readonly #tries = new Map<string, Map<string, number>>();
-  readonly #tokens = new Map<string, { input: number; cachedInput: number; output: number }>();
+  readonly #attempts: Counter<'provider' | 'outcome'>;
+  readonly #tokens: Counter<'model' | 'kind'>;
 
   constructor() {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
-    // Gauges whose names are for counters; each is the sum of the figures of the one without the suffix.
+    // Gauges that have the suffix of counters; each is the sum of the gauge without the suffix.
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
-    // The library takes whatever tells its figures as its own metrics do.
-    this.#registry.registerMetric(this.#requests as unknown as Metric);
+    this.#requests = new Histogram({
+      name: 'oriel_http_request_duration_seconds',
+      help: 'Time from the arrival of a request to the end of its response',
+      labelNames: ['method', 'route', 'status'],
+      buckets: LATENCIES,
+      registers,
+    });
     this.#commits = new Histogram({
       name: 'oriel_store_commit_duration_seconds',
-      help: 'Time that one commit to the disk took, whatever it carried',
+      help: 'Time of one commit to the disk',
       buckets: LATENCIES,
       registers,
     });
     this.#committed = new Counter({
       name: 'oriel_store_transactions_total',
-      help: 'Transactions that were committed',
+      help: 'Committed transactions',
       registers,
     });
     this.#batches = new Counter({
       name: 'oriel_batches_total',
-      help: 'Batches that were worked on, by what became of them; abandoned: the client left',
+      help: 'Batches by outcome; abandoned: the client disconnected',
       labelNames: ['endpoint', 'outcome'],
       registers,
     });
@@ -80,41 +72,21 @@ export class Metrics {
     });
     this.#callbacks = new Counter({
       name: 'oriel_callback_attempts_total',
-      help: 'Tries to deliver a callback, by what became of it; pending: there will be another',
+      help: 'Delivery attempts of callbacks by outcome; pending: another attempt follows',
       labelNames: ['outcome'],
       registers,
     });
-    this.#tellText(registers);
-  }
-
-  #tellText(registers: Registry[]): void {
-    const tries = this.#tries;
-    new Counter({
+    this.#attempts = new Counter({
       name: 'oriel_upstream_requests_total',
-      help: 'Requests that went to a provider, by what became of them',
+      help: 'Requests to providers by outcome',
       labelNames: ['provider', 'outcome'],
       registers,
-      collect() {
-        this.reset();
-        for (const [provider, outcomes] of tries) {
-          for (const [outcome, count] of outcomes) this.inc({ provider, outcome }, count);
-        }
-      },
     });
-    const tokens = this.#tokens;
-    new Counter({
+    this.#tokens = new Counter({
       name: 'oriel_tokens_total',
-      help: 'Tokens that text models read and wrote; cached_input is part of input',
+      help: 'Tokens of text requests; cached_input is part of input',
       labelNames: ['model', 'kind'],
       registers,
-      collect() {
-        this.reset();
-        for (const [model, { input, cachedInput, output }] of tokens) {
-          this.inc({ model, kind: 'input' }, input);
-          this.inc({ model, kind: 'cached_input' }, cachedInput);
-          this.inc({ model, kind: 'output' }, output);
-        }
-      },
     });
   }
 
@@ -127,30 +99,23 @@ export class Metrics {
   }
 
   /** One attempt at a route of a model. @param outcome `ok`, or the type of the failure */
-  observeTry(provider: string, outcome: string): void {
-    const outcomes = this.#tries.get(provider) ?? new Map<string, number>();
-    if (outcomes.size === 0) this.#tries.set(provider, outcomes);
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  observeAttempt(provider: string, outcome: string): void {
+    this.#attempts.inc({ provider, outcome });
   }
 
   observeTokens(model: string, { input, cachedInput, output }: Tokens): void {
-    const sum = this.#tokens.get(model);
-    if (sum) {
-      sum.input += input;
-      sum.cachedInput += cachedInput;
-      sum.output += output;
-    } else {
-      this.#tokens.set(model, { input, cachedInput, output });
-    }
+    this.#tokens.inc({ model, kind: 'input' }, input);
+    this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
+    this.#tokens.inc({ model, kind: 'output' }, output);
   }
 
-  /** Watches the pool and the store: they are asked when somebody asks us. */
+  /** Adds metrics of the pool and the store, which are read at each scrape. */
   watch(pool: SharedPool, store: Store): void {
-    this.gauge('oriel_pool_threads', 'Threads that work on images', () => pool.size);
-    this.gauge('oriel_pool_jobs_running', 'Images that threads are at work on', () => {
+    this.gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
+    this.gauge('oriel_pool_jobs_running', 'Image jobs that are running', () => {
       return pool.statistics().running;
     });
-    this.gauge('oriel_pool_jobs_waiting', 'Images that wait for a thread', () => {
+    this.gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => {
       return pool.statistics().waiting;
     });
     this.#watchFinished(pool);
@@ -158,7 +123,7 @@ export class Metrics {
     this.#watchHealth(store);
     new Gauge({
       name: 'oriel_tasks',
-      help: 'Tasks that are remembered, by state',
+      help: 'Tasks in the store by state',
       labelNames: ['status'],
       registers: [this.#registry],
       collect() {
@@ -169,7 +134,7 @@ export class Metrics {
     });
     new Gauge({
       name: 'oriel_credits',
-      help: 'Credits of all accounts together, by what became of them',
+      help: 'Credits of all accounts by kind',
       labelNames: ['kind'],
       registers: [this.#registry],
       collect() {
@@ -183,13 +148,13 @@ export class Metrics {
   }
 
   #watchHealth(store: Store): void {
-    this.gauge('oriel_store_writable', '1 while the store takes writes, else 0', () => {
+    this.gauge('oriel_store_writable', '1 while the store can be written, else 0', () => {
       return store.health().fault === null ? 1 : 0;
     });
-    this.gauge('oriel_store_checkpoint_failing', '1 where the last checkpoint failed', () => {
+    this.gauge('oriel_store_checkpoint_failing', '1 if the last checkpoint failed, else 0', () => {
       return store.health().checkpointFault === null ? 0 : 1;
     });
-    this.gauge('oriel_store_journals', 'Journal files that the next start would replay', () => {
+    this.gauge('oriel_store_journals', 'Journal files that the next start replays', () => {
       return store.health().journals;
     });
     this.gauge('oriel_store_journal_bytes', 'Size of these journal files', () => {
@@ -205,7 +170,7 @@ export class Metrics {
     const labelNames = ['operation'] as const;
     new Counter({
       name: 'oriel_pool_jobs_total',
-      help: 'Images that threads are done with, by operation',
+      help: 'Finished image jobs by operation',
       labelNames,
       registers,
       collect() {
@@ -217,7 +182,7 @@ export class Metrics {
     });
     new Counter({
       name: 'oriel_pool_job_seconds_total',
-      help: 'Time that threads spent on them',
+      help: 'Time spent on image jobs by operation',
       labelNames,
       registers,
       collect() {
@@ -229,7 +194,7 @@ export class Metrics {
     });
   }
 
-  /** A figure that is asked for whenever somebody asks us. */
+  /** Adds a gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,
@@ -245,9 +210,9 @@ export class Metrics {
     this.#batches.inc({ endpoint, outcome });
   }
 
-  /** @param route the route's pattern, never the path: labels must be few */
+  /** @param route the route's pattern, never the path: few label values */
   observeRequest(method: string, route: string, status: number, seconds: number): void {
-    this.#requests.observe(method, route, status, seconds);
+    this.#requests.observe({ method, route, status }, seconds);
   }
 
   observeCommit({ milliseconds, transactions }: Commit): void {

@@ -12,10 +12,10 @@ function isValibot(schema: unknown): schema is v.GenericSchema {
   return typeof schema === 'object' && schema !== null && '~standard' in schema;
 }
 
-/** @param side what the client sends, or what it gets */
+/** @param side `input` for requests, `output` for responses */
 export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
   if (!isValibot(schema)) return schema as JsonSchema;
-  // What JSON Schema has no word for (a check in code) is told by the field's description.
+  // JSON Schema cannot express a check in code; the field's description has it.
   const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode: side, errorMode: 'ignore' });
   return rest as JsonSchema;
 }
@@ -39,10 +39,10 @@ export function withSample(
   return Object.fromEntries(filled);
 }
 
-/** What the documentation says of every answer that is a failure. */
+/** Descriptions of the error responses of every endpoint. */
 const FAILURES = {
-  '4XX': 'The request was refused; `error` says why',
-  '5XX': 'The server or an upstream failed; `error` says how',
+  '4XX': 'The request was refused; `error` has the reason',
+  '5XX': 'The server or an upstream failed; `error` has the reason',
 };
 
 /** Name of the shared schema of errors. */
@@ -50,20 +50,20 @@ const ERROR_SCHEMA = 'Error';
 
 interface DocumentOptions {
   readonly version: string;
-  /** Where the endpoints are, if that is not where the document is. */
+  /** URL of the endpoints, if it is not that of the document. */
   readonly url?: () => string;
 }
 
 /**
- * Collects what the routes of a server declare, those that are added from now on.
+ * Collects the schemas of the routes that are added after this call.
  *
- * @returns gives the OpenAPI document; routes do not change once the server answers
+ * @returns a function for the OpenAPI document, built once: routes do not change once the server listens
  */
 export async function collectRoutes(
   server: FastifyInstance,
   { version, url: serverUrl }: DocumentOptions,
 ): Promise<() => MemoryFile> {
-  // Shared: the list of all codes would else stand twice in every endpoint.
+  // A shared schema: every endpoint refers to it twice, and it lists all error codes.
   server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
   await server.register(swagger, {
     refResolver: { buildLocalReference: ({ $id }) => String($id) },
@@ -82,22 +82,22 @@ export async function collectRoutes(
     transform: ({ schema, url }) => {
       if (!schema) return { schema: { hide: true }, url };
       const { body, querystring, params, response, ...rest } = schema as Record<string, unknown>;
-      const answers = Object.entries((response ?? {}) as Record<string, unknown>).map(
-        ([status, answer]) => [status, answerOf(answer)],
+      const responses = Object.entries((response ?? {}) as Record<string, unknown>).map(
+        ([status, declared]) => [status, responseOf(declared)],
       );
       const failures = Object.entries(FAILURES).map(([status, description]) => [
         status,
         { description, content: { 'application/json': { schema: { $ref: `${ERROR_SCHEMA}#` } } } },
       ]);
       return {
-        // A wildcard that stands for an identifier with slashes is one parameter to readers.
+        // The wildcard stands for one identifier, which may have slashes.
         url: url.replace('*', ':id'),
         schema: {
           ...rest,
           ...(body !== undefined && { body: jsonSchemaOf(body, 'input') }),
           ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring, 'input') }),
           ...(params !== undefined && { params: jsonSchemaOf(params, 'input') }),
-          response: Object.fromEntries([...answers, ...failures]),
+          response: Object.fromEntries([...responses, ...failures]),
         },
       };
     },
@@ -129,7 +129,7 @@ export function documentRoutes(document: () => MemoryFile): FastifyPluginAsync {
   };
 }
 
-function answerOf(answer: unknown): JsonSchema {
-  const schema = jsonSchemaOf(answer, 'output');
+function responseOf(declared: unknown): JsonSchema {
+  const schema = jsonSchemaOf(declared, 'output');
   return { description: 'Success', ...schema };
 }

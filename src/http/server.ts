@@ -3,9 +3,9 @@ import type { ObjectSchema } from '../schema/fields.ts';
 import type { AppContext } from './app-context.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch/routes.ts';
-import { answerFailure } from './errors.ts';
+import { sendFailure } from './errors.ts';
 import { jsonLine } from './json-line.ts';
-import { quietly } from './log.ts';
+import { serverLog } from './log.ts';
 import { collectRoutes, documentRoutes } from './openapi.ts';
 import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
@@ -42,9 +42,9 @@ import { sendTogether } from './transport/send-together.ts';
 const OPERATIONS_CONNECTIONS = 64;
 
 export interface Servers {
-  /** All that clients use. */
+  /** The endpoints for clients. */
   readonly server: FastifyInstance;
-  /** Health, metrics and documentation, where they have a listener of their own. */
+  /** Health, metrics and documentation, if they have their own listener. */
   readonly operations: FastifyInstance | undefined;
 }
 
@@ -61,12 +61,12 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   const shares = new MemoryShares(shedLoad(server, overload));
   parseJsonBodies(server, shares);
   server.register(healthRoutes(context));
-  server.register(async (open) => {
-    open.addHook('onRequest', (request, { raw }, next) => {
+  server.register(async (assets) => {
+    assets.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
       next();
     });
-    open.register(assetRoutes(context));
+    assets.register(assetRoutes(context));
   });
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
@@ -96,25 +96,25 @@ function documentation(server: FastifyInstance, document: () => MemoryFile): voi
   server.register(documentRoutes(document));
 }
 
-/** A server without endpoints: how requests are read, answered and logged, and what connections may. */
+/** A server without endpoints: limits, parsing, errors, logging and metrics. */
 function newServer(context: AppContext, maxConnections: number): FastifyInstance {
   const { server: settings } = context.config;
   const { trustProxy } = settings;
   const server = fastify({
-    ...quietly(context.log),
+    ...serverLog(context.log),
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
-    // From the first byte to the last of a request; a body that trickles in must end some time.
+    // From the first to the last byte of a request: a slow body must end at some time.
     requestTimeout: settings.requestTimeout,
     http: {
-      // Node 20 waits for the longer of the two, and looks whether it is over at intervals.
+      // Node 20 uses the longer of both timeouts, and checks them at intervals.
       headersTimeout: Math.min(60_000, settings.requestTimeout),
       connectionsCheckingInterval: Math.min(10_000, settings.requestTimeout),
     },
     keepAliveTimeout: 75_000,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
-    frameworkErrors: answerFailure,
+    frameworkErrors: sendFailure,
     clientErrorHandler: answerMalformedRequest,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -124,16 +124,16 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
     try {
       return { value: httpPart === 'querystring' ? parseQuery(schema, value) : value };
     } catch (error) {
-      // Fastify writes a code and more on what it is given: not on our own.
+      // Fastify adds properties to a validation error, which must not change the Failure.
       return { error: new Error('invalid', { cause: error }) };
     }
   });
-  // What is declared of answers is for the documentation; nothing may be dropped from them.
+  // Response schemas are documentation only: Fastify's serializer would drop undeclared properties.
   server.setSerializerCompiler(() => jsonLine);
   server.setReplySerializer(jsonLine);
-  // Fastify takes plain text for a body too; none of ours is one.
+  // No endpoint accepts plain text, which Fastify parses by default.
   server.removeContentTypeParser('text/plain');
-  server.setErrorHandler(answerFailure);
+  server.setErrorHandler(sendFailure);
   answerUnknownRoutes(server);
   continueAfterHooks(server);
   lingerAfterRefusals(server);
@@ -144,7 +144,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
   return server;
 }
 
-/** Gives every answer its request's identifier, and every request a line in the log and a count. */
+/** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, { log, metrics, draining }: AppContext): void {
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
@@ -153,19 +153,19 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ap
     next();
   });
   server.addHook('onSend', (_request, reply, payload, next) => {
-    // A connection that is kept open would keep the process from ending.
+    // An open connection would keep the process from ending.
     if (draining.aborted) reply.header('connection', 'close');
     next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
-    // A stream that began before the end could not say that its connection closes after it.
+    // The headers of a stream that began earlier could not have `connection: close`.
     if (draining.aborted) request.raw.socket.end();
     const { method, url, ip } = request;
     const route = request.routeOptions.url ?? 'unknown';
     const status = reply.statusCode;
     const elapsed = reply.elapsedTime;
     metrics.observeRequest(method, route, status, elapsed / 1000);
-    // The query may hold what somebody takes for a place to put a secret: the path is enough.
+    // Without the query, in which clients may send secrets by mistake.
     const query = url.indexOf('?');
     const path = query === -1 ? url : url.slice(0, query);
     const key = request.holder?.key.id;
@@ -175,7 +175,7 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ap
   });
 }
 
-/** Bounds the JSON bodies that are in memory at once; forms go to the spool. */
+/** Limits the JSON bodies that are in memory at once; forms go to the spool. */
 function limitBodies(
   api: FastifyInstance,
   { config, metrics }: AppContext,

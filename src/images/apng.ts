@@ -1,8 +1,8 @@
 import { pngChunks } from './png-chunks.ts';
 
 /**
- * How many frames a PNG says it has: more than one where it is animated (APNG 1.0, the chunk acTL
- * before the first image data). The decoder knows nothing of it and reads the first.
+ * The number of frames of a PNG: more than one if it is animated (APNG 1.0, the chunk acTL before the
+ * first image data). The decoder does not support APNG and reads the first frame.
  */
 export function countApngFrames(bytes: Uint8Array): number {
   for (const { name, data } of pngChunks(bytes)) {

@@ -1,19 +1,19 @@
 import type { CodedColours } from './icc.ts';
 
-/** What the container says of the samples of its primary image. */
+/** Colour properties of the primary image of a container. */
 export interface AvifColours {
   readonly monochrome: boolean;
-  /** The box colr of type nclx (ITU-T H.273); null where there is none. */
+  /** The box colr of type nclx (ITU-T H.273); null if there is none. */
   readonly coded: (CodedColours & { readonly fullRange: boolean }) | null;
 }
 
-/** Null where the bytes have no such boxes. */
+/** Reads the colour properties; null if the bytes have no such boxes. */
 export function readAvifColours(bytes: Uint8Array): AvifColours | null {
   try {
     const { buffer, byteOffset, byteLength } = bytes;
     return coloursOf(primaryProperties(Buffer.from(buffer, byteOffset, byteLength)));
   } catch (error) {
-    // A box that ends before its fields do.
+    // A box ends before its fields do.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -24,7 +24,7 @@ interface Box {
   readonly body: Buffer;
 }
 
-/** Boxes of ISO base media files (ISO/IEC 14496-12, 4.2) up to the first that is cut off. */
+/** Boxes of ISO base media files (ISO/IEC 14496-12, 4.2) up to the first truncated one. */
 function* boxes(bytes: Buffer): Generator<Box> {
   for (let at = 0; at + 8 <= bytes.length; ) {
     const size = bytes.readUInt32BE(at);
@@ -70,7 +70,7 @@ function primaryProperties(file: Buffer): Box[] {
           ? associations.readUInt16BE(at + index * 2) & 0x7fff
           : associations.readUInt8(at + index) & 0x7f,
       );
-      // Counted from 1; 0 is none.
+      // Indexes begin at 1; 0 is none.
       return indices.flatMap((index) => all[index - 1] ?? []);
     }
     at += wide ? count * 2 : count;
@@ -87,7 +87,7 @@ function coloursOf(properties: readonly Box[]): AvifColours | null {
   const nclx = properties.find(
     ({ type, body }) => type === 'colr' && body.toString('latin1', 0, 4) === 'nclx',
   )?.body;
-  // A grid has no configuration of its own, only its tiles have.
+  // Only the tiles of a grid have a configuration.
   const channels = named('pixi')?.[FULL];
   const configured = ((named('av1C')?.[2] ?? 0) & MONOCHROME) !== 0;
   return {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
 
-/** The sixteen colour names of HTML 4 and `transparent`; everything else is written as hex. */
+/** The sixteen colour names of HTML 4 and `transparent`; other colours are written as hex. */
 const NAMED: Readonly<Record<string, string>> = {
   transparent: '#00000000',
   black: '#000000',
@@ -23,7 +23,7 @@ const NAMED: Readonly<Record<string, string>> = {
   aqua: '#00ffff',
 };
 
-/** Channels 0 to 255, alpha 0 to 1: the shape that sharp takes. */
+/** Channels 0 to 255, alpha 0 to 1, in the shape that sharp accepts. */
 export interface Colour {
   readonly r: number;
   readonly g: number;
@@ -36,13 +36,13 @@ const COLOUR = new RegExp(
   'i',
 );
 
-/** A field that takes a hex colour or a name. */
+/** A field for a hex colour or a name. */
 export const colourField = (description: string) =>
   field(v.pipe(v.string(), v.regex(COLOUR)), description, {
     expects: 'a colour such as #ff8800, #ff880080, white or transparent',
   });
 
-/** @param text a value that passed a `colourField` */
+/** Parses a colour. @param text a value that a `colourField` has validated */
 export function parseColour(text: string): Colour {
   const hex = (NAMED[text.toLowerCase()] ?? text).slice(1);
   const full = hex.length < 6 ? [...hex].map((digit) => digit + digit).join('') : hex;
@@ -55,13 +55,13 @@ export function parseColour(text: string): Colour {
   };
 }
 
-/** What a colour looks like on white paper: what it becomes where nothing can be seen through. */
+/** The opaque colour that results on a white background, for formats without transparency. */
 export function onWhite({ r, g, b, alpha }: Colour): Colour {
   const blend = (channel: number) => Math.round(channel * alpha + 255 * (1 - alpha));
   return { r: blend(r), g: blend(g), b: blend(b), alpha: 1 };
 }
 
-/** A colour with its channels scaled by its opacity, as resampling takes it. */
+/** A colour with its channels multiplied by its alpha, as resampling needs it. */
 export function premultiplied({ r, g, b, alpha }: Colour): Colour {
   return { r: r * alpha, g: g * alpha, b: b * alpha, alpha };
 }

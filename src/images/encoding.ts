@@ -7,12 +7,12 @@ import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
-import { attachExif, keepMetadata, METADATA_POLICIES } from './keep.ts';
+import { attachExif, keepMetadata, METADATA_POLICIES } from './metadata.ts';
 import type { Encoded, Warning } from './output.ts';
 import type { Picture } from './picture.ts';
 import { smallestPng } from './png-size.ts';
 
-/** A field that takes an output format by every name that people type. */
+/** A field for an output format by any of its usual names. */
 export const formatField = (description: string) =>
   v.pipe(
     field(v.picklist([...OUTPUT_FORMATS, 'jpg', 'tif']), description),
@@ -22,7 +22,7 @@ export const formatField = (description: string) =>
     }),
   );
 
-/** The options that every operation which writes an image shares. */
+/** The options of every operation that writes an image. */
 export const encodingFields = {
   quality: v.optional(
     field(
@@ -61,13 +61,13 @@ export const encodingFields = {
 
 export type EncodingOptions = v.InferOutput<v.StrictObjectSchema<typeof encodingFields, undefined>>;
 
-/** The format of an output that was not asked to change: the input's own, or png where we cannot write that. */
+/** The output format of an operation that keeps the format: the input's, or png if it cannot be written. */
 export function sameFormat(header: Header): OutputFormat {
   const own = OUTPUT_FORMATS.find((candidate) => candidate === header.format);
   return own ?? 'png';
 }
 
-/** Says which of the asked-for settings this format does not have. */
+/** Warnings for the given options that this format does not have. */
 function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] {
   const traits = FORMATS[to];
   const name = to.toUpperCase();
@@ -98,9 +98,9 @@ function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
   return Math.min(scale.max, Math.max(scale.min, effort ?? scale.default));
 }
 
-/** The encoders take 16 bits: milliseconds of a frame's delay, and the loop count. */
-const LONGEST_DELAY = 65_535;
-const MOST_LOOPS = 65_535;
+/** The encoders store 16 bits: milliseconds of a frame's delay, and the loop count. */
+const MAX_DELAY_MS = 65_535;
+const MAX_LOOPS = 65_535;
 
 interface Timing {
   readonly loop?: number;
@@ -112,17 +112,16 @@ function timingOf({ header, frames }: Picture): { timing: Timing; warnings: Warn
   if (frames === 1) return { timing: {}, warnings: [] };
   const { loop = 0, delay } = header.metadata;
   const warnings: Warning[] = [];
-  const long = delay?.filter((milliseconds) => milliseconds > LONGEST_DELAY).length ?? 0;
+  const long = delay?.filter((milliseconds) => milliseconds > MAX_DELAY_MS).length ?? 0;
   if (long > 0) {
     const frame = long === 1 ? 'the delay of 1 frame was' : `the delays of ${long} frames were`;
-    const message = `${frame} shortened to ${LONGEST_DELAY / 1000} s, the longest that can be written`;
+    const message = `${frame} shortened to ${MAX_DELAY_MS / 1000} s, the longest that can be written`;
     warnings.push({ code: 'delay_adjusted', message });
   }
-  // Frames that went through raw pixels have lost their timing, so it is always set. A GIF that
-  // says 65535 repetitions plays once more.
+  // Raw pixels have no timing, so it is always set. A GIF with 65535 repetitions plays once more.
   const timing = {
-    loop: Math.min(loop, MOST_LOOPS),
-    ...(delay && { delay: delay.map((milliseconds) => Math.min(milliseconds, LONGEST_DELAY)) }),
+    loop: Math.min(loop, MAX_LOOPS),
+    ...(delay && { delay: delay.map((milliseconds) => Math.min(milliseconds, MAX_DELAY_MS)) }),
   };
   return { timing, warnings };
 }
@@ -137,7 +136,7 @@ function writeAs(
   const { progressive, lossless } = options;
   const quality = options.quality ?? FORMATS[to].quality ?? 80;
   const effort = effortFor(to, options);
-  // What is stored at half colour resolution already gains nothing from more, and AVIF pays for it.
+  // Full colour resolution adds nothing to an input with half of it, and costs bytes in AVIF.
   const { chromaSubsampling: stored } = header.metadata;
   const halved = to === 'jpeg' || stored?.startsWith('4:2:0') ? '4:2:0' : '4:4:4';
   const chromaSubsampling =
@@ -155,7 +154,7 @@ function writeAs(
         quality,
         lossless,
         effort,
-        // Against sharp's default this saves a fifth of the time and, at equal PSNR, an eighth of
+        // Compared to sharp's default this saves a fifth of the time and, at equal PSNR, an eighth of
         // the bytes (measured on photographs at effort 3).
         tune: 'ssim',
         // Subsampled colour would not be lossless.
@@ -169,10 +168,10 @@ function writeAs(
   }
 }
 
-/** Bytes of EXIF that libexif writes at most, whatever the format: a segment of JPEG. */
-const LONGEST_EXIF = 65_527;
+/** Most bytes of EXIF that libexif writes in any format: a segment of JPEG. */
+const MAX_EXIF_BYTES = 65_527;
 
-/** Refuses an output that no viewer, or no caller's memory, should meet. */
+/** Refuses an output of too many pixels for viewers and for the memory of callers. */
 export function checkOutputSize(
   { limits }: ImageInput,
   { width, height }: { width: number; height: number },
@@ -192,20 +191,20 @@ export function checkOutputSize(
   }
 }
 
-/** What an operation asks of the encoder beyond the user's options. */
-export interface EncodingOrder {
+/** Parameters of an encoding that the operation sets, beyond the user's options. */
+export interface EncodingTarget {
   readonly to: OutputFormat;
-  /** Of one frame of the output. */
+  /** Pixels of one frame of the output. */
   readonly size: { readonly width: number; readonly height: number };
-  /** Whether the pipeline leaves the picture as it is. */
+  /** Whether the pipeline does not change the pixels. */
   readonly unchanged?: boolean;
-  /** Bytes a pixel of the input that the pipeline holds whole; 0 where it goes row by row. */
+  /** Bytes per pixel of the input that the pipeline buffers; 0 if it works row by row. */
   readonly held?: number;
 }
 
 /**
- * Encodes what an operation made of a picture: colours to sRGB, transparency laid on the
- * background where the format has none, sixteen bits and greyscale kept where it can.
+ * Encodes the result of an operation: colours become sRGB, transparency is flattened onto the background
+ * if the format has none, sixteen bits and greyscale are kept if the format can hold them.
  *
  * @param image the operation's pipeline over `picture.image`
  */
@@ -213,7 +212,7 @@ export async function encode(
   input: ImageInput,
   picture: Picture,
   image: Sharp,
-  { to, size, unchanged = false, held = 0 }: EncodingOrder,
+  { to, size, unchanged = false, held = 0 }: EncodingTarget,
   options: EncodingOptions,
 ): Promise<Encoded> {
   const { header, frames } = picture;
@@ -228,28 +227,28 @@ export async function encode(
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
   const deep = header.deep && traits.deep;
   const grey = header.grey && isGrey(background);
-  // sharp draws a background in the colours of the input: on grey that is its luminance, and with
-  // sixteen bits white is 255 x 256, which eight bits would then round to something less.
+  // sharp converts the background to the input's colours: to luminance in grey, and in sixteen bits
+  // white becomes 255 x 256, which eight bits would round to less than white.
   if (deep !== header.deep || grey !== header.grey) {
-    // Grey stays grey, or its profile would not fit.
+    // Grey stays grey, because its profile must fit.
     pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : grey ? 'b-w' : 'srgb');
   }
   const policy = traits.metadata ? options.metadata : 'none';
   pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
-  const inItsColours = (given: Sharp) => {
-    if (grey && traits.grey) return given.toColourspace(deep ? 'grey16' : 'b-w');
-    return deep ? given.toColourspace('rgb16') : given;
+  const toOutputColours = (sharp: Sharp) => {
+    if (grey && traits.grey) return sharp.toColourspace(deep ? 'grey16' : 'b-w');
+    return deep ? sharp.toColourspace('rgb16') : sharp;
   };
-  pipeline = inItsColours(pipeline);
+  pipeline = toOutputColours(pipeline);
   // libvips 8.18 neither reads EXIF from TIFF files nor writes it to them.
   const exif = policy === 'all' ? header.exif : null;
-  const tooLong = exif !== null && to !== 'tiff' && exif.length > LONGEST_EXIF;
+  const tooLong = exif !== null && to !== 'tiff' && exif.length > MAX_EXIF_BYTES;
   if (exif && header.format === 'tiff' && to !== 'tiff' && !tooLong) {
-    pipeline = inItsColours(await attachExif(input, pipeline, exif));
+    pipeline = toOutputColours(await attachExif(input, pipeline, exif));
   }
   const { timing, warnings } = timingOf(picture);
   if (tooLong) {
-    const message = `EXIF of ${exif.length} bytes was left out: ${LONGEST_EXIF} can be written`;
+    const message = `EXIF of ${exif.length} bytes was left out: ${MAX_EXIF_BYTES} can be written`;
     warnings.push({ code: 'exif_lost', message });
   }
   const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
@@ -259,7 +258,7 @@ export async function encode(
     warnings.push({ code: 'colours_not_converted', message });
   }
   const { data, info } = await writeAs(pipeline, to, header, timing, options).toBuffer({
-    // Not toUint8Array(): sharp 0.35.5 never frees what that gives (pipeline.cc, line 1468).
+    // Not toUint8Array(): sharp 0.35.5 never frees its result (pipeline.cc, line 1468).
     resolveWithObject: true,
   });
   const bytes =
@@ -282,7 +281,7 @@ export async function encode(
   };
 }
 
-/** Encoders merge frames that look the same, adding their delays: only the output knows its count. */
+/** Counts the frames of an output: encoders merge equal frames and add their delays. */
 async function countPages({ sharp }: ImageInput, bytes: Uint8Array): Promise<number> {
   const { pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata();
   return pages;

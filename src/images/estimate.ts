@@ -4,8 +4,8 @@ import type { Estimate } from './input.ts';
 import type { InputFormat } from './sniff.ts';
 
 /**
- * Bytes a pixel while an image is decoded row by row, measured with sharp 0.35.5 on 4 and 16
- * megapixels. AVIF and WebP are decoded whole; so are interlaced PNG and progressive JPEG files.
+ * Bytes per pixel while an image is decoded row by row, measured with sharp 0.35.5 on 4 and 16
+ * megapixels. AVIF and WebP are decoded as a whole; so are interlaced PNG and progressive JPEG files.
  */
 const DECODING: Readonly<Record<InputFormat, number>> = {
   jpeg: 0.5,
@@ -18,7 +18,7 @@ const DECODING: Readonly<Record<InputFormat, number>> = {
   svg: 6,
 };
 
-/** Microseconds of CPU a pixel. */
+/** Microseconds of CPU per pixel. */
 const DECODING_TIME: Readonly<Record<InputFormat, number>> = {
   jpeg: 0.015,
   png: 0.03,
@@ -30,7 +30,7 @@ const DECODING_TIME: Readonly<Record<InputFormat, number>> = {
   svg: 0.03,
 };
 
-/** An SVG filter, mask or group with opacity keeps surfaces of the whole picture. */
+/** Cost per pixel of an SVG filter, mask or group with opacity, which buffers the whole picture. */
 const SVG_LAYER = { bytes: 26, microseconds: 0.2 };
 
 /** Estimates the decoding of some frames of an image. */
@@ -39,9 +39,9 @@ export function estimateDecoding(header: Header, frames: number): Estimate {
   const depth = deep ? 2 : 1;
   const frame = (hasAlpha ? 4 : 3) * depth;
   const whole = metadata.isProgressive ? frame : 0;
-  // Frames of an animation are held together as one tall image, and once more where they are changed.
+  // libvips holds the frames of an animation as one tall image, and a second copy if they are changed.
   const animation = frames > 1 ? 2 * frame : 0;
-  // `withTrueColours` writes the picture as an uncompressed PNG and reads that.
+  // `withTrueColours` writes the picture as an uncompressed PNG and reads it again.
   const converted = raw === null ? 0 : 2 * frame;
   const drawn = layers * SVG_LAYER.bytes;
   const deepExtra = deep && DECODING[format] > 5 ? 1.6 : 1;
@@ -50,13 +50,13 @@ export function estimateDecoding(header: Header, frames: number): Estimate {
   return forPixels(width * height * frames, bytes, microseconds);
 }
 
-/** Microseconds of CPU a pixel by effort, from 0, for photographs; noise takes three times as much. */
+/** Microseconds of CPU per pixel by effort, from 0, for photographs; noise takes three times as much. */
 const AVIF_TIME = [0.1, 0.15, 0.25, 0.5, 2, 3, 5, 6, 8, 14] as const;
 
-/** Bytes of input for each pixel of output from which an image is as much work as a photograph. */
-const DETAILED = 0.1;
-/** A plain image takes at least this part of the time of a photograph. */
-const LEAST_DETAIL = 0.1;
+/** Input bytes per output pixel from which an image takes as long as a photograph. */
+const PHOTOGRAPH_DENSITY = 0.1;
+/** Smallest part of a photograph's time that a plain image takes. */
+const MIN_DETAIL = 0.1;
 
 export interface EncodingWork {
   readonly to: OutputFormat;
@@ -67,17 +67,17 @@ export interface EncodingWork {
   /** Pixels of one frame of the output. */
   readonly size: { readonly width: number; readonly height: number };
   readonly frames: number;
-  /** Bytes a pixel of the input that rotation holds whole. */
+  /** Bytes per pixel of the input that rotation buffers. */
   readonly held: number;
   /** Bytes of the input file. */
   readonly fileBytes: number;
 }
 
-/** Estimates the decoding of an image and the encoding of what becomes of it. */
+/** Estimates the decoding of an image and the encoding of an output of it. */
 export function estimateEncoding(header: Header, work: EncodingWork): Estimate {
   const { size, frames, held, fileBytes } = work;
   const pixels = size.width * size.height * frames;
-  const detail = Math.min(1, Math.max(LEAST_DETAIL, fileBytes / pixels / DETAILED));
+  const detail = Math.min(1, Math.max(MIN_DETAIL, fileBytes / pixels / PHOTOGRAPH_DENSITY));
   const decoding = estimateDecoding(header, frames);
   const turned = header.oriented ? Math.max(held, 8) : held;
   const holding = forPixels(header.width * header.height * frames, turned, 0);
@@ -88,7 +88,7 @@ export function estimateEncoding(header: Header, work: EncodingWork): Estimate {
   };
 }
 
-/** Bytes a pixel, the finished file included. */
+/** Bytes per pixel of the encoder and the encoded file. */
 function bytesOf(
   { deep, hasAlpha }: Header,
   { to, lossless, progressive }: Pick<EncodingWork, 'to' | 'lossless' | 'progressive'>,

@@ -1,32 +1,32 @@
-/** The formats that Oriel writes, and what each of them can hold. */
+/** The formats that Oriel writes. */
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 export interface FormatTraits {
-  /** File name endings, the first being the one we write. */
+  /** File name extensions; Oriel writes the first. */
   readonly extensions: readonly [string, ...string[]];
   readonly mediaType: string;
   readonly alpha: boolean;
   readonly animation: boolean;
-  /** More than eight bits a channel. */
+  /** Whether it holds more than eight bits per channel. */
   readonly deep: boolean;
   readonly grey: boolean;
-  /** The default of `quality`, or null where the encoder has no such setting. */
+  /** Default of `quality`; null if the encoder has no such setting. */
   readonly quality: number | null;
   readonly lossless: 'always' | 'optional' | 'never';
-  /** The encoder's own scale of CPU effort, or null where it has none. */
+  /** The encoder's scale of CPU effort; null if it has none. */
   readonly effort: { readonly min: number; readonly max: number; readonly default: number } | null;
   readonly progressive: boolean;
   readonly chromaSubsampling: boolean;
-  /** A colour profile, EXIF or XMP. */
+  /** Whether it holds a colour profile, EXIF or XMP. */
   readonly metadata: boolean;
 }
 
 /**
- * Effort defaults sit on the frontier of size against time: AVIF effort 4 costs five times
- * effort 3 for 3 % of size, PNG level 9 six times level 6 for 2 %. JPEG's scale is ours: 7 and
- * above mean mozjpeg's trellis quantisation, eight times the time for a tenth of the size.
+ * Traits of the formats. Default efforts balance size against time: AVIF effort 4 takes five times as long
+ * as effort 3 for 3 % of size, PNG level 9 six times as long as level 6 for 2 %. JPEG has no scale of its
+ * own: 7 and above mean mozjpeg's trellis quantisation, eight times the time for a tenth of the size.
  */
 export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
   jpeg: {
@@ -115,21 +115,21 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
   },
 };
 
-/** Endings that mark a file in a folder as an image, so that what we cannot read is reported too. */
+/** Extensions of image files in folders, including unreadable formats, which are reported. */
 export const IMAGE_EXTENSIONS: readonly string[] = [
   ...OUTPUT_FORMATS.flatMap((format) => FORMATS[format].extensions),
   ...['heic', 'heif', 'svg', 'bmp', 'jxl', 'jp2'],
 ];
 
-/** The format that a file name ending stands for, or null. */
+/** The format of a file name extension, or null. */
 export function formatOfExtension(extension: string): OutputFormat | null {
   const ending = extension.toLowerCase();
   return OUTPUT_FORMATS.find((format) => FORMATS[format].extensions.includes(ending)) ?? null;
 }
 
 /**
- * The ending of an output's name: the input's own where it already names the format (`IMG.JPG`
- * stays `IMG.JPG`), else the one we write. Without a dot.
+ * The extension of an output's name, without a dot: the input's own if it is one of the format
+ * (`IMG.JPG` stays `IMG.JPG`), else the format's first.
  */
 export function outputExtension(inputFilename: string, format: OutputFormat): string {
   const own = /\.([^./\\]+)$/.exec(inputFilename)?.[1];

@@ -1,13 +1,13 @@
 const EXTENSION = 0x21;
 const IMAGE = 0x2c;
-/** The flag of a colour table, and the exponent of its length (GIF89a, 18 and 20). */
+/** Flag of a colour table, and mask of the exponent of its length (GIF89a, 18 and 20). */
 const TABLE = 0x80;
 const TABLE_SIZE = 0x07;
 
 /**
- * Whether a GIF breaks off within a frame or an extension. Its decoder shows what there is of such
- * a file: the frames that are missing, and the lower part of the last, would be lost unnoticed. A
- * file that merely lacks its trailer is whole, and so is one with anything after it.
+ * Whether a GIF is truncated within a frame or an extension. The decoder accepts such a file without an
+ * error and loses the missing frames and the lower part of the last one. A file that only lacks its
+ * trailer, or has data after it, is complete.
  */
 export function isTruncatedGif(bytes: Uint8Array): boolean {
   const { length } = bytes;

@@ -8,40 +8,40 @@ import type { Warning } from './output.ts';
 import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
 import { type InputFormat, sniff } from './sniff.ts';
 
-/** What an image's header says, with its sides as a viewer sees them. */
+/** The header of an image, with width and height after EXIF orientation. */
 export interface Header {
   readonly format: InputFormat;
-  /** Pixels of one frame once EXIF orientation is applied. */
+  /** Pixels of one frame after EXIF orientation. */
   readonly width: number;
   readonly height: number;
   /** Frames or pages that the decoder can read. */
   readonly pages: number;
-  /** Frames or pages of the file: more than `pages` in an animated PNG, whose first frame is read. */
+  /** Frames or pages of the file: more than `pages` for an animated PNG, of which the first is read. */
   readonly storedPages: number;
-  /** Several frames that play, rather than several pages of a document. */
+  /** Whether several frames are an animation, not pages of a document. */
   readonly animated: boolean;
   readonly hasAlpha: boolean;
-  /** More than eight bits a channel. */
+  /** Whether it has more than eight bits per channel. */
   readonly deep: boolean;
   readonly grey: boolean;
   readonly oriented: boolean;
-  /** Whether the picture has a colour profile, its own or one that `withTrueColours` gives it. */
+  /** Whether the picture has a colour profile, its own or one that `withTrueColours` adds. */
   readonly profiled: boolean;
-  /** How the decoder's samples have to be converted; null where they are right. */
+  /** Conversion that the decoder's samples need; null if they need none. */
   readonly raw: RawSamples | null;
-  /** Elements of an SVG image that need a surface of their own, such as filters; at most 8. */
+  /** Elements of an SVG image that need a buffer of their own, such as filters; at most 8. */
   readonly layers: number;
-  /** Warnings for every output that is made from this image. */
+  /** Warnings for every output of this image. */
   readonly warnings: readonly Warning[];
-  /** The EXIF block; of a TIFF file, whose decoder gives none, the tags that describe the picture. */
+  /** The EXIF block; for TIFF, whose decoder returns none, the tags that describe the picture. */
   readonly exif: Uint8Array | null;
-  /** Everything else, as the decoder gives it. */
+  /** All other metadata of the decoder. */
   readonly metadata: Metadata;
 }
 
 /**
- * Reads the header and checks one frame against the limits before a pixel is decoded. Whoever
- * decodes more than one frame calls `checkFrames` first.
+ * Reads the header and checks one frame against the limits before a pixel is decoded. Callers that decode
+ * more than one frame call `checkFrames` first.
  *
  * @throws Failure with a file error code
  */
@@ -62,7 +62,7 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
   const { format } = sniffed;
   // HEIF counts the tiles of a grid as pages unless they are marked hidden. The picture of such a
-  // file is its primary item (ISO/IEC 23008-12, 6.6), which is what the decoder reads.
+  // file is its primary item (ISO/IEC 23008-12, 6.6), which the decoder reads.
   const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);
   const { width, height } = metadata.autoOrient;
   checkPixels({ width, height, pages: 1 }, limits);
@@ -88,21 +88,21 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
 }
 
 const LAYER = /\b(?:filter|mask|opacity|clip-path|mix-blend-mode)\s*[=:]|<fe[A-Z]|<(?:\w+:)?use\b/g;
-/** Only nested ones are held at once, which a count cannot tell. */
-const MOST_LAYERS = 8;
+/** Only nested layers are buffered at once, and the count includes others. */
+const MAX_LAYERS = 8;
 
 function countLayers(svg: Uint8Array): number {
   const text = Buffer.from(svg.buffer, svg.byteOffset, svg.byteLength).toString('latin1');
   let layers = 0;
   for (const _ of text.matchAll(LAYER)) {
     layers += 1;
-    if (layers === MOST_LAYERS) break;
+    if (layers === MAX_LAYERS) break;
   }
   return layers;
 }
 
 /**
- * Checks all frames of an image against the limits, for work that decodes each of them.
+ * Checks all frames of an image against the limits, for callers that decode all of them.
  *
  * @throws Failure too_many_frames or image_too_large
  */

@@ -11,14 +11,14 @@ export interface Primaries {
   readonly blue: Chromaticity;
 }
 
-/** What samples mean: light is the sample to the power of `gamma`, or as sRGB's curve says. */
+/** A colour space: light is the sample to the power of `gamma`, or follows sRGB's curve. */
 export interface ColourSpace {
   readonly gamma: number | 'srgb';
-  /** Null for greyscale. */
+  /** Primaries; null for greyscale. */
   readonly primaries: Primaries | null;
 }
 
-/** Colours by code points of ITU-T H.273. */
+/** A colour space by code points of ITU-T H.273. */
 export interface CodedColours {
   readonly primaries: number;
   readonly transfer: number;
@@ -39,7 +39,7 @@ const P3 = {
   blue: { x: 0.15, y: 0.06 },
 };
 
-/** Primaries of H.273, table 2, that are not near those of sRGB: BT.2020, DCI-P3, Display P3. */
+/** Primaries of H.273, table 2, that differ from those of sRGB: BT.2020, DCI-P3, Display P3. */
 const CODED_PRIMARIES: Readonly<Record<number, Primaries>> = {
   9: {
     white: D65,
@@ -51,17 +51,17 @@ const CODED_PRIMARIES: Readonly<Record<number, Primaries>> = {
   12: { white: D65, ...P3 },
 };
 
-/** Transfer characteristics of H.273, table 3, for which displays do not use sRGB's curve. */
+/** Transfer characteristics of H.273, table 3, that displays do not show with sRGB's curve. */
 const CODED_GAMMA: Readonly<Record<number, number>> = { 4: 2.2, 5: 2.8, 8: 1 };
-/** Those whose light has no upper end that is white. */
+/** Transfer characteristics of a high dynamic range, whose maximum is not white. */
 const HIGH_RANGE: Readonly<Record<number, string>> = { 16: 'PQ', 18: 'HLG' };
 
-/** The transfer of coded colours that have a high dynamic range; undefined for all others. */
+/** The name of a transfer with a high dynamic range; undefined for all others. */
 export function highRange({ transfer }: CodedColours): string | undefined {
   return HIGH_RANGE[transfer];
 }
 
-/** A profile for coded colours; null where they are sRGB's, or have a high dynamic range. */
+/** A profile for coded colours; null for sRGB and for a high dynamic range. */
 export function profileOfCode(coded: CodedColours, grey = false): Buffer | null {
   if (highRange(coded)) return null;
   const gamma = CODED_GAMMA[coded.transfer] ?? 'srgb';
@@ -116,12 +116,12 @@ function diagonal([a, b, c]: Vector): Matrix {
   ];
 }
 
-/** XYZ of a colour whose luminance is 1. */
+/** XYZ of a chromaticity with a luminance of 1. */
 function xyz({ x, y }: Chromaticity): Vector {
   return [x / y, 1, (1 - x - y) / y];
 }
 
-/** Red, green and blue in XYZ under D50, which is what profiles hold. */
+/** Red, green and blue in XYZ under D50, as profiles store them. */
 function colorants({ white, red, green, blue }: Primaries): Matrix {
   const colours = transposed([xyz(red), xyz(green), xyz(blue)]);
   const light = product(colours, diagonal(times(inverse(colours), xyz(white))));
@@ -154,7 +154,7 @@ function text(words: string): Buffer {
   return element('mluc', head, Buffer.from(words, 'utf16le').swap16());
 }
 
-/** A parametric curve: a power, or sRGB's power with a straight foot (10.18). */
+/** A parametric curve: a power, or sRGB's power with a linear start (10.18). */
 function curve(gamma: ColourSpace['gamma']): Buffer {
   if (gamma !== 'srgb') return element('para', Buffer.from([0, 0, 0, 0]), fixed([gamma]));
   const values = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045];
@@ -162,18 +162,17 @@ function curve(gamma: ColourSpace['gamma']): Buffer {
 }
 
 const HEADER_BYTES = 128;
-/** Where a header names the profile's maker, and how ours are marked. */
+/** Offset of the profile's creator in the header, and the creator of Oriel's profiles. */
 const CREATOR = 80;
-const OURS = 'oril';
+const OWN_CREATOR = 'oril';
 
-/** Whether a profile is one that `iccProfile` made. */
+/** Whether `iccProfile` made a profile. */
 export function isMadeProfile(profile: Uint8Array): boolean {
-  return Buffer.from(profile.subarray(CREATOR, CREATOR + 4)).toString('latin1') === OURS;
+  return Buffer.from(profile.subarray(CREATOR, CREATOR + 4)).toString('latin1') === OWN_CREATOR;
 }
 
 /**
- * Makes an ICC profile (ICC.1:2022, version 4) of a colour space. Null where the primaries span no
- * colours.
+ * Makes an ICC profile (ICC.1:2022, version 4) of a colour space. Null if the primaries are collinear.
  */
 export function iccProfile({ gamma, primaries }: ColourSpace): Buffer | null {
   const colours = primaries && colorants(primaries);
@@ -208,11 +207,11 @@ export function iccProfile({ gamma, primaries }: ColourSpace): Buffer | null {
   header.writeUInt32BE(position, 0);
   header.writeUInt32BE(0x04_30_00_00, 8);
   header.write(`mntr${colours ? 'RGB ' : 'GRAY'}XYZ `, 12, 'latin1');
-  // A date is required: the first of January 2026.
+  // The date is required: 2026-01-01.
   header.writeUInt16BE(2026, 24);
   header.set([0, 1, 0, 1], 26);
   header.write('acsp', 36, 'latin1');
   fixed(D50).copy(header, 68);
-  header.write(OURS, CREATOR, 'latin1');
+  header.write(OWN_CREATOR, CREATOR, 'latin1');
   return Buffer.concat([header, table, ...parts]);
 }

@@ -1,27 +1,27 @@
 import type sharp from 'sharp';
 import type { Limits } from './limits.ts';
 
-/** sharp's own function, handed in by the thread that owns it. */
+/** sharp's function, which the worker thread passes in. */
 export type SharpFactory = typeof sharp;
 export type { Sharp, SharpOptions } from 'sharp';
 
-/** What a piece of work is expected to take. */
+/** Expected cost of a job. */
 export interface Estimate {
-  /** CPU milliseconds for a typical photograph. */
+  /** CPU time for a typical photograph, in milliseconds. */
   readonly milliseconds: number;
-  /** Bytes of memory beyond what an idle process has. */
+  /** Bytes of memory beyond those of an idle process. */
   readonly bytes: number;
 }
 
-/** One input, in memory, with what the thread lends to work on it. */
+/** One input in memory, with the functions of the worker thread to process it. */
 export interface ImageInput {
-  /** The file as it came. */
+  /** Bytes of the file. */
   readonly file: Uint8Array;
-  /** What decoders read: the file, changed only where its decoder would not see all of it. */
+  /** Bytes for the decoder: the file, rewritten only if its decoder would miss parts of it. */
   readonly bytes: Uint8Array;
   readonly limits: Limits;
-  /** Called before pixels are decoded. Throws where this is more than the job may take here. */
+  /** Checks an estimate before pixels are decoded. Throws if it exceeds the limits of the job. */
   readonly admit: (estimate: Estimate) => void;
-  /** Loads sharp at its first call: hashing bytes must not pay for a decoder. */
+  /** Loads sharp at the first call, because hashing bytes needs no decoder. */
   readonly sharp: SharpFactory;
 }

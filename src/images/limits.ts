@@ -1,21 +1,21 @@
 import { Failure } from '../failure.ts';
 import { fileFailure } from './file-error.ts';
 
-/** Bounds on what one file may ask of us. The command line and the daemon share these defaults. */
+/** Limits of the work on one file. The command line and the daemon share the defaults. */
 export interface Limits {
   /** Bytes of one input file (interface part 8: 30 MB). */
   readonly fileBytes: number;
-  /** Decoded pixels of one input, all the frames that are decoded together. */
+  /** Decoded pixels of one input, of all frames that are decoded together. */
   readonly pixels: number;
-  /** Frames or pages of one input, where all of them are decoded. */
+  /** Frames or pages of one input, if all of them are decoded. */
   readonly frames: number;
   /** Pixels along one side of an output. */
   readonly side: number;
-  /** Milliseconds that one file may take from the moment a thread takes it up. */
+  /** Time for one file after a worker thread has begun with it, in milliseconds. */
   readonly deadline: number;
-  /** SVG is markup that draws, not pixels: it is read only where the operator says so. */
+  /** Whether SVG is read. It is markup, of which a small file can take much work. */
   readonly svg: boolean;
-  /** The flag or setting that allows SVG, for the message of its refusal. */
+  /** Flag or setting that allows SVG, for the error message. */
   readonly svgSwitch?: string;
 }
 
@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS: Limits = {
   svg: false,
 };
 
-/** @throws Failure file_too_large for an input of more bytes than the limit */
+/** Checks the size of an input. @throws Failure file_too_large */
 export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileBytes'>): void {
   if (size <= fileBytes) return;
   const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1));
@@ -39,12 +39,12 @@ export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileByt
 }
 
 /**
- * Checks the options that are sides of an output, which only the limit bounds.
+ * Checks the options that are sides of an output, which the schema does not bound.
  *
- * @param options what an operation's schema gave
- * @param label how the caller's user writes an option
- * @param advice how the limit can be moved
- * @throws Failure invalid_request that names the option
+ * @param options validated options of an operation
+ * @param label an option's name in messages
+ * @param advice a sentence on how to change the limit
+ * @throws Failure invalid_request with the option as `param`
  */
 export function checkSides(
   options: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 import type { OutputFormat } from './formats.ts';
 
-/** Something that the caller asked for and did not get although the file succeeded. */
+/** A requested property that the output does not have although the file succeeded. */
 export interface Warning {
   readonly code:
     | 'quality_ignored'
@@ -18,17 +18,17 @@ export interface Warning {
   readonly message: string;
 }
 
-/** An encoded image; its sides are those of one frame. */
+/** An encoded image; width and height are those of one frame. */
 export interface OutputImage {
   readonly bytes: Uint8Array;
   readonly format: OutputFormat;
   readonly width: number;
   readonly height: number;
-  /** Frames or pages, where there are several. */
+  /** Number of frames or pages if there are several. */
   readonly pages?: number;
 }
 
-/** What encoding gives. */
+/** The result of an encoding. */
 export interface Encoded {
   readonly image: OutputImage;
   readonly warnings: readonly Warning[];

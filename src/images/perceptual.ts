@@ -1,8 +1,8 @@
 /**
- * Hashes that stay near each other for pictures that look alike, in 64 bits. Two of them are
- * compared by the number of bits in which they differ. Both want a small grey raster: one byte a
- * pixel, row by row from the top left, made by scaling the image without regard to its ratio.
- * Written as 16 hexadecimal digits; the first bit, for the top left, is the highest.
+ * Perceptual hashes of 64 bits, which are similar for pictures that look alike: two are compared by the
+ * number of different bits. Both read a small grey raster: one byte per pixel, row by row from the top
+ * left, scaled without keeping the aspect ratio. They are written as 16 hexadecimal digits; the first
+ * bit, for the top left, is the highest.
  */
 
 interface Raster {
@@ -10,18 +10,17 @@ interface Raster {
   readonly height: number;
 }
 
-/** What `differenceHash` wants. */
+/** Size of the raster that `differenceHash` reads. */
 export const DIFFERENCE_HASH_RASTER: Raster = { width: 9, height: 8 };
 
-/** What `perceptualHash` wants. */
+/** Size of the raster that `perceptualHash` reads. */
 export const PERCEPTUAL_HASH_RASTER: Raster = { width: 32, height: 32 };
 
 /** Frequencies kept in each direction, from the lowest. */
 const FREQUENCIES = 8;
 /**
- * Coefficients are rounded to this part of one. Exact zeros and exact equals, which plain and
- * symmetric pictures have plenty of, would else differ by the rounding of sums alone, and with
- * them the bits.
+ * Step to which coefficients are rounded. Otherwise rounding errors of sums would decide the bits of
+ * equal coefficients and zeros, of which plain and symmetric pictures have many.
  */
 const COEFFICIENT_STEP = 1e-6;
 
@@ -35,13 +34,13 @@ const COSINES = Float64Array.from({ length: FREQUENCIES * SIZE }, (_, index) => 
 });
 
 /**
- * dHash: a bit for each pair of horizontal neighbours, row by row, set where the right one is
+ * dHash: a bit for each pair of horizontal neighbours, row by row, set if the right one is
  * brighter. After N. Krawetz, "Kind of Like That" (hackerfactor.com, 2013), with that article's
  * sense and order of bits, which Python's imagehash shares. `gray` is a DIFFERENCE_HASH_RASTER.
  */
 export function differenceHash(gray: Uint8Array): string {
   const { width, height } = DIFFERENCE_HASH_RASTER;
-  demand(gray, DIFFERENCE_HASH_RASTER);
+  assertSize(gray, DIFFERENCE_HASH_RASTER);
   const bits: boolean[] = [];
   for (let row = 0; row < height; row += 1) {
     for (let left = row * width; left < row * width + width - 1; left += 1) {
@@ -52,23 +51,23 @@ export function differenceHash(gray: Uint8Array): string {
 }
 
 /**
- * pHash: the 8 by 8 lowest frequencies of the two-dimensional DCT-II, a bit for each, set where
- * it is above their median. Rows go by vertical frequency, columns by horizontal. The very first,
- * the mean brightness, has its bit but no say in the median. After N. Krawetz, "Looks Like It"
+ * pHash: the 8 by 8 lowest frequencies of the two-dimensional DCT-II, a bit for each, set if it is
+ * above their median. Rows are vertical frequencies, columns horizontal ones. The first coefficient,
+ * the mean brightness, has a bit but does not count in the median. After N. Krawetz, "Looks Like It"
  * (hackerfactor.com, 2011), and C. Zauner, "Implementation and Benchmarking of Perceptual Image
- * Hash Functions" (2010), whose median takes the place of the article's mean. The bits are those
- * of Python's imagehash, which counts the first one in: as the greatest of all it moves the
- * median between the same two neighbours. `gray` is a PERCEPTUAL_HASH_RASTER.
+ * Hash Functions" (2010), whose median replaces the article's mean. The bits are those of Python's
+ * imagehash, which includes the first coefficient: as the greatest of all it leaves the median
+ * between the same two neighbours. `gray` is a PERCEPTUAL_HASH_RASTER.
  */
 export function perceptualHash(gray: Uint8Array): string {
-  demand(gray, PERCEPTUAL_HASH_RASTER);
+  assertSize(gray, PERCEPTUAL_HASH_RASTER);
   const coefficients = lowFrequencies(gray);
   const ordered = coefficients.slice(1).sort();
   const median = ordered[(ordered.length - 1) / 2]!;
   return hexadecimal(Array.from(coefficients, (coefficient) => coefficient > median));
 }
 
-/** The transform is separable: first along the rows, then down the columns of what that left. */
+/** The transform is separable: first along the rows, then along the columns of the result. */
 function lowFrequencies(gray: Uint8Array): Float64Array {
   const alongRows = new Float64Array(SIZE * FREQUENCIES);
   for (let row = 0; row < SIZE; row += 1) {
@@ -91,7 +90,7 @@ function lowFrequencies(gray: Uint8Array): Float64Array {
   return coefficients;
 }
 
-function demand(gray: Uint8Array, { width, height }: Raster): void {
+function assertSize(gray: Uint8Array, { width, height }: Raster): void {
   if (gray.length === width * height) return;
   throw new RangeError(
     `expected a grey raster of ${width}x${height} (${width * height} bytes), got ${gray.length} bytes`,

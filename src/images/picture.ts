@@ -4,12 +4,12 @@ import { FORMATS, type OutputFormat } from './formats.ts';
 import { isTruncatedGif } from './gif.ts';
 import { checkFrames, type Header } from './header.ts';
 import type { ImageInput, Sharp, SharpOptions } from './input.ts';
-import type { MetadataPolicy } from './keep.ts';
+import type { MetadataPolicy } from './metadata.ts';
 import type { Warning } from './output.ts';
 import { mapFrames } from './pixels.ts';
 import { withTrueColours } from './true-colours.ts';
 
-/** An input opened for one output: oriented, with as many of its frames as the output can hold. */
+/** An input opened for one output: oriented, with the frames that the output can hold. */
 export interface Picture {
   readonly image: Sharp;
   readonly header: Header;
@@ -21,7 +21,7 @@ export interface Picture {
 export type Animated = 'auto' | 'first' | 'all';
 
 function load({ bytes, limits, sharp }: ImageInput, options: SharpOptions = {}): Sharp {
-  // The header was held against the limit already; this is for decoders that find more than it said.
+  // The header was checked already; this limit is for decoders that find more pixels.
   return sharp(bytes, { limitInputPixels: limits.pixels, ...options });
 }
 
@@ -37,8 +37,8 @@ async function pagesOfOneSize(input: ImageInput): Promise<boolean> {
 /**
  * Opens an input for an output format.
  *
- * @param options.animated `auto` keeps every frame where the format can and says where it cannot,
- *   `all` refuses to lose any, `first` takes one
+ * @param options.animated `auto` keeps every frame if the format can and warns if it cannot, `all`
+ *   refuses to lose any, `first` takes one
  * @throws Failure with a file error code
  */
 export async function openPicture(
@@ -84,8 +84,8 @@ export async function openPicture(
 }
 
 /**
- * sharp converts colours of eight bits to sRGB by itself, but those of sixteen to Display P3
- * (0.35.5), which without its profile would be shown too pale.
+ * Converts colours to sRGB. sharp does so itself with eight bits, but converts sixteen bits to Display P3
+ * (0.35.5), which would be shown too pale without its profile.
  */
 function toSrgb(image: Sharp, { deep, grey, profiled }: Header): Sharp {
   return deep && !grey && profiled ? image.withIccProfile('srgb', { attach: false }) : image;
@@ -102,7 +102,7 @@ const ORIENTATION: Readonly<Record<number, readonly [mirror: boolean, degrees: n
   8: [false, 270],
 };
 
-/** Turns a frame as EXIF says; sharp, too, mirrors before it turns. */
+/** Rotates a frame by its EXIF orientation; sharp also mirrors before it rotates. */
 function upright({ metadata }: Header): (frame: Sharp) => Sharp {
   const [mirror, degrees] = ORIENTATION[metadata.orientation ?? 1] ?? [false, 0];
   return (frame) => frame.flop(mirror).rotate(degrees);

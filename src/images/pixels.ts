@@ -1,18 +1,18 @@
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
 
-/** Decoded samples, interleaved: of eight bits, or of sixteen where the image has more than eight. */
+/** Decoded interleaved samples of eight bits, or of sixteen if the image has more than eight. */
 interface Pixels {
   readonly data: Uint8Array | Uint16Array;
   readonly width: number;
-  /** Of all frames, one below the other. */
+  /** Height of all frames together, one below the other. */
   readonly height: number;
   readonly channels: 1 | 2 | 3 | 4;
-  /** Height of one frame, where there are several. */
+  /** Height of one frame if there are several. */
   readonly pageHeight?: number | undefined;
 }
 
-/** What a pipeline gives. */
+/** Reads the pixels of a pipeline. */
 async function read(image: Sharp, { deep }: Header): Promise<Pixels> {
   const { data, info } = await image
     .toColourspace(deep ? 'rgb16' : 'srgb')
@@ -23,7 +23,7 @@ async function read(image: Sharp, { deep }: Header): Promise<Pixels> {
   return { data: samples, width, height, channels: channels as Pixels['channels'], pageHeight };
 }
 
-/** A pipeline that begins with pixels. */
+/** Begins a pipeline with pixels. */
 function start({ sharp }: ImageInput, { data, pageHeight, ...raw }: Pixels): Sharp {
   return sharp(data, {
     limitInputPixels: false,
@@ -31,15 +31,19 @@ function start({ sharp }: ImageInput, { data, pageHeight, ...raw }: Pixels): Sha
   });
 }
 
-/** What a pipeline gives as the start of a new one, which knows nothing of the input's metadata. */
-export async function bare(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
+/** Continues with the pixels of a pipeline in a new one, which has no metadata of the input. */
+export async function withoutMetadata(
+  input: ImageInput,
+  image: Sharp,
+  header: Header,
+): Promise<Sharp> {
   return start(input, await read(image, header));
 }
 
 /**
- * Applies a change to each frame by itself: libvips holds an animation as one tall image, which
- * cannot be turned or resampled as a whole without mixing its frames. The frames come out as raw
- * pixels, so that what follows sees one tall image again.
+ * Applies a change to each frame separately: libvips holds an animation as one tall image, whose frames
+ * would mix if it were rotated or resampled as a whole. The frames are joined as raw pixels to one tall
+ * image again.
  */
 export async function mapFrames(
   input: ImageInput,
@@ -78,10 +82,10 @@ function joined(frames: readonly Pixels[]): Uint8Array | Uint16Array {
 }
 
 /**
- * Gives an opaque picture of more than eight bits an alpha channel before sharp does so, which
- * takes 255 x 256 for full opacity where that is 65535 (sharp 0.35.5, ApplyAlpha).
+ * Adds an alpha channel to an opaque picture of more than eight bits before sharp does, whose full opacity
+ * would be 255 x 256 instead of 65535 (sharp 0.35.5, ApplyAlpha).
  *
- * @param size of the pipeline's pixels at the time when its background is drawn
+ * @param size size of the pipeline's pixels when its background is drawn
  */
 export function addAlpha(
   image: Sharp,
@@ -90,6 +94,6 @@ export function addAlpha(
 ): Sharp {
   if (!header.deep || header.hasAlpha) return image;
   const opacity = new Uint16Array(width * height).fill(0xffff);
-  // sharp takes any typed array here; its types know of bytes alone.
+  // sharp accepts any typed array here; its types declare bytes only.
   return image.joinChannel(opacity as unknown as Buffer, { raw: { width, height, channels: 1 } });
 }

@@ -9,7 +9,7 @@ export interface PngChunk {
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** The chunks of a PNG (ISO 15948, 5.3) up to the first that is cut off; none of other formats. */
+/** The chunks of a PNG (ISO 15948, 5.3) up to the first truncated one; none of other formats. */
 export function* pngChunks(bytes: Uint8Array): Generator<PngChunk> {
   const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!png.subarray(0, SIGNATURE.length).equals(SIGNATURE)) return;
@@ -38,7 +38,7 @@ export function pngOf(chunks: readonly PngChunk[]): Buffer {
   return Buffer.concat([SIGNATURE, ...chunks.map(({ stored }) => stored)]);
 }
 
-/** Bytes of the PNG that `pngOf` makes of them. */
+/** Length of the PNG that `pngOf` makes of the chunks. */
 export function pngLength(chunks: readonly PngChunk[]): number {
   return chunks.reduce((sum, { stored }) => sum + stored.length, SIGNATURE.length);
 }

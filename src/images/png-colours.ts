@@ -6,20 +6,20 @@ import {
   SRGB_PRIMARIES,
 } from './icc.ts';
 
-/** Chunks of a PNG that tell what its samples mean, by name. */
+/** Chunks of a PNG that define its colours, by name. */
 export type ColourChunks = ReadonlyMap<string, Buffer>;
 
 export const COLOUR_CHUNKS: readonly string[] = ['iCCP', 'cICP', 'sRGB', 'gAMA', 'cHRM'];
 
-/** The exponent of sRGB as gAMA has it, in parts of 100000 (PNG third edition, 11.3.2.1). */
+/** The value of gAMA for sRGB, in units of 1/100000 (PNG third edition, 11.3.2.1). */
 const SRGB_GAMMA = 45_455;
-/** Values are taken for sRGB's where they differ by less: writers round them. */
+/** Largest differences at which values count as sRGB's, because writers round them. */
 const GAMMA_TOLERANCE = 0.05;
 const CHROMATICITY_TOLERANCE = 0.005;
 
 /**
- * An ICC profile for what a PNG's chunks cICP, gAMA and cHRM say of its colours, which libvips 8.18
- * passes over; null where those are sRGB, or where iCCP or sRGB say it.
+ * An ICC profile for the colours that a PNG defines by the chunks cICP, gAMA and cHRM, which libvips 8.18
+ * ignores; null if they are sRGB, or if iCCP or sRGB defines them.
  *
  * @param grey whether the samples are grey
  */
@@ -44,7 +44,7 @@ function spaceOfGamma(
   const named = chromaticities?.length === 32 ? readPrimaries(chromaticities) : SRGB_PRIMARIES;
   const primaries = grey || isSrgb(named) ? SRGB_PRIMARIES : named;
   if (usual && primaries === SRGB_PRIMARIES) return null;
-  // Beyond that it is no gamma of a picture but a mistake.
+  // A gamma outside of this range is an error of the file.
   if (stored < 10_000 || stored > 1_000_000) return null;
   return { gamma: gammaChunk ? 100_000 / stored : 'srgb', primaries };
 }

@@ -1,6 +1,6 @@
 /**
- * Fewer bytes for the same pixels of a PNG. libvips writes eight bits a channel where the input had
- * a palette or a few bits of grey, and its own palettes are quantised.
+ * Lossless reduction of the size of a PNG. libvips writes eight bits per channel even if the input had a
+ * palette or a few bits of grey, and it quantises the palettes that it makes.
  */
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -18,30 +18,30 @@ interface ImageHeader {
   readonly interlaced: boolean;
 }
 
-/** Chunks that hold the pixels; the others are metadata. */
+/** Chunks of the pixels; all others are metadata. */
 const PIXEL_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT']);
 
-/** Colour types (11.2.2) that are reduced, and their channels. */
+/** Colour types (11.2.2) that can be reduced, and their channels. */
 const GREY = 0;
 const INDEXED = 3;
 const CHANNELS: Readonly<Record<number, number>> = { [GREY]: 1, 2: 3, 6: 4 };
 
-const MOST_COLOURS = 256;
+const MAX_COLOURS = 256;
 
 /** Bytes that are inflated at once. */
-const PIECE = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 interface SmallestOptions {
   readonly input: ImageInput;
-  /** Of zlib, 0 to 9. */
+  /** Compression level of zlib, 0 to 9. */
   readonly level: number;
-  /** Whether nothing but colours and orientation may differ from the input. */
+  /** Whether the output differs from the input at most in colours and orientation. */
   readonly unchanged: boolean;
 }
 
 /**
- * The smallest of three PNGs with the same pixels: the encoded one, the same with a palette or fewer
- * bits of grey where its colours allow it, and the same with the pixel chunks of the input.
+ * The smallest of three PNGs with the same pixels: the encoded one, the same with a palette or fewer bits
+ * of grey if its colours allow that, and the same with the pixel chunks of the input.
  */
 export async function smallestPng(
   encoded: Uint8Array,
@@ -49,17 +49,17 @@ export async function smallestPng(
   { input, level, unchanged }: SmallestOptions,
 ): Promise<Uint8Array> {
   const original = header.format === 'png' ? [...pngChunks(input.bytes)] : null;
-  // libvips writes a density of its own where the input has none.
+  // libvips adds a density if the input has none.
   const density = original
     ? original.some(({ name }) => name === 'pHYs')
     : header.metadata.density !== undefined;
   const chunks = [...pngChunks(encoded)].filter(({ name }) => density || name !== 'pHYs');
   let smallest = smaller(chunks, await reduced(chunks, level));
-  // Colours of a profile are converted.
+  // Colours with a profile are converted, so that the pixels differ.
   if (original && unchanged && !header.oriented && !header.metadata.hasProfile) {
-    const kept = transplanted(chunks, original);
+    const kept = withOriginalPixels(chunks, original);
     if (smaller(smallest, kept) === kept) {
-      // Node's zlib may refuse a stream that libpng's settings take.
+      // Node's zlib may reject a stream that libpng accepts.
       smallest = await withoutTrailer(kept).catch(() => smallest);
     }
   }
@@ -81,7 +81,7 @@ function readImageHeader([header]: readonly PngChunk[]): ImageHeader {
   };
 }
 
-/** A PNG's chunks with the pixels of another, in the order that the standard demands (5.6). */
+/** A PNG's chunks with the pixels of another, in the order of the standard (5.6). */
 function withPixels(chunks: readonly PngChunk[], pixels: readonly PngChunk[]): PngChunk[] {
   const [header, ...others] = pixels;
   const at = chunks.findIndex(({ name }) => name === 'IDAT');
@@ -90,11 +90,11 @@ function withPixels(chunks: readonly PngChunk[], pixels: readonly PngChunk[]): P
   return [header!, ...metadata(chunks.slice(0, at)), ...others, ...metadata(chunks.slice(at))];
 }
 
-/** The only order of pixel chunks that all decoders read alike (5.6). */
+/** The order of pixel chunks that all decoders accept (5.6). */
 const ORDER = /^IHDR (PLTE )?(tRNS )?(IDAT )+$/;
 
-/** Null where the encoded one was asked to be interlaced and the original is not. */
-function transplanted(
+/** The encoded PNG with the pixel chunks of the original; null if only the encoded one is interlaced. */
+function withOriginalPixels(
   encoded: readonly PngChunk[],
   original: readonly PngChunk[],
 ): PngChunk[] | null {
@@ -104,10 +104,10 @@ function transplanted(
   return ORDER.test(order) ? withPixels(encoded, pixels) : null;
 }
 
-/** The chunks without what an IDAT may hold behind the compressed data, which decoders pass over. */
+/** The chunks without bytes after the compressed data of IDAT, which decoders ignore. */
 async function withoutTrailer(chunks: readonly PngChunk[]): Promise<PngChunk[]> {
   const data = Buffer.concat(imageData(chunks));
-  const inflated = createInflate({ chunkSize: 4 * PIECE });
+  const inflated = createInflate({ chunkSize: 4 * CHUNK_BYTES });
   inflated.end(data);
   for await (const _ of inflated);
   const whole = data.subarray(0, inflated.bytesWritten);
@@ -121,7 +121,7 @@ function imageData(chunks: readonly PngChunk[]): Buffer[] {
   return chunks.filter(({ name }) => name === 'IDAT').map(({ data }) => data);
 }
 
-/** Null where the image needs all of its bits. */
+/** The image with a palette or fewer bits; null if it needs all of its bits. */
 async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngChunk[] | null> {
   const header = readImageHeader(chunks);
   const indexed = await indexPixels(header, chunks);
@@ -137,17 +137,17 @@ async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngC
   return withPixels(chunks, [pngChunk('IHDR', data), ...pixels, pngChunk('IDAT', deflated)]);
 }
 
-/** How the colours of an image are written. */
+/** The encoding of an image's colours. */
 interface Coding {
-  /** Bits a pixel: 1, 2, 4 or 8. */
+  /** Bits per pixel: 1, 2, 4 or 8. */
   readonly depth: number;
   /** The sample of each colour. */
   readonly values: Uint8Array;
-  /** PLTE and tRNS, where there are any. */
+  /** The chunks PLTE and tRNS, if there are any. */
   readonly pixels: readonly PngChunk[];
 }
 
-/** Grey stays grey: it has fewer bits only where these can tell its levels exactly (13.12). */
+/** Fewer bits of grey if they represent its levels exactly (13.12). */
 function asGrey(colours: readonly number[]): Coding {
   const levels = colours.map((colour) => colour >>> 24);
   const depth =
@@ -161,7 +161,7 @@ function greyStep(depth: number): number {
 
 function asPalette(colours: readonly number[]): Coding {
   const opacity = (colour: number) => colour & 0xff;
-  // The least opaque first: tRNS may leave out the opaque ones at its end (11.3.1.1).
+  // The least opaque first: tRNS may omit opaque colours at its end (11.3.1.1).
   const order = [...colours.keys()].sort((a, b) => opacity(colours[a]!) - opacity(colours[b]!));
   const values = new Uint8Array(colours.length);
   for (const [place, index] of order.entries()) values[index] = place;
@@ -180,7 +180,7 @@ function asPalette(colours: readonly number[]): Coding {
   };
 }
 
-/** Rows of samples, the leftmost in the high bits (7.2), each behind the filter type "none". */
+/** Rows of samples, the leftmost in the high bits (7.2), each after the filter type "none". */
 function packRows(
   pixels: Uint8Array,
   values: Uint8Array,
@@ -201,13 +201,13 @@ function packRows(
 }
 
 interface Indexed {
-  /** Red, green, blue and alpha from the high byte down. */
+  /** Colours with red in the highest byte, then green, blue and alpha. */
   readonly colours: readonly number[];
   /** The index of each pixel's colour. */
   readonly pixels: Uint8Array;
 }
 
-/** Null beyond 256 colours, which a photograph has in its first rows: no more of it is inflated. */
+/** Indexes the colours of an image; null above 256 colours, which ends the inflation of a photograph early. */
 async function indexPixels(
   { width, height, depth, colourType, interlaced }: ImageHeader,
   chunks: readonly PngChunk[],
@@ -219,7 +219,7 @@ async function indexPixels(
   let pixels: Uint8Array | undefined;
   let filled = 0;
   let y = 0;
-  const inflated = Readable.from(imageData(chunks)).pipe(createInflate({ chunkSize: PIECE }));
+  const inflated = Readable.from(imageData(chunks)).pipe(createInflate({ chunkSize: CHUNK_BYTES }));
   for await (const piece of inflated as AsyncIterable<Buffer>) {
     for (let at = 0; at < piece.length; ) {
       const copied = piece.copy(row, filled, at);
@@ -227,7 +227,7 @@ async function indexPixels(
       filled += copied;
       if (filled < row.length) continue;
       filled = 0;
-      // The encoder is not told to filter.
+      // The encoder uses no filter.
       if (row[0] !== 0) return null;
       const indices = indexRow(row, channels, colours);
       if (!indices) return null;
@@ -255,7 +255,7 @@ function indexRow(row: Buffer, channels: number, colours: Colours): Uint8Array |
           0;
     if (colour !== last) {
       index = colours.indexOf(colour);
-      if (index === MOST_COLOURS) return null;
+      if (index === MAX_COLOURS) return null;
       last = colour;
     }
     indices[x] = index;
@@ -267,13 +267,13 @@ function grey(level: number): number {
   return ((level * 0x01010100) | 0xff) >>> 0;
 }
 
-/** Colours in the order in which they are first seen. A Map would take three times as long. */
+/** Distinct colours in the order of their first pixel. A Map would take three times as long. */
 class Colours {
   readonly list: number[] = [];
   /** A hash table with linear probing: an index into `list` plus one, or 0. */
-  readonly #slots = new Uint16Array(4 * MOST_COLOURS);
+  readonly #slots = new Uint16Array(4 * MAX_COLOURS);
 
-  /** MOST_COLOURS where there are that many others already. */
+  /** Index of a colour; MAX_COLOURS if there are that many others already. */
   indexOf(colour: number): number {
     for (
       let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
@@ -282,8 +282,8 @@ class Colours {
     ) {
       const found = this.#slots[slot]! - 1;
       if (found < 0) {
-        if (this.list.length < MOST_COLOURS) this.#slots[slot] = this.list.push(colour);
-        else return MOST_COLOURS;
+        if (this.list.length < MAX_COLOURS) this.#slots[slot] = this.list.push(colour);
+        else return MAX_COLOURS;
         return this.list.length - 1;
       }
       if (this.list[found] === colour) return found;

@@ -3,10 +3,10 @@ import type { CodedColours } from './icc.ts';
 import { type PngChunk, pngChunk, pngChunks } from './png-chunks.ts';
 import { COLOUR_CHUNKS, profileOfChunks } from './png-colours.ts';
 
-/** Signature and IHDR, which is always the first chunk: 8 bytes, then 12 around 13 of data. */
+/** Bytes of the signature, 8, and of IHDR, always the first chunk, 12 around 13 of data. */
 const HEADER_BYTES = 33;
 
-/** A PNG with a colour profile in the place of any other. */
+/** A PNG with another colour profile. */
 export function pngWithProfile(png: Uint8Array, profile: Uint8Array): Buffer {
   const remove = [...pngChunks(png)].filter(({ name }) => COLOUR_CHUNKS.includes(name));
   return rewrite(png, { add: [profileChunk(profile)], remove });
@@ -17,7 +17,7 @@ function profileChunk(profile: Uint8Array): Buffer {
   return pngChunk('iCCP', Buffer.concat([name, deflateSync(profile)])).stored;
 }
 
-/** A PNG with an EXIF block added to it. */
+/** A PNG with an added EXIF block. */
 export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
   return rewrite(png, { add: [pngChunk('eXIf', exif).stored], remove: [] });
 }
@@ -36,18 +36,18 @@ function rewrite(
   return Buffer.concat([...parts, png.subarray(from)]);
 }
 
-/** The colour type's flag for colour (11.2.1), and its place in the file. */
+/** The colour type's flag for colour (11.2.1), and its offset in the file. */
 const COLOUR = 2;
 const COLOUR_TYPE = 25;
 
 /**
- * Writes anew what libvips 8.18 does not read of a PNG, so that it does:
+ * Rewrites the parts of a PNG that libvips 8.18 does not read:
  *
- * - EXIF, which may also stand behind the image data (PNG third edition, 11.3.3.6), or in a text
- *   chunk as ImageMagick and exiftool write it, becomes a chunk eXIf at the front.
- * - Colours that are told by gAMA, cHRM or cICP are told by a profile, unless they are sRGB.
+ * - EXIF after the image data (PNG third edition, 11.3.3.6), or in a text chunk as ImageMagick and
+ *   exiftool write it, becomes a chunk eXIf at the start.
+ * - Colours that gAMA, cHRM or cICP define get a profile, unless they are sRGB.
  *
- * Other bytes, and those of other formats, come back as they are.
+ * Returns other bytes, and those of other formats, unchanged.
  */
 export function completePng(bytes: Uint8Array): Uint8Array {
   let imageData = false;
@@ -60,7 +60,7 @@ export function completePng(bytes: Uint8Array): Uint8Array {
     if (name === 'IDAT') imageData = true;
     else if (name === 'eXIf' && !imageData) early = true;
     else if (name === 'eXIf') late ??= chunk;
-    // The first alone: a file may have thousands, each of them long once it is inflated.
+    // The first only: a file may have thousands, each of them long after inflation.
     else if (rawProfile(chunk)) text ??= chunk;
     else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(chunk)) {
       colours.set(name, chunk);
@@ -75,8 +75,8 @@ export function completePng(bytes: Uint8Array): Uint8Array {
     if (exif) add.push(pngChunk('eXIf', exif).stored);
     if (moved) remove.push(moved);
   }
-  const told = new Map([...colours].map(([name, { data }]) => [name, data]));
-  const profile = profileOfChunks(told, (bytes[COLOUR_TYPE]! & COLOUR) === 0);
+  const chunkData = new Map([...colours].map(([name, { data }]) => [name, data]));
+  const profile = profileOfChunks(chunkData, (bytes[COLOUR_TYPE]! & COLOUR) === 0);
   if (profile) {
     add.push(profileChunk(profile));
     remove.push(...colours.values());
@@ -85,7 +85,7 @@ export function completePng(bytes: Uint8Array): Uint8Array {
   return rewrite(bytes, { add, remove: remove.sort(byPlace) });
 }
 
-/** The colours of the chunk cICP (11.3.2.6); null where there is none before the image data. */
+/** The colours of the chunk cICP (11.3.2.6); null if there is none before the image data. */
 export function readPngCode(bytes: Uint8Array): CodedColours | null {
   for (const { name, data } of pngChunks(bytes)) {
     if (name === 'cICP' && data.length === 4) return { primaries: data[0]!, transfer: data[1]! };
@@ -103,30 +103,30 @@ function isIntact({ stored }: PngChunk): boolean {
 }
 
 const RAW_PROFILES = ['Raw profile type exif', 'Raw profile type APP1'];
-/** Bytes of text that are read at most: EXIF in JPEG has 64 kB, here in two digits a byte. */
-const LONGEST_TEXT = 1024 * 1024;
+/** Most bytes of text that are read: EXIF in JPEG has 64 kB, here with two digits per byte. */
+const MAX_TEXT_BYTES = 1024 * 1024;
 
 function rawProfile({ name, data }: PngChunk): string | undefined {
   if (name !== 'tEXt' && name !== 'zTXt') return undefined;
   return RAW_PROFILES.find((keyword) => data.indexOf(`${keyword}\0`, 0, 'latin1') === 0);
 }
 
-/** The EXIF block of a text chunk: a name, a count and hexadecimal digits, parted by white space. */
+/** The EXIF block of a text chunk: a name, a count and hexadecimal digits, separated by white space. */
 function exifOfText(chunk: PngChunk): Uint8Array | null {
   const start = rawProfile(chunk)!.length + 1;
   const { name, data } = chunk;
   const text = name === 'tEXt' ? data.subarray(start) : inflated(data.subarray(start + 1));
-  const words = text.toString('latin1', 0, LONGEST_TEXT).trim().split(/\s+/);
-  const block = Buffer.from(words.slice(2).join(''), 'hex');
+  const parts = text.toString('latin1', 0, MAX_TEXT_BYTES).trim().split(/\s+/);
+  const block = Buffer.from(parts.slice(2).join(''), 'hex');
   const exif = block.toString('latin1', 0, 6) === 'Exif\0\0' ? block.subarray(6) : block;
   // APP1 may also hold XMP.
   return ['II*\0', 'MM\0*'].includes(exif.toString('latin1', 0, 4)) ? exif : null;
 }
 
-/** Nothing where the data are damaged or longer than EXIF is. */
+/** The inflated data; empty if they are damaged or longer than EXIF can be. */
 function inflated(data: Uint8Array): Buffer {
   try {
-    return inflateSync(data, { maxOutputLength: LONGEST_TEXT });
+    return inflateSync(data, { maxOutputLength: MAX_TEXT_BYTES });
   } catch {
     return Buffer.alloc(0);
   }

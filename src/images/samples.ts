@@ -6,7 +6,7 @@ import type { Warning } from './output.ts';
 import { readPngCode } from './png.ts';
 import type { InputFormat } from './sniff.ts';
 
-/** Samples that libvips 8.18 gives as they are stored, as if they were red, green and blue. */
+/** Samples that libvips 8.18 returns as they are stored, as if they were red, green and blue. */
 export type RawSamples =
   | { readonly kind: 'coded'; readonly profile: Uint8Array }
   | { readonly kind: 'limited-grey' }
@@ -15,7 +15,7 @@ export type RawSamples =
 
 export type Weights = readonly [red: number, green: number, blue: number];
 
-/** Null where the decoder gives red, green and blue. */
+/** The conversion that an image's samples need; null if the decoder returns red, green and blue. */
 export function findRawSamples(
   format: InputFormat,
   bytes: Uint8Array,
@@ -24,7 +24,7 @@ export function findRawSamples(
   if (format === 'tiff') return ycbcrOfTiff(bytes);
   const colours = format === 'avif' ? readAvifColours(bytes) : null;
   if (!colours?.coded) return null;
-  // libheif 1.23 expands limited range in colour alone.
+  // libheif 1.23 expands limited range only in colour images.
   if (colours.monochrome && !colours.coded.fullRange) return { kind: 'limited-grey' };
   const profile = profiled ? null : profileOfCode(colours.coded);
   return profile && { kind: 'coded', profile };
@@ -40,7 +40,7 @@ const TIFF = {
   range: 532,
 } as const;
 const YCBCR = 6;
-/** Whose decoder gives red, green and blue by itself: JPEG, and its form in TIFF 6.0. */
+/** Compressions whose decoder converts to red, green and blue: JPEG, and its form in TIFF 6.0. */
 const JPEG = [6, 7];
 
 function ycbcrOfTiff(bytes: Uint8Array): RawSamples | null {
@@ -63,7 +63,7 @@ function ycbcrOfTiff(bytes: Uint8Array): RawSamples | null {
   return { kind: 'ycbcr', weights: weights as readonly number[] as Weights, range };
 }
 
-/** A field's numbers, or the default where there are not as many. */
+/** A field's numbers, or the default if it has fewer. */
 function numbers(
   block: TiffBlock,
   fields: Fields,
@@ -76,13 +76,13 @@ function numbers(
   return whole.length >= missing.length ? whole : missing;
 }
 
-/** The code points (ITU-T H.273) by which a file tells its colours; null where it has none. */
+/** The code points (ITU-T H.273) of a file's colours; null if it has none. */
 export function codedColours(format: InputFormat, bytes: Uint8Array): CodedColours | null {
   if (format === 'avif') return readAvifColours(bytes)?.coded ?? null;
   return format === 'png' ? readPngCode(bytes) : null;
 }
 
-/** Says where colours of a high dynamic range are taken for sRGB. A profile overrides the code. */
+/** Warns of a high dynamic range that is read as sRGB. A profile overrides the code points. */
 export function colourWarnings(coded: CodedColours | null, profiled: boolean): Warning[] {
   const transfer = coded && !profiled ? highRange(coded) : undefined;
   if (transfer === undefined) return [];

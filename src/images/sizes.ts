@@ -1,15 +1,15 @@
 import { Failure } from '../failure.ts';
 
-/** Width and height, in pixels. */
+/** Width and height in pixels. */
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * The output sizes of a native-size model (interface, part 4.4). Those of one orientation stand in
- * ascending order, which is what lets a tie go to the smaller. 1152x2048 is not among them, so
- * portrait targets map more coarsely than landscape ones.
+ * The output sizes of a native-size model (interface, part 4.4). Sizes of one orientation are in ascending
+ * order, so that the smaller one wins a tie. 1152x2048 is not among them, so that portrait targets map
+ * more coarsely than landscape ones.
  */
 export const OUTPUT_SIZES: readonly Size[] = [
   { width: 1024, height: 1024 },
@@ -21,13 +21,13 @@ export const OUTPUT_SIZES: readonly Size[] = [
   { width: 2160, height: 3840 },
 ];
 
-/** What `resolution` may be: the names of the long edges that a ratio can be drawn at. */
+/** Values of `resolution`: names of the long edges of ratios. */
 export const RESOLUTIONS = ['1K', '2K', '4K'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 const LONG_EDGES: Record<Resolution, number> = { '1K': 1024, '2K': 2048, '4K': 3840 };
 
-/** The size fields of an image request. `img_size` and `aspect_ratio` are what older clients send. */
+/** The size fields of an image request. Older clients send `img_size` and `aspect_ratio`. */
 export interface SizeFields {
   size?: string | undefined;
   img_size?: string | undefined;
@@ -35,13 +35,13 @@ export interface SizeFields {
   resolution?: string | undefined;
 }
 
-/** From the strongest to the weakest: the first one that is present is the one that is read. */
+/** Target fields by precedence: the first one present is read. */
 const TARGET_FIELDS = ['size', 'img_size', 'aspect_ratio'] as const;
 type TargetField = (typeof TARGET_FIELDS)[number];
 
 /**
  * Reads one target: `auto`, `WIDTHxHEIGHT` in pixels, or a ratio `W:H`, which may have decimals
- * (`1.91:1`). A ratio has its long edge at `resolution`; pixels say everything, so they ignore it.
+ * (`1.91:1`). The long edge of a ratio is `resolution`; pixels ignore it.
  *
  * @throws {Failure} invalid_request for `size`
  */
@@ -51,12 +51,12 @@ export function parseTarget(text: string, resolution: Resolution = '1K'): Size |
 
 /**
  * The target of a whole image request: `size` before `img_size` before `aspect_ratio`, each with
- * `resolution`. A resolution alone asks for a square, and a request that says nothing is `auto`.
+ * `resolution`. A resolution alone means a square, and a request without any of them is `auto`.
  *
- * A resolution is checked even where pixels make it irrelevant, for it is a mistake either way. The
- * weaker target fields are not read at all.
+ * An invalid resolution is an error even if pixels make it irrelevant. Fields of lower precedence are not
+ * read.
  *
- * @throws {Failure} invalid_request, its param the field at fault
+ * @throws {Failure} invalid_request, `param` is the invalid field
  */
 export function targetOf(request: SizeFields): Size | 'auto' {
   const resolution = readResolution(request.resolution);
@@ -67,14 +67,14 @@ export function targetOf(request: SizeFields): Size | 'auto' {
   return resolution === undefined ? 'auto' : sizeOfRatio(1, 1, resolution);
 }
 
-/** Below this two distances are one: exact ties differ in their last bits once they are computed. */
-const TIE = 1e-12;
+/** Distances that differ by less are equal, because exact ties differ in their last bits. */
+const TIE_TOLERANCE = 1e-12;
 
 /**
- * The output size nearest to a target among those of the target's own orientation. Near means few
- * times larger or smaller, the same in both directions: √(ln²(w/W) + ln²(h/H)).
+ * The nearest output size of the target's orientation, by the ratio of the sides in both directions:
+ * √(ln²(w/W) + ln²(h/H)).
  *
- * @throws {RangeError} for sides that are not positive and finite, which no parsed target has
+ * @throws {RangeError} for sides that are not positive and finite, which parsed targets never have
  */
 export function outputSize(target: Size): Size {
   let nearest: Size | undefined;
@@ -85,7 +85,7 @@ export function outputSize(target: Size): Size {
       Math.log(target.width / size.width),
       Math.log(target.height / size.height),
     );
-    if (distance < least - TIE) {
+    if (distance < least - TIE_TOLERANCE) {
       nearest = size;
       least = distance;
     }
@@ -101,10 +101,10 @@ function orientation({ width, height }: Size): number {
   return Math.sign(width - height);
 }
 
-/** Nine digits hold the sides of every image format there is, and stay exact as numbers. */
+/** Nine digits are enough for the sides of every image format, and exact as numbers. */
 const PIXELS = /^([1-9]\d{0,8})[xX]([1-9]\d{0,8})$/;
 
-/** Twelve digits at most, so that ratios which differ as text still differ as numbers. */
+/** At most twelve digits, so that ratios that differ as text also differ as numbers. */
 const RATIO = /^(\d{1,6}(?:\.\d{1,6})?):(\d{1,6}(?:\.\d{1,6})?)$/;
 
 const EXPECTED: Record<TargetField, string> = {
@@ -138,13 +138,13 @@ function sizeOfRatio(across: number, down: number, resolution: Resolution): Size
   const long = LONG_EDGES[resolution];
   if (across === down) return { width: long, height: long };
   const exact = (long * Math.min(across, down)) / Math.max(across, down);
-  // Rounding must neither make a square of 1001:1000 nor leave 9999:1 without a height.
+  // Rounding must not make 1001:1000 a square, nor the height of 9999:1 zero.
   const short = Math.min(Math.max(Math.round(exact), 1), long - 1);
   return across > down ? { width: long, height: short } : { width: short, height: long };
 }
 
 function unexpected(param: string, expected: string, received: string): Failure {
-  // The text comes from outside: quoted, so that it shows its ends, and never a page long.
+  // Untrusted text is quoted and truncated.
   const shown = JSON.stringify(received.length > 40 ? `${received.slice(0, 40)}…` : received);
   return new Failure('invalid_request', `${param}: expected ${expected}, received ${shown}`, {
     param,

@@ -1,6 +1,6 @@
 export type InputFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'heic' | 'gif' | 'tiff' | 'svg';
 
-/** What the first bytes say: a format we may read, a format that we know and do not read, or neither. */
+/** The format of the first bytes: one that may be read, a known one that is not read, or null. */
 export type Sniffed = { readonly format: InputFormat } | { readonly unsupported: string } | null;
 
 const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<Sniffed>])[] = [
@@ -24,7 +24,7 @@ const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<Sniffe
   ['v/1\x01', { unsupported: 'OpenEXR' }],
 ];
 
-/** Brands of ISO base media files (ISO/IEC 23008-12, AVIF 1.1): the image kinds among them. */
+/** Brands of image formats among ISO base media files (ISO/IEC 23008-12, AVIF 1.1). */
 const BRANDS: Readonly<Record<string, NonNullable<Sniffed>>> = {
   avif: { format: 'avif' },
   avis: { unsupported: 'animated AVIF' },
@@ -38,7 +38,7 @@ const BRANDS: Readonly<Record<string, NonNullable<Sniffed>>> = {
   msf1: { unsupported: 'animated HEIF' },
 };
 
-/** Tells a file's format by its content, never by its name. Reads the first 512 bytes at most. */
+/** Detects a file's format by its content, never by its name. Reads at most the first 512 bytes. */
 export function sniff(bytes: Uint8Array): Sniffed {
   const head = Buffer.from(
     bytes.buffer,
@@ -49,11 +49,11 @@ export function sniff(bytes: Uint8Array): Sniffed {
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return { format: 'webp' };
   if (head.startsWith('ftyp', 4)) {
     const major = head.slice(8, 12);
-    // The generic brand mif1 says only "an image item": a compatible brand says which codec.
+    // The generic brand mif1 means any image item; a compatible brand names the codec.
     if (major === 'mif1' && head.slice(12, 64).includes('avif')) return { format: 'avif' };
     return BRANDS[major] ?? null;
   }
-  // An XML prologue, comments and a doctype may stand before the root element.
+  // An XML prologue, comments and a doctype may precede the root element.
   if (/^(\xef\xbb\xbf)?\s*<(\?xml|!--|!doctype\s+svg|svg)[\s>:-]/i.test(head)) {
     return /<svg[\s>:]|<!doctype\s+svg/i.test(head) || head.length === 512
       ? { format: 'svg' }

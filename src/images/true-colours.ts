@@ -6,7 +6,7 @@ import { pngWithProfile } from './png.ts';
 import type { RawSamples, Weights } from './samples.ts';
 
 /**
- * An input whose decoder gives red, green and blue: itself, or an uncompressed PNG of its first
+ * An input whose decoder returns red, green and blue: the given one, or an uncompressed PNG of its first
  * page with the same metadata.
  *
  * @throws Failure unsupported_format for samples that cannot be converted
@@ -26,8 +26,8 @@ export async function withTrueColours(input: ImageInput, header: Header): Promis
 }
 
 /**
- * The first frame in eight bits of sRGB, for work that only measures it. Converted before anything
- * else: sharp takes deep colours with a profile to Display P3, and deep grey nowhere (0.35.5).
+ * The first frame in eight bits of sRGB, for operations that only measure it. The colours are converted
+ * first: sharp converts deep colours with a profile to Display P3, and deep grey not at all (0.35.5).
  *
  * @throws Failure unsupported_format for samples that cannot be converted
  */
@@ -44,7 +44,7 @@ function convert(image: Sharp, raw: RawSamples, header: Header): Sharp {
   return header.deep ? image.toColourspace('rgb16') : image;
 }
 
-/** From 16 to 235 in eight bits, to the left in sixteen. The half is for rounding. */
+/** Expands the range 16 to 235 of eight bits, shifted by 8 in sixteen bits. Adds a half for rounding. */
 function fromLimited(image: Sharp, { deep }: Header): Sharp {
   const [black, white, full] = deep ? [16 * 256, 235 * 256, 65_535] : [16, 235, 255];
   const scale = full / (white - black);

@@ -1,34 +1,49 @@
-import { Failure } from '../failure.ts';
-import type { Task, TaskError } from '../store/task.ts';
-import type { MediaUsage, StoredResult } from './result.ts';
+import * as v from 'valibot';
+import { FAILURE_TYPES, Failure } from '../failure.ts';
+import { TASK_STATES, TASK_TYPES, type Task, type TaskError } from '../store/task.ts';
+import { type StoredResult, usageShape } from './result.ts';
+
+/** The image result of interface part 2.5. */
+export const imagesShape = v.object({
+  created: v.number(),
+  data: v.array(
+    v.object({
+      url: v.optional(v.string()),
+      b64_json: v.optional(v.string()),
+      revised_prompt: v.optional(v.string()),
+    }),
+  ),
+  usage: v.optional(usageShape),
+});
+
+const videosShape = v.object({
+  status: v.literal('completed'),
+  video_url: v.string(),
+  urls: v.array(v.string()),
+});
+
+const audiosShape = v.object({ audio_url: v.string(), urls: v.array(v.string()) });
 
 /** The task record of interface part 2.4. */
-export interface TaskRecord {
-  readonly task_id: string;
-  readonly status: Task['status'];
-  readonly model: string;
-  readonly type: Task['type'];
-  readonly result: ImageResult | VideoResult | AudioResult | null;
-  readonly error: TaskError | null;
-}
+export const taskShape = v.object({
+  task_id: v.string(),
+  status: v.picklist(TASK_STATES),
+  model: v.string(),
+  type: v.picklist(TASK_TYPES),
+  result: v.nullable(v.union([imagesShape, videosShape, audiosShape])),
+  error: v.nullable(
+    v.object({
+      type: v.picklist(FAILURE_TYPES),
+      message: v.string(),
+      code: v.nullable(v.string()),
+    }),
+  ),
+});
 
-/** The image result of interface part 2.5, its images as URLs. */
-export interface ImageResult {
-  readonly created: number;
-  readonly data: readonly { readonly url: string; readonly revised_prompt?: string }[];
-  readonly usage?: MediaUsage;
-}
+type TaskRecord = v.InferOutput<typeof taskShape>;
 
-interface VideoResult {
-  readonly status: 'completed';
-  readonly video_url: string;
-  readonly urls: readonly string[];
-}
-
-interface AudioResult {
-  readonly audio_url: string;
-  readonly urls: readonly string[];
-}
+/** The result of an image task, with URLs. */
+type ImageResult = v.InferOutput<typeof imagesShape>;
 
 /** The URL of an asset. @param publicUrl base URL by which clients reach this server */
 export function assetUrl(publicUrl: string, asset: string): string {

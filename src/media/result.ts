@@ -1,12 +1,9 @@
-/** The usage object of interface part 2.2. */
-export interface MediaUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cached_input_tokens: number;
-}
+import * as v from 'valibot';
+import { usageEntries } from '../schema/usage.ts';
+
+export const usageShape = v.object(usageEntries);
+
+export type MediaUsage = Readonly<v.InferOutput<typeof usageShape>>;
 
 /** The result of a completed task as its record stores it. JSON. */
 export interface StoredResult {

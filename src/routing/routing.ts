@@ -1,4 +1,5 @@
 import { routesOf } from '../config/catalog.ts';
+import { kindOf } from '../config/provider-kinds.ts';
 import type { Config, Model } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
@@ -125,10 +126,10 @@ export class Routing {
     const { routing, providers } = this.#config();
     const { provider } = candidate.route;
     const { signal, logContext } = request;
-    // The sandbox fails only where a prompt asks for it.
-    const isSandbox = providers[provider]?.kind === 'sandbox';
-    const cooldown = isSandbox ? NO_COOLDOWN : routing.cooldown;
-    const retries = isSandbox ? 0 : routing.retries;
+    const settings = providers[provider];
+    const isRetried = settings === undefined || kindOf(settings).isRetried;
+    const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
+    const retries = isRetried ? routing.retries : 0;
     for (let attempts = 1; ; attempts += 1) {
       const report = this.#circuits.begin(candidate.name, cooldown);
       let failure: Failure;

@@ -3,24 +3,23 @@ import type { Balance } from './credits.ts';
 export const PLANS = ['free', 'paid'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Somebody who holds credits. Times are milliseconds since 1970, sums are micro-credits. */
+/** Owner of credits and keys. Times are milliseconds since the epoch, amounts are micro-credits. */
 export interface Account extends Balance {
   readonly id: string;
-  /** Unique; how people address it. */
+  /** Unique name, which commands accept in place of the identifier. */
   readonly name: string;
   readonly plan: Plan;
-  /** Signs callbacks (Standard Webhooks, `whsec_…`). */
+  /** Secret that signs callbacks (Standard Webhooks, `whsec_…`). */
   readonly callbackSecret: string;
-  /** The secret before, which signs callbacks as well until the overlap is over. */
+  /** Secret before the last rotation. It also signs callbacks until the overlap ends. */
   readonly previousSecret?: { readonly secret: string; readonly replacedAt: number } | null;
   readonly createdAt: number;
 }
 
 /**
- * When the secret before the account's signs no more, in milliseconds since 1970; null where there is
- * none that does.
+ * Time until which the previous secret also signs, in milliseconds since the epoch; null if none does.
  *
- * @param overlap milliseconds for which both sign
+ * @param overlap milliseconds for which both secrets sign
  */
 export function previousSecretEnd(
   { previousSecret }: Account,
@@ -31,25 +30,25 @@ export function previousSecretEnd(
   return end > now ? end : null;
 }
 
-/** A credential of an account. The key itself is shown once and never kept. */
+/** API key of an account. The key itself is shown once and not stored. */
 export interface ApiKey {
   readonly id: string;
   readonly accountId: string;
   readonly name: string;
-  /** SHA-256 of the key, hexadecimal. Keys are random, so that a slow hash would protect nothing more. */
+  /** SHA-256 of the key, hexadecimal. Keys are random, so a slow hash would add no protection. */
   readonly hash: string;
-  /** Enough of the key to tell it from others: `sk-oriel-Ab3d…9xYz`. */
+  /** First and last characters of the key, to recognise it in lists: `sk-oriel-Ab3d…9xYz`. */
   readonly hint: string;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** The models it may name; null for all. */
+  /** Models that the key may use; null for all. */
   readonly models: readonly string[] | null;
-  /** What its requests may ask of providers beyond what their models allow; absent in old records. */
+  /** Features that the key allows beyond those of its models; absent in old records. */
   readonly allow?: readonly string[];
-  /** Requests in a minute; null for what the plan gives. */
+  /** Requests per minute; null for the limit of the plan. */
   readonly rpm: number | null;
-  /** Micro-credits that it may spend in all; null for whatever its account has. */
+  /** Micro-credits that the key may spend in total; null for no limit but the account's. */
   readonly budget: number | null;
   readonly reserved: number;
   readonly spent: number;
@@ -57,7 +56,7 @@ export interface ApiKey {
 
 export type KeyStatus = 'active' | 'expired' | 'revoked';
 
-/** @param now milliseconds since 1970 */
+/** @param now milliseconds since the epoch */
 export function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): KeyStatus {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';

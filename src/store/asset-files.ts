@@ -15,81 +15,81 @@ import {
 } from './files.ts';
 import type { TimeRange } from './store.ts';
 
-/** 256 random bits, and what kind of file it is. */
+/** 256 random bits in base64url, and an extension. */
 const ID = /^[\w-]{43}\.[a-z0-9]{1,8}$/;
 const EXTENSION = /^[a-z0-9]{1,8}$/;
-/** One of 4096, so that none of them gets too full to be listed. */
+/** Name of one of 4096 subfolders: in one folder, too many files would be slow to list. */
 const SUBFOLDER = /^[\w-]{2}$/;
-/** What a file is called until it is whole. */
+/** Suffix of a file that is still being written. */
 const UNFINISHED = '.new';
 
-/** What is read of a file at once, in bytes. */
-const CHUNK = 256 * 1024;
+/** Bytes that one read of a file requests. */
+const CHUNK_BYTES = 256 * 1024;
 
-/** Subfolder of files that no record names, each in a folder of the day on which it was moved there. */
+/** Subfolder for files without a record. It has one folder for each day on which files were moved there. */
 const QUARANTINE = 'quarantine';
 const DAY_FOLDER = /^\d{4}-\d{2}-\d{2}$/;
-const DAY = 86_400_000;
-/** Days for which the quarantine keeps a file. The README tells it. */
+const DAY_MS = 86_400_000;
+/** Days for which the quarantine keeps a file. Also in the README. */
 const QUARANTINE_DAYS = 30;
 
-/** Bytes that stay free for the store's journal: at most, and as a share of the disk. */
+/** Space that stays free for the store's journal: at most these bytes, or this share of the disk. */
 const SPARE_BYTES = 64 * 2 ** 20;
 const SPARE_SHARE = 1 / 16;
 
-/** Seconds after which a client may try again where files cannot be kept. */
-const RETRY_AFTER = 30;
+/** Seconds in `Retry-After` when the disk cannot take a file. */
+const RETRY_AFTER_SECONDS = 30;
 
-/** Files that are remembered to have matched their checksum. */
-const MOST_VERIFIED = 100_000;
+/** Maximum number of files whose verification is remembered. */
+const MAX_VERIFIED = 100_000;
 
-/** What a file has that was written. */
+/** Size and checksum of a file that was written. */
 type Written = Pick<Asset, 'bytes'> & { readonly sha256: string };
 
-/** What a record tells of a file. */
+/** What the record of a file says about it. */
 type StoredFile = Pick<Asset, 'id' | 'bytes' | 'sha256'>;
 
-/** What is needed on disk to keep something. */
+/** Disk space that files need. */
 export interface DiskSpace {
   readonly bytes: number;
   readonly files: number;
 }
 
-/** What a sweep did with files that no record names. */
+/** Result of a sweep: how many files without a record it found. */
 export interface SweepResult {
-  /** Unfinished files. */
+  /** Unfinished files, which were removed. */
   readonly removed: number;
   /** Files that were moved to the quarantine. */
   readonly quarantined: number;
-  /** Files from outside the time that the records span: left where they are. */
+  /** Files from outside the time range of the records, which were left in place. */
   readonly foreign: number;
 }
 
 interface AssetFilesOptions {
   readonly files?: Files;
-  /** A file differs from what was written. */
+  /** Called when a file differs from what was written. */
   readonly onDamage?: (id: string) => void;
 }
 
 /**
- * The files of assets, in a folder that no other process uses. A file is whole and on disk, or it is
- * not there; it never changes. Which of them count, the store knows.
+ * Files of assets, in a folder that no other process uses. A file appears under its name once all of it
+ * is on disk, and never changes. The store's records say which files are in use.
  *
- * Failures: `invalid_request` with status 404 and code `asset_not_found` for a name that no file can
- * have, or none has; `service_error` with status 503 and code `storage_unavailable` where the disk
- * is full or fails, and with status 500 and code `asset_damaged` where a file is not what was written.
+ * Failures: `invalid_request` with status 404 and code `asset_not_found` for an invalid name or a missing
+ * file; `service_error` with status 503 and code `storage_unavailable` if the disk is full or fails, and
+ * with status 500 and code `asset_damaged` if a file differs from what was written.
  */
 export class AssetFiles {
   readonly #folder: string;
   readonly #files: Files;
-  /** Subfolders that outlast a power cut, or will. */
+  /** Subfolders that exist or are being created, and are synced to disk. */
   readonly #subfolders = new Map<string, Promise<void>>();
-  /** What was begun here: until it is swept, it must be told from what others left. Then null. */
-  #begun: Set<string> | null = new Set();
-  /** Files whose checksum was checked, by identifier, with the time of their last change then. */
+  /** Files that this process started to write: a sweep skips them. Null after the sweep. */
+  #started: Set<string> | null = new Set();
+  /** Files whose checksum matched, by identifier, with their ctime at that moment. */
   readonly #verified = new Map<string, number>();
   readonly #verifying = new Map<string, Promise<void>>();
-  /** Room that is reserved and may not be used up yet. */
+  /** Space that is reserved and may not be used up yet. */
   readonly #reserved = { bytes: 0, files: 0 };
   readonly #onDamage: (id: string) => void;
 
@@ -105,16 +105,16 @@ export class AssetFiles {
   ): Promise<AssetFiles> {
     return onDisk(async () => {
       await makeFolder(files, folder);
-      // Subfolders that a process made before it was killed may not be on disk by their names yet.
+      // A process that was killed may have created subfolders without syncing their names.
       await syncFolder(files, folder);
       return new AssetFiles(folder, files, onDamage);
     });
   }
 
-  /** A name that nobody guesses. @param extension `png`: what is served by that name follows from it */
+  /** A random name. @param extension `png`; the media type that is served follows from it */
   newId(extension: string): string {
     if (EXTENSION.test(extension)) return `${randomBytes(32).toString('base64url')}.${extension}`;
-    const message = `expected an extension of at most eight small letters and digits, received ${JSON.stringify(extension)}`;
+    const message = `expected an extension of at most eight lower-case letters and digits, received ${JSON.stringify(extension)}`;
     throw new Failure('invalid_request', message);
   }
 
@@ -123,17 +123,17 @@ export class AssetFiles {
   }
 
   /**
-   * Reserves room for files that are to be written. What is reserved by others counts as used.
+   * Reserves space for files that are to be written. Space of other reservations counts as used.
    *
-   * @returns ends the reservation
-   * @throws Failure `storage_unavailable` where there is not enough
+   * @returns a function that ends the reservation
+   * @throws Failure `storage_unavailable` if there is not enough space
    */
   async reserve({ bytes, files }: DiskSpace): Promise<() => void> {
     const disk = await onDisk(() => this.#files.statfs(this.#folder));
     const spare = Math.min(SPARE_BYTES, disk.blocks * disk.bsize * SPARE_SHARE);
     const freeBytes = disk.bavail * disk.bsize - spare - this.#reserved.bytes;
     const freeFiles = disk.ffree - this.#reserved.files;
-    // Some file systems tell no number of blocks (FUSE) or of files (Btrfs).
+    // Some file systems report no number of blocks (FUSE) or of files (Btrfs).
     if ((disk.blocks > 0 && freeBytes < bytes) || (disk.files > 0 && freeFiles < files)) {
       throw unavailable('the disk is full');
     }
@@ -148,17 +148,17 @@ export class AssetFiles {
     };
   }
 
-  /** @throws Failure `storage_unavailable` where there is not enough room at present */
+  /** @throws Failure `storage_unavailable` if there is not enough free space now */
   async checkFreeSpace(room: DiskSpace): Promise<void> {
     const end = await this.reserve(room);
     end();
   }
 
   /**
-   * Writes a file. Whatever the disk does, `source` has been read to its end or closed.
+   * Writes a file. `source` is read to its end or closed in every case, also when the disk fails.
    *
-   * @param most bytes
-   * @throws Failure invalid_request, 413 `file_too_large`, beyond `most`; what `source` throws, as it is
+   * @param most maximum size in bytes
+   * @throws Failure invalid_request, 413 `file_too_large`, above `most`; errors of `source` unchanged
    */
   async write(
     id: string,
@@ -173,7 +173,7 @@ export class AssetFiles {
       for await (const chunk of source instanceof Uint8Array ? [source] : source) {
         bytes += chunk.length;
         if (bytes > most) throw tooLarge(most);
-        // Not before the loop, which alone closes the source: this may fail.
+        // Inside the loop, because opening may fail and only the loop closes the source.
         handle ??= await this.#create(id);
         await onDisk(() => handle!.writeFile(chunk));
         hash.update(chunk);
@@ -189,7 +189,7 @@ export class AssetFiles {
     return { bytes, sha256: hash.digest('hex') };
   }
 
-  /** Writes what is in another file, which stays. See `write`. */
+  /** Writes a copy of another file. See `write`. */
   async copy(id: string, path: string, most: number): Promise<Written> {
     const open = () => onDisk(() => this.#files.open(path, 'r'));
     return this.write(id, chunksOf(open), most);
@@ -200,7 +200,7 @@ export class AssetFiles {
     return join(this.#folder, subfolderOf(id), id);
   }
 
-  /** Looks whether a file is there, and as long as it was written. */
+  /** Checks that a file exists and has the size that was written. */
   async check({ id, bytes }: StoredFile): Promise<void> {
     const { size } = await this.#found(id, () => this.#files.stat(this.pathOf(id)));
     if (size !== bytes) throw this.#damaged(id);
@@ -211,7 +211,7 @@ export class AssetFiles {
     return this.#found(id, () => this.#files.open(this.pathOf(id), 'r'));
   }
 
-  /** The whole content of a file. */
+  /** Reads a whole file. */
   async read(asset: StoredFile): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.chunks(asset)) chunks.push(chunk);
@@ -219,9 +219,9 @@ export class AssetFiles {
   }
 
   /**
-   * The content of a file, piece by piece. The first time, the last piece comes only where the whole is
-   * what was written: a reader of a damaged file gets a failure instead of it. Until the file changes, later
-   * readers cost no hashing, so that whoever downloads a large file over and over does not slow the others.
+   * Reads a file in chunks. On the first read the checksum is verified before the last chunk, so that a
+   * reader of a damaged file gets a failure in its place. Later reads are not hashed until the file
+   * changes, so that repeated downloads of a large file do not slow other requests.
    */
   async *chunks({ id, bytes, sha256 }: StoredFile): AsyncGenerator<Buffer, void> {
     const changedAt = await this.#changedAt(id);
@@ -235,12 +235,12 @@ export class AssetFiles {
       last = chunk;
     }
     if (read !== bytes || (hash && !matches(hash, sha256))) throw this.#damaged(id);
-    if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear();
+    if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear();
     this.#verified.set(id, changedAt);
     if (last) yield last;
   }
 
-  /** Makes sure, once for each file until it changes, that it is what was written. */
+  /** Verifies the checksum of a file, once until the file changes. */
   async verify(asset: StoredFile): Promise<void> {
     if (this.#verified.get(asset.id) === (await this.#changedAt(asset.id))) return;
     const underWay = this.#verifying.get(asset.id) ?? this.#readThrough(asset);
@@ -274,7 +274,7 @@ export class AssetFiles {
     });
   }
 
-  /** Removes files; that one is gone already is as well. */
+  /** Removes files. A file that does not exist is skipped. */
   async remove(ids: Iterable<string>): Promise<void> {
     const paths = [...ids].map((id) => this.pathOf(id));
     await onDisk(async () => {
@@ -282,33 +282,32 @@ export class AssetFiles {
     });
   }
 
-  /** Removes files that nothing came of. What the disk does not let go of is swept at the next start. */
+  /** Removes files that are not needed, and ignores errors: the sweep at the next start removes the rest. */
   async discard(ids: Iterable<string>): Promise<void> {
     for (const id of ids) await this.#discard(this.pathOf(id));
   }
 
   /**
-   * Tidies up what earlier processes left: removes unfinished files, and moves those that no record
-   * names to the quarantine. Older or newer files than the records span may belong to records that this
-   * store lost or never had, and stay where they are; so does what was written since this was opened.
-   * Once that is done there is nothing more to do for it.
+   * Cleans up after earlier processes: removes unfinished files and moves files without a record to the
+   * quarantine. Files that are older or newer than the records may belong to records that this store lost
+   * or never had, and stay in place. So do files that this process has written. Runs once.
    *
-   * @param span as it was before anything was recorded by this process; null where there are no records
+   * @param span time range of the records before this process added any; null if there were none
    */
   async sweep(
     isKnown: (id: string) => Promise<boolean>,
     span: TimeRange | null,
   ): Promise<SweepResult> {
     const swept = { removed: 0, quarantined: 0, foreign: 0 };
-    if (this.#begun === null) return swept;
+    if (this.#started === null) return swept;
     for (const subfolder of await onDisk(() => namesIn(this.#files, this.#folder))) {
       if (!SUBFOLDER.test(subfolder)) continue;
       const folder = join(this.#folder, subfolder);
       for (const name of await onDisk(() => namesIn(this.#files, folder))) {
         const isWhole = !name.endsWith(UNFINISHED);
         const id = isWhole ? name : name.slice(0, -UNFINISHED.length);
-        // Strangers in the folder are left alone.
-        if (!this.isId(id) || subfolderOf(id) !== subfolder || this.#begun?.has(id)) continue;
+        // Other names are not files of this class.
+        if (!this.isId(id) || subfolderOf(id) !== subfolder || this.#started?.has(id)) continue;
         const path = join(folder, name);
         if (!isWhole) {
           await onDisk(() => remove(this.#files, path));
@@ -318,11 +317,11 @@ export class AssetFiles {
         }
       }
     }
-    this.#begun = null;
+    this.#started = null;
     return swept;
   }
 
-  /** Moves a file to the quarantine. False where it is not from the time that the records span. */
+  /** Moves a file to the quarantine. Returns false if the file is outside the time range. */
   async #quarantine(path: string, id: string, span: TimeRange | null): Promise<boolean> {
     return onDisk(async () => {
       const { mtimeMs } = await this.#files.stat(path);
@@ -334,10 +333,10 @@ export class AssetFiles {
     });
   }
 
-  /** Removes what has been in the quarantine for long enough. @param now milliseconds since 1970 */
+  /** Removes files that were in the quarantine for longer than it keeps them. @param now milliseconds since the epoch */
   async emptyQuarantine(now: number): Promise<void> {
     const quarantine = join(this.#folder, QUARANTINE);
-    const last = dayOf(now - QUARANTINE_DAYS * DAY);
+    const last = dayOf(now - QUARANTINE_DAYS * DAY_MS);
     await onDisk(async () => {
       for (const day of await namesIn(this.#files, quarantine)) {
         if (!DAY_FOLDER.test(day) || day >= last) continue;
@@ -350,16 +349,16 @@ export class AssetFiles {
     });
   }
 
-  /** Begins a file under a name that is not yet its own. */
+  /** Creates a file under its temporary name. */
   #create(id: string): Promise<FileHandle> {
-    this.#begun?.add(id);
+    this.#started?.add(id);
     return onDisk(async () => {
       await this.#makeSubfolder(subfolderOf(id));
       return this.#files.open(this.pathOf(id) + UNFINISHED, 'wx', 0o600);
     });
   }
 
-  /** Gives a file that is on disk its name. */
+  /** Renames a synced file to its final name. */
   async #finish(handle: FileHandle, path: string): Promise<void> {
     let name = path + UNFINISHED;
     try {
@@ -391,14 +390,14 @@ function subfolderOf(id: string): string {
   return id.slice(0, 2);
 }
 
-/** The content of a file, which is opened when the first piece is asked for. */
+/** Content of a file in chunks. The file is opened when the first chunk is requested. */
 async function* chunksOf(open: () => Promise<FileHandle>): AsyncGenerator<Buffer, void> {
   const handle = await open();
   try {
     for (;;) {
-      // A new one each time: a reader may still have the one before.
-      const chunk = Buffer.allocUnsafe(CHUNK);
-      const { bytesRead } = await onDisk(() => handle.read(chunk, 0, CHUNK));
+      // A new buffer each time: a reader may still use the previous one.
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const { bytesRead } = await onDisk(() => handle.read(chunk, 0, CHUNK_BYTES));
       if (bytesRead === 0) return;
       yield chunk.subarray(0, bytesRead);
     }
@@ -411,7 +410,7 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** @param sha256 null or undefined in records from before it was kept */
+/** @param sha256 null or undefined in records of versions that stored no checksum */
 function matches(hash: Hash, sha256: string | null | undefined): boolean {
   return (sha256 ?? null) === null || hash.digest('hex') === sha256;
 }
@@ -422,7 +421,7 @@ function tooLarge(most: number): Failure {
   });
 }
 
-/** What the disk does, with its faults told as ours: its own messages name folders. */
+/** Runs a disk operation and converts its errors: their own messages contain paths. */
 async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -433,11 +432,11 @@ async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** A full disk, one that fails, or too many open files: our own fault, which may pass. */
+/** The disk is full or fails, or too many files are open: an error of this server that may pass. */
 function unavailable(reason: string, cause?: unknown): Failure {
-  return new Failure('service_error', `files cannot be kept: ${reason}`, {
+  return new Failure('service_error', `cannot store files: ${reason}`, {
     code: 'storage_unavailable',
-    retryAfter: RETRY_AFTER,
+    retryAfter: RETRY_AFTER_SECONDS,
     cause,
   });
 }

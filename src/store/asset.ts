@@ -1,35 +1,35 @@
 import { Failure } from '../failure.ts';
 
-/** A file that is kept: an upload, an input of a task, or what a task gave. Times are milliseconds since 1970. */
+/** Stored file: an upload, an input of a task or a result of a task. Times are milliseconds since the epoch. */
 export interface Asset {
-  /** Its name and its secret: 256 random bits and an extension, `3kT…9w.png`. */
+  /** Name of the file, which is also its secret: 256 random bits and an extension, `3kT…9w.png`. */
   readonly id: string;
   readonly accountId: string;
-  /** The task that it is an input or a result of; null for an upload. */
+  /** Task that the file is an input or a result of; null for an upload. */
   readonly taskId: string | null;
-  /** `image/png`. */
+  /** Media type: `image/png`. */
   readonly mediaType: string;
-  /** Of the file. */
+  /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Of the file's content, in hex; null in records from before it was kept. */
+  /** SHA-256 of the content, hexadecimal; null in records of versions that stored none. */
   readonly sha256: string | null;
   readonly createdAt: number;
-  /** Of an input of a task: whether that still needs it, or has ended. Absent for all else. */
+  /** Of an input: `needed` while its task is open, `spent` after its end. Absent for uploads and results. */
   readonly input?: 'needed' | 'spent';
 }
 
-/** Whether an asset takes room that its account has for uploads. */
+/** Whether an asset counts towards the storage quota of its account. */
 export function countsAsStored({ taskId, input }: Pick<Asset, 'taskId' | 'input'>): boolean {
   return taskId === null || input !== undefined;
 }
 
-/** A file that is on disk, to be recorded. */
+/** File that is on disk and not yet recorded. */
 export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes' | 'sha256'>;
 
 /**
- * @param taken bytes that uploads of the account and inputs of its open tasks have
- * @param bytes of what is to be added
- * @throws Failure insufficient_quota, code `storage_full`, where that would make them more than `most`
+ * @param taken bytes of the account's uploads and of inputs of its open tasks
+ * @param bytes bytes of the files to be added
+ * @throws Failure insufficient_quota, code `storage_full`, if the sum is above `most`
  */
 export function checkStorageQuota(taken: number, bytes: number, most: number): void {
   if (bytes === 0 || taken + bytes <= most) return;

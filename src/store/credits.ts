@@ -1,12 +1,12 @@
 import { Failure } from '../failure.ts';
 
-/** Micro-credits in one credit. All sums inside are whole micro-credits; decimals are for people. */
+/** Micro-credits in one credit. Amounts are stored as whole micro-credits; decimals are for display. */
 const MICRO = 1_000_000;
 
-/** The largest sum of one account, in micro-credits: what stays exact in a number, with room to add. */
+/** Maximum of one account, in micro-credits: sums of it are exact in a double. */
 export const MAX_CREDITS = 1_000_000_000 * MICRO;
 
-/** What an account or a key has had; `available` follows: granted − reserved − spent, never below zero. */
+/** Totals of an account or a key. Available is granted − reserved − spent, never below zero. */
 export interface Balance {
   readonly granted: number;
   readonly reserved: number;
@@ -18,12 +18,11 @@ export function availableOf({ granted, reserved, spent }: Balance): number {
 }
 
 /**
- * Reads credits as people write them, exactly: `12`, `0.000001`, `1e3` is refused.
+ * Parses a decimal number of credits exactly. Accepts `12` and `0.000001`, rejects `1e3`.
  *
- * @param param the flag or field to name in the error
+ * @param param flag or field to name in the error
  * @returns micro-credits
- * @throws Failure invalid_request where it is no number from 0 to a thousand million, or finer than
- *   a millionth
+ * @throws Failure invalid_request unless the text is a number from 0 to 1000000000 with at most six decimals
  */
 export function parseCredits(text: string, param = 'credits'): number {
   const match = /^(\d{1,10})(?:\.(\d{1,6})0*)?$/.exec(text.trim());
@@ -38,12 +37,12 @@ export function parseCredits(text: string, param = 'credits'): number {
   return micro;
 }
 
-/** Micro-credits as the decimal number that leaves Oriel: 1250000 is 1.25. */
+/** Micro-credits as a decimal number of credits: 1250000 is 1.25. */
 export function toCredits(micro: number): number {
   return micro / MICRO;
 }
 
-/** A balance as it leaves Oriel: decimals, and what is left of it. */
+/** Balance in API responses: credits as decimals, with the available amount. */
 export interface CreditsRecord extends Balance {
   readonly available: number;
 }

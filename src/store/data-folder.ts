@@ -2,24 +2,25 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 
-/** Folders of the data folder whose files are trusted at a start. */
+/** Folders whose files the daemon trusts when it starts. */
 const TRUSTED = ['.', 'store', 'audit', 'assets', 'spool'];
 
 const GROUP_WRITE = 0o020;
 const OTHERS_WRITE = 0o002;
 
 /**
- * Checks who else may write in a data folder: keys, credits and the audit log are what its files say.
+ * Checks which other users may write to a data folder: its files define keys, credits and the audit log.
  *
- * Every user: refused. A group, or another owner than this process's user and root: a warning, since
- * volumes of containers look like this (`fsGroup` of Kubernetes, a bind mount of a host's user).
+ * A folder that every user may write is rejected. A group, or an owner other than this process's user
+ * and root, is a warning, since volumes of containers look like this (`fsGroup` of Kubernetes, a bind mount
+ * of a host's user).
  *
  * @returns the warnings
  * @throws Failure `data_folder_open`
  */
 export async function checkDataFolder(dataDir: string): Promise<readonly string[]> {
   const own = process.getuid?.();
-  // Other systems tell modes that mean nothing.
+  // Systems without user ids report modes that mean nothing.
   if (own === undefined) return [];
   const warnings: string[] = [];
   for (const name of TRUSTED) {
@@ -39,6 +40,6 @@ export async function checkDataFolder(dataDir: string): Promise<readonly string[
 }
 
 function openToAll(folder: string, mode: string): Failure {
-  const message = `${folder}: every user may write there (mode ${mode}), and so forge keys and credits; take that away (chmod o-w), or name a folder that does not exist yet, which is made for its owner alone`;
+  const message = `${folder}: every user may write there (mode ${mode}), and so forge keys and credits; run chmod o-w on it, or name a folder that does not exist yet, which is then created with access for its owner only`;
   return new Failure('invalid_request', message, { code: 'data_folder_open' });
 }

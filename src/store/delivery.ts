@@ -4,52 +4,55 @@ import { conflict } from './errors.ts';
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One try to tell somebody. */
+/** One attempt to deliver a callback. */
 export interface DeliveryAttempt {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Of the answer; null where there was none. */
+  /** Status of the response; null if there was none. */
   readonly status: number | null;
-  /** What went wrong; null where it was delivered. */
+  /** Error message; null if the callback was delivered. */
   readonly error: string | null;
   readonly milliseconds: number;
 }
 
 /**
- * The callback of one task that ended. It is recorded with the end itself, so that there is exactly
- * one, and tried until it is delivered or given up. Times are milliseconds since 1970.
+ * Callback of one task that ended. It is recorded in the transaction that ends the task, so that there is
+ * exactly one, and attempted until it is delivered or has failed. Times are milliseconds since the epoch.
  */
 export interface Delivery {
-  /** What receivers tell repeated callbacks by: the header `webhook-id`, `msg_…`. */
+  /** Value of the header `webhook-id` (`msg_…`), by which receivers recognise repeated callbacks. */
   readonly id: string;
   readonly accountId: string;
   readonly taskId: string;
   readonly url: string;
   readonly status: DeliveryState;
-  /** In their order. */
+  /** Attempts, oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
-  /** When it is to be tried next; null once it is not. */
+  /** Time of the next attempt; null if there is none. */
   readonly nextAt: number | null;
-  /** When the task ended. */
+  /** Time at which the task ended. */
   readonly createdAt: number;
 }
 
-/** What becomes of a delivery after a try. */
+/** State of a delivery after an attempt. */
 export type DeliveryOutcome =
   | { readonly status: 'delivered' | 'failed' }
   | { readonly status: 'pending'; readonly nextAt: number };
 
-/** Tries that are remembered. */
+/** Attempts that are stored. */
 const ATTEMPTS = 50;
 
 export function deliveryEnded(id: string): Failure {
-  return conflict(`${id} has been delivered or given up: it is not tried again`, 'delivery_state');
+  return conflict(
+    `${id} was delivered or has failed: no further attempt is made`,
+    'delivery_state',
+  );
 }
 
 /**
- * A delivery after one more try.
+ * A delivery with one more attempt.
  *
- * @throws Failure invalid_request, 409 `delivery_state`, where it has been delivered or given up
+ * @throws Failure invalid_request, 409 `delivery_state`, if it was delivered or has failed already
  */
 export function withAttempt(
   delivery: Delivery,

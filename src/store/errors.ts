@@ -8,19 +8,19 @@ const NOT_FOUND = {
   delivery: 'delivery_not_found',
 } as const;
 
-/** A record does not exist. */
+/** A record that a method names does not exist. */
 export function notFound(kind: keyof typeof NOT_FOUND, id: string): Failure {
   return new Failure('invalid_request', `there is no ${kind} ${JSON.stringify(id)}`, {
     code: NOT_FOUND[kind],
   });
 }
 
-/** Names of assets are given once. */
+/** Status 409: an asset with this identifier exists. */
 export function assetExists(id: string): Failure {
-  return conflict(`there is an asset ${id} already`, 'asset_exists');
+  return conflict(`there is already an asset ${id}`, 'asset_exists');
 }
 
-/** What is there does not allow it. */
+/** Status 409: the state of a record does not allow the change. */
 export function conflict(
   message: string,
   code:

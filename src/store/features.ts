@@ -1,4 +1,4 @@
-/** Names of things that are stored in a provider's account, which other tenants may share. */
+/** Features that refer to data in a provider's account, which other tenants may share. */
 export const REFERENCES = [
   'container',
   'conversation',
@@ -11,8 +11,8 @@ export const REFERENCES = [
 ] as const;
 
 /**
- * What a text request may only ask a provider for where its model or its key allows it: what is not
- * metered by tokens, runs somewhere else, or reads what is stored.
+ * Features of text requests that need the permission of the model or of the key: those that tokens do
+ * not meter, that run elsewhere, or that read stored data.
  */
 export const FEATURES = [
   'advisor',

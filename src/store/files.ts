@@ -3,7 +3,7 @@ import * as disk from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolders } from '../folders.ts';
 
-/** What the store asks of a file system, as node:fs/promises has it: tests make it fail on purpose. */
+/** File system operations that the store uses. Tests replace them to inject errors. */
 export interface Files
   extends Pick<
     typeof disk,
@@ -18,31 +18,31 @@ export interface Files
     | 'statfs'
     | 'unlink'
   > {
-  /** Writes to the page cache, in 5 µs where a trip to another thread takes 30 µs of CPU. */
+  /** Writes to the page cache, in 5 µs where a call on another thread takes 30 µs of CPU. */
   writeSync(fd: number, bytes: Uint8Array, offset: number, length: number, at: number): number;
 }
 
 export const diskFiles: Files = { ...disk, writeSync };
 
-/** Only the owner reads what is stored. */
+/** Only the owner may read stored files. */
 export const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Writes a new file wholly, to be seen by its final name only when all of it is on disk. */
+/** Writes a file so that its name appears only once all of its bytes are on disk. */
 export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
-  const beside = `${path}.new`;
-  const handle = await files.open(beside, 'w', FILE_MODE);
+  const temporary = `${path}.new`;
+  const handle = await files.open(temporary, 'w', FILE_MODE);
   try {
     await handle.writeFile(bytes);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await files.rename(beside, path);
+  await files.rename(temporary, path);
   await syncFolder(files, dirname(path));
 }
 
-/** Makes names that came, went or changed in a folder outlast a power cut. */
+/** Makes created, renamed and removed names of a folder survive a power cut. */
 export async function syncFolder(files: Files, folder: string): Promise<void> {
   const handle = await files.open(folder, 'r');
   try {
@@ -52,7 +52,7 @@ export async function syncFolder(files: Files, folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder with all that lead to it, as durable as what will be in it. */
+/** Creates a folder and its parents, and syncs each to disk. */
 export async function makeFolder(files: Files, path: string): Promise<void> {
   const first = await makeFolders(path, FOLDER_MODE, files.mkdir);
   if (first === undefined) return;
@@ -62,7 +62,7 @@ export async function makeFolder(files: Files, path: string): Promise<void> {
   }
 }
 
-/** Removes a file; that it is gone already is as well. */
+/** Removes a file. A file that does not exist is not an error. */
 export async function remove(files: Files, path: string): Promise<void> {
   try {
     await files.unlink(path);
@@ -71,7 +71,7 @@ export async function remove(files: Files, path: string): Promise<void> {
   }
 }
 
-/** The names in a folder; none where there is no such folder. */
+/** Names in a folder, sorted; empty if the folder does not exist. */
 export async function namesIn(files: Files, folder: string): Promise<string[]> {
   try {
     return (await files.readdir(folder)).sort();

@@ -3,7 +3,7 @@ import type { Account } from './account.ts';
 import { availableOf, MAX_CREDITS, toCredits } from './credits.ts';
 import type { KeyHolder } from './store.ts';
 
-/** What requests under way hold of an account and of a key, beside what is written in the records. */
+/** Credits reserved in memory for requests in progress, beside those reserved in the records. */
 export interface ActiveReservations {
   readonly account: number;
   readonly key: number;
@@ -11,7 +11,7 @@ export interface ActiveReservations {
 
 const NOTHING: ActiveReservations = { account: 0, key: 0 };
 
-/** @throws Failure invalid_request unless a sum is whole micro-credits that an account may have */
+/** @throws Failure invalid_request unless an amount is whole micro-credits up to the maximum of an account */
 export function checkAmount(amount: number, param: string): void {
   if (Number.isSafeInteger(amount) && amount >= 0 && amount <= MAX_CREDITS) return;
   throw new Failure(
@@ -21,7 +21,7 @@ export function checkAmount(amount: number, param: string): void {
   );
 }
 
-/** Adds credits. @throws Failure invalid_request where the account would have had too many to count */
+/** Adds credits. @throws Failure invalid_request if the account would have been granted more than the maximum */
 export function grant<Holder extends Account>(account: Holder, amount: number): Holder {
   checkAmount(amount, 'credits');
   if (account.granted + amount > MAX_CREDITS) {
@@ -34,7 +34,7 @@ export function grant<Holder extends Account>(account: Holder, amount: number): 
   return { ...account, granted: account.granted + amount };
 }
 
-/** What a key can spend now: what its account has left, and what is left of its own budget. */
+/** Micro-credits that a key can spend now: the minimum of its account's balance and its own budget. */
 export function spendable(holder: KeyHolder, held: ActiveReservations = NOTHING): number {
   return Math.min(availableOf(holder.account) - held.account, budgetLeft(holder, held));
 }
@@ -44,7 +44,7 @@ function budgetLeft({ key }: KeyHolder, held: ActiveReservations): number {
 }
 
 /**
- * Makes sure that credits can be set aside.
+ * Checks that credits can be reserved.
  *
  * @throws Failure insufficient_quota, code `insufficient_credits` or `key_budget_exceeded`
  */
@@ -55,7 +55,7 @@ export function checkFunds(
 ): void {
   checkAmount(amount, 'reservation');
   const refuse = (code: 'insufficient_credits' | 'key_budget_exceeded', left: string) => {
-    const most = `this may cost up to ${toCredits(amount)} credits, which are set aside until it ends`;
+    const most = `this may cost up to ${toCredits(amount)} credits, which are reserved until it ends`;
     return new Failure('insufficient_quota', `${most}; ${left}`, { code });
   };
   const available = availableOf(holder.account) - held.account;
@@ -68,7 +68,7 @@ export function checkFunds(
   }
 }
 
-/** Sets credits aside. @throws Failure insufficient_quota, as `checkFunds` does */
+/** Reserves credits. @throws Failure insufficient_quota, see `checkFunds` */
 export function reserve(
   holder: KeyHolder,
   amount: number,
@@ -78,17 +78,17 @@ export function reserve(
   return moveCredits(holder, amount, 0);
 }
 
-/** Spends credits that were set aside. */
+/** Spends reserved credits. */
 export function charge(holder: KeyHolder, amount: number): KeyHolder {
   return moveCredits(holder, -amount, amount);
 }
 
-/** Gives back credits that were set aside. */
+/** Releases reserved credits. */
 export function release(holder: KeyHolder, amount: number): KeyHolder {
   return moveCredits(holder, -amount, 0);
 }
 
-/** Spends credits that nobody set aside; `amount` is at most what is `spendable`. */
+/** Spends credits that were not reserved. `amount` is at most `spendable`. */
 export function spend(holder: KeyHolder, amount: number): KeyHolder {
   return moveCredits(holder, 0, amount);
 }

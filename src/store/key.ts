@@ -2,30 +2,30 @@ import { hash } from 'node:crypto';
 import { Failure } from '../failure.ts';
 import { randomText } from './identifier.ts';
 
-/** Marks our keys, so that scanners for leaked secrets can know them. */
+/** Prefix by which secret scanners recognise the keys. */
 const PREFIX = 'sk-oriel-';
 
-/** A key of 256 random bits, without signs that a shell would mind. */
+/** A key of 256 random bits, without characters that need quoting in a shell. */
 export function newKey(): string {
   return PREFIX + randomText(43);
 }
 
-/** What is kept of a key: SHA-256, hexadecimal. A random key needs no slow hash. */
+/** SHA-256 of a key, hexadecimal, which is stored in its place. A random key needs no slow hash. */
 export function hashOf(key: string): string {
   return hash('sha256', key);
 }
 
-/** Enough of a key to tell it from others, too little to use it. */
+/** Characters of a key that identify it in lists and are too few to use it. */
 export function hintOf(key: string): string {
   const start = key.startsWith(PREFIX) ? PREFIX.length + 4 : 4;
   return `${key.slice(0, start)}…${key.slice(-4)}`;
 }
 
 /**
- * Checks a key that somebody chose, and did not draw from us.
+ * Checks a key that an administrator chose.
  *
- * @param source where it came from, for the error
- * @throws Failure where it could be guessed, or could not be sent in a header
+ * @param source where the key comes from, for the error
+ * @throws Failure if the key could be guessed, or cannot be sent in a header
  */
 export function checkChosenKey(key: string, source: string): void {
   const refuse = (message: string) =>
@@ -33,20 +33,20 @@ export function checkChosenKey(key: string, source: string): void {
   if (!/^[\x21-\x7e]{24,512}$/.test(key)) {
     throw refuse('expected 24 to 512 printable ASCII characters without spaces');
   }
-  if (bitsOf(key) < LEAST_BITS) {
+  if (bitsOf(key) < MIN_BITS) {
     throw refuse(
-      'this key could be guessed: it repeats or counts; `openssl rand -hex 24` draws one that cannot be',
+      'this key could be guessed: its characters repeat or follow a sequence; use one from `openssl rand -hex 24`',
     );
   }
 }
 
-/** Estimated bits below which a chosen key is refused. */
-const LEAST_BITS = 56;
+/** Minimum estimate of bits for a chosen key. */
+const MIN_BITS = 56;
 
 /**
- * Estimates how much there is to guess in a key: the entropy of its characters, without those
- * that go on as the ones before did, by a step of the same size or in a pair that was there already.
- * Words count as if their letters were drawn, so that this is an upper bound.
+ * Estimates the bits of a key: the entropy of its characters, without those that continue the characters
+ * before them by the same step, or repeat a pair. The letters of words count as if they were random, so
+ * this is an upper bound.
  */
 function bitsOf(key: string): number {
   const counts = new Map<string, number>();
@@ -58,8 +58,8 @@ function bitsOf(key: string): number {
   let bits = 0;
   for (let at = 0; at < key.length; at += 1) {
     const pair = key.slice(Math.max(0, at - 1), at + 1);
-    const goesOn = at > 1 && stepAt(key, at) === stepAt(key, at - 1);
-    if (!goesOn && !pairs.has(pair)) bits += entropy;
+    const isSequence = at > 1 && stepAt(key, at) === stepAt(key, at - 1);
+    if (!isSequence && !pairs.has(pair)) bits += entropy;
     pairs.add(pair);
   }
   return bits;

@@ -1,44 +1,44 @@
 export const ENTRY_TYPES = ['grant', 'reserve', 'charge', 'release', 'carried'] as const;
 
-/** One line of an account's ledger. Sums are micro-credits and never negative: the type tells the sign. */
+/** One entry of an account's ledger. Amounts are micro-credits and never negative: the type gives the sign. */
 export interface LedgerEntry {
   /** Ascending in the order of the account's history, unique in the store. */
   readonly id: number;
   readonly accountId: string;
   readonly keyId: string | null;
   /**
-   * `carried` stands for all entries before it, once they are older than the ledger is kept.
-   * A `charge` without a task sums the day's text requests of one key to one model.
+   * `carried` replaces all entries before it, once they are older than the ledger is kept.
+   * A `charge` without a task is the sum of a day's text requests of one key to one model.
    */
   readonly type: (typeof ENTRY_TYPES)[number];
   readonly amount: number;
   readonly taskId: string | null;
   readonly model: string | null;
-  /** Requests that a charge without a task sums up; null for everything else. */
+  /** Number of requests in a charge without a task; null for other entries. */
   readonly requests: number | null;
   readonly note: string | null;
-  /** Milliseconds since 1970; of a sum, when it last grew. */
+  /** Milliseconds since the epoch; of a sum, the time of its last addition. */
   readonly at: number;
-  /** What the account could spend after it, were no request under way. */
+  /** Available credits of the account after the entry, without reservations of requests in progress. */
   readonly available: number;
 }
 
-/** What one request used, beside its price. */
+/** Usage of one request, beside its price. */
 export interface UsageCounts {
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
-  /** Files given or media made. */
+  /** Files that were returned, or media that were generated. */
   readonly outputs: number;
 }
 
-/** What an account used of one model on one day (UTC). */
+/** Usage of one model by one account on one day (UTC). */
 export interface UsageRow extends UsageCounts {
   readonly accountId: string;
-  /** `2026-11-21`. */
+  /** Day in UTC: `2026-11-21`. */
   readonly day: string;
-  /** A model's identifier, or an operation's endpoint: `batch-convert-images`. */
+  /** Identifier of a model, or endpoint of an operation: `batch-convert-images`. */
   readonly model: string;
   /** Micro-credits. */
   readonly spent: number;
@@ -49,7 +49,7 @@ const DAY = 86_400_000;
 let lastDay = 0;
 let lastName = '1970-01-01';
 
-/** The day (UTC) that a time is on: `2026-11-21`. Nearly always it is the same as before. */
+/** Day of a time in UTC: `2026-11-21`. Caches the last one, since calls are nearly always for the same day. */
 export function dayOf(at: number): string {
   const day = Math.floor(at / DAY);
   if (day !== lastDay) {
@@ -59,20 +59,26 @@ export function dayOf(at: number): string {
   return lastName;
 }
 
-/** A row with one more use in it. */
-export function addUsage(row: UsageRow, counts: Partial<UsageCounts>, spent: number): UsageRow {
+export const NO_USAGE: UsageCounts = {
+  requests: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  outputs: 0,
+};
+
+/** Adds the usage of one request, or of as many as `counts` says. */
+export function addCounts(sum: UsageCounts, counts: Partial<UsageCounts>): UsageCounts {
   return {
-    ...row,
-    requests: row.requests + (counts.requests ?? 1),
-    inputTokens: row.inputTokens + (counts.inputTokens ?? 0),
-    cachedInputTokens: row.cachedInputTokens + (counts.cachedInputTokens ?? 0),
-    outputTokens: row.outputTokens + (counts.outputTokens ?? 0),
-    outputs: row.outputs + (counts.outputs ?? 0),
-    spent: row.spent + spent,
+    requests: sum.requests + (counts.requests ?? 1),
+    inputTokens: sum.inputTokens + (counts.inputTokens ?? 0),
+    cachedInputTokens: sum.cachedInputTokens + (counts.cachedInputTokens ?? 0),
+    outputTokens: sum.outputTokens + (counts.outputTokens ?? 0),
+    outputs: sum.outputs + (counts.outputs ?? 0),
   };
 }
 
-/** What an entry changed of what its account can spend. Spending what was reserved changes nothing. */
+/** Change of an account's available credits by an entry. Spending reserved credits changes nothing. */
 export function availableChange({ type, amount, taskId }: LedgerEntry): number {
   if (type === 'reserve') return -amount;
   if (type === 'charge') return taskId === null ? -amount : 0;
@@ -80,10 +86,10 @@ export function availableChange({ type, amount, taskId }: LedgerEntry): number {
 }
 
 /**
- * Folds the beginning of one account's history, oldest first, into one entry.
+ * Replaces the oldest entries of an account's ledger by one `carried` entry.
  *
- * @param isFolded whether an entry may be folded once all before it are
- * @returns how many entries it stands for, and itself; undefined where there is nothing to fold
+ * @param isFolded whether an entry may be replaced once all before it are
+ * @returns the new entry and the number of entries that it replaces; undefined if there are none
  */
 export function carryForward(
   entries: Iterable<LedgerEntry>,
@@ -96,8 +102,8 @@ export function carryForward(
     if (!isFolded(entry, seen)) break;
     sum += availableChange(entry);
     seen += 1;
-    // The day's sum of text charges stands where the day's first was, before grants that paid for
-    // the later ones: history is not cut between the two.
+    // The sum of a day's text charges has the position of the first of them, before grants that paid for
+    // the later ones. The history is not cut between the two.
     if (seen > 1 && sum >= 0) {
       const carried: LedgerEntry = {
         id: entry.id,

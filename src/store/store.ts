@@ -4,7 +4,7 @@ import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
 import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
 import type { Task, TaskError, TaskState, TaskType } from './task.ts';
 
-/** An API key with the account that pays for what it does. */
+/** API key with the account that pays for its requests. */
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly account: Account;
@@ -13,7 +13,7 @@ export interface KeyHolder {
 export interface NewAccount {
   readonly name: string;
   readonly plan: Plan;
-  /** Micro-credits granted from the start. */
+  /** Micro-credits to grant at creation. */
   readonly credits: number;
 }
 
@@ -34,22 +34,22 @@ export interface NewTask
     | 'callbackUrl'
     | 'idempotency'
   > {
-  /** Micro-credits to hold until it ends. */
+  /** Micro-credits to reserve until the task ends. */
   readonly reservation: number;
-  /** Tasks of the account that may be open, this one included. */
+  /** Maximum number of open tasks of the account, with this one. */
   readonly maxOpenTasks: number;
-  /** Its inputs, on disk already. */
+  /** Inputs of the task, which are on disk already. */
   readonly assets: readonly NewAsset[];
-  /** Bytes that uploads of the account and inputs of its open tasks may have in all. */
+  /** Maximum bytes of the account's uploads and of inputs of its open tasks. */
   readonly storageQuota: number;
 }
 
-/** What a task that completed gives, and what of its reservation that costs; the rest is released. */
+/** Result of a completed task and its charge. The rest of the reservation is released. */
 export interface Completion {
   readonly result: unknown;
   readonly charge: number;
   readonly counts: Partial<UsageCounts>;
-  /** What it gave, on disk already. */
+  /** Result files, which are on disk already. */
   readonly assets: readonly NewAsset[];
 }
 
@@ -59,35 +59,39 @@ export interface TaskQuery {
   readonly type?: TaskType;
 }
 
-/** What ended tasks of an account come to, or may come to. */
+/** Number and size of an account's ended tasks. */
 export interface TaskTotals {
   readonly tasks: number;
-  /** Of their records and of the files of their results. */
+  /** Bytes of the records and of the result files. */
   readonly bytes: number;
 }
 
-/** What a store knows no longer. */
+/** Records that were deleted. */
 export interface DeletedRecords {
   readonly tasks: readonly Task[];
-  /** Those whose files nobody needs any more. */
+  /** Deleted assets, whose files can be removed. */
   readonly assets: readonly Asset[];
 }
 
-/** Newest first; `after` is the identifier of the last element of the page before. */
+/** Page of a list, newest first. `after` is the identifier of the last element of the page before. */
 export interface Page<Id> {
   readonly limit: number;
   readonly after?: Id;
 }
 
-/** Credits held for a request under way. It lives in memory: where the process dies, it is released. */
-export interface Reservation {
-  readonly id: string;
+/** Account and key that pay for a request. */
+export interface Payer {
   readonly accountId: string;
   readonly keyId: string;
+}
+
+/** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
+export interface Reservation extends Payer {
+  readonly id: string;
   readonly amount: number;
 }
 
-/** What a request used and what that costs, in micro-credits. */
+/** Usage of a request and its charge in micro-credits. */
 export interface MeteredUsage {
   readonly model: string;
   readonly counts: Partial<UsageCounts>;
@@ -98,23 +102,23 @@ export interface StoreStatistics {
   readonly accounts: number;
   readonly keys: number;
   readonly tasks: Readonly<Record<TaskState, number>>;
-  /** Of all accounts together, in micro-credits. */
+  /** Totals of all accounts, in micro-credits. */
   readonly credits: { readonly granted: number; readonly reserved: number; readonly spent: number };
 }
 
-/** From the first to the last time that records tell, in milliseconds since 1970. */
+/** From the first to the last time in the records, in milliseconds since the epoch. */
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Whether the store can do its work, for those who watch it. */
+/** State of the store for health checks and metrics. */
 export interface StoreHealth {
-  /** Why writes, and requests that cost something, are refused at present; null where they are not. */
+  /** Reason why writes, and requests that cost credits, are rejected now; null if they are accepted. */
   readonly fault: string | null;
-  /** Why older journals could not be replaced by a checkpoint at the last attempt; null where they could. */
+  /** Reason why the last checkpoint failed; null if it succeeded. */
   readonly checkpointFault: string | null;
-  /** Journals that the next start would replay. */
+  /** Journals that the next start replays. */
   readonly journals: number;
   readonly journalBytes: number;
   /** Text requests whose charges are not booked yet. */
@@ -122,115 +126,111 @@ export interface StoreHealth {
 }
 
 /**
- * All that Oriel remembers. Every verb is one transaction: when its promise resolves, what it wrote
- * is on disk and outlasts a power cut, except where a verb says otherwise; when it rejects, nothing
- * of it happened. What a verb reads was on disk before it is told. Records are never changed in
- * place: a reader may keep them.
+ * All records of Oriel. Every method is one transaction: when its promise resolves, what it wrote is on
+ * disk and survives a power cut, unless the method says otherwise; when it rejects, nothing has changed.
+ * Methods return only what is on disk. Returned records are never modified later.
  *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `asset_exists`,
- * `task_state` (the task is not in a state that allows it), `delivery_state`, `idempotency_conflict`;
- * `rate_limit` with code `too_many_tasks`; 500 `record_damaged` where what was stored cannot be read;
- * 400 where a sum is not whole micro-credits that an account may have; `insufficient_quota` with code
- * `insufficient_credits` or `key_budget_exceeded`;
- * `service_error` with status 503 and code `store_unavailable` where the disk does not take what must
- * be written.
+ * `task_state` (the state of the task does not allow the change), `delivery_state`,
+ * `idempotency_conflict`; 400 if an amount is not whole micro-credits up to the maximum of an account;
+ * `rate_limit` with code `too_many_tasks`; `insufficient_quota` with code `insufficient_credits` or
+ * `key_budget_exceeded`; `service_error` with status 500 and code `record_damaged` if a stored record
+ * cannot be read, and with status 503 and code `store_unavailable` if the disk does not accept a write.
  *
- * What is told of an account's and a key's `reserved` includes what requests under way hold.
+ * `reserved` of returned accounts and keys includes the reservations of requests in progress.
  */
 export interface Store {
   createAccount(account: NewAccount): Promise<Account>;
-  /** By identifier or by name. */
+  /** Finds an account by its identifier or name. */
   findAccount(idOrName: string): Promise<Account | undefined>;
-  /** In the order of creation. */
+  /** All accounts in the order of creation. */
   listAccounts(): Promise<readonly Account[]>;
-  /** Adds credits. @param note shown in the ledger */
+  /** Adds credits. @param note text for the ledger */
   grant(accountId: string, amount: number, note?: string): Promise<Account>;
   setPlan(accountId: string, plan: Plan): Promise<Account>;
   /**
-   * Gives an account another secret for its callbacks. The secret that it had stays as the previous
-   * one, unless it is dropped; the one before that is gone.
+   * Gives an account a new secret for its callbacks. The current one becomes the previous secret, unless
+   * `dropPrevious` is set; the one before it is deleted.
    */
   rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account>;
 
   createKey(key: NewKey): Promise<ApiKey>;
   /**
-   * By the hash of the key. Revoked and expired keys are found too: the caller judges. Every request
-   * asks for this, so that it never waits for what is being written: it tells what was on disk last.
+   * Finds a key by its hash, also if it is revoked or expired: the caller checks that. Every request calls
+   * this, so it does not wait for writes in progress and returns the record as it was last on disk.
    */
   findKey(hash: string): Promise<KeyHolder | undefined>;
-  /** In the order of creation; of one account, or of all. */
+  /** Keys in the order of creation; of one account, or of all. */
   listKeys(accountId?: string): Promise<readonly ApiKey[]>;
-  /** Once revoked, stays so; revoking again changes nothing. */
+  /** Revokes a key for good. Revoking it again changes nothing. */
   revokeKey(keyId: string): Promise<ApiKey>;
 
   /**
-   * Records a pending task and holds its credits. The same idempotency key of the same account with
-   * the same fingerprint gives the task that it made before, `created` false; nothing is recorded
-   * then, the inputs neither.
+   * Creates a pending task and reserves its credits. For an idempotency key that the account used before
+   * with the same fingerprint it returns that task with `created` false, and records nothing.
    */
   createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }>;
   /**
-   * The task that an idempotency key made before, so that nothing needs to be done for one that is
-   * repeated; undefined where it made none. Fails as `createTask` does where the request was another.
+   * Finds the task that was created with an idempotency key, so that a repeated request needs no further
+   * work. Rejects like `createTask` if the fingerprint differs.
    */
   findTaskByIdempotencyKey(
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined>;
-  /** pending → processing. Undefined where somebody else was faster or the task has ended. */
+  /** pending → processing. Returns undefined if the task is not pending. */
   claimTask(taskId: string): Promise<Task | undefined>;
   /**
-   * processing → completed: charges at most what is reserved, and releases the rest. Here as with
-   * every end, the delivery of a task that wants a callback is recorded in the same transaction.
+   * processing → completed. Charges at most the reservation and releases the rest. Like every end of a
+   * task with a callback URL, it records the delivery in the same transaction.
    */
   completeTask(taskId: string, completion: Completion): Promise<Task>;
   /**
    * pending or processing → failed.
    *
-   * @param charge micro-credits that it cost all the same (`billable_error`); the rest is released
+   * @param charge micro-credits to charge nevertheless (`billable_error`); the rest is released
    */
   failTask(taskId: string, error: TaskError, charge?: number): Promise<Task>;
-  /** pending or processing → expired, all released. */
+  /** pending or processing → expired. Releases the whole reservation. */
   expireTask(taskId: string): Promise<Task>;
-  /** processing → pending: for work whose processor is gone. What it noted stays. */
+  /** processing → pending: for a task whose process has ended. Keeps the progress. */
   requeueTask(taskId: string): Promise<Task>;
-  /** Notes what a task that is processed must not lose, in place of what was noted before. */
+  /** Replaces the progress of a processing task, which it needs to continue after a crash. */
   saveProgress(taskId: string, progress: unknown): Promise<Task>;
-  /** Undefined for another account's too. */
+  /** Undefined for a task of another account, too. */
   findTask(accountId: string, taskId: string): Promise<Task | undefined>;
-  /** Newest first. */
+  /** Tasks, newest first. */
   listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
-  /** Every task that has not ended, oldest first: what a worker goes through after a start. */
+  /** All tasks that have not ended, oldest first. A worker continues them after a start. */
   listOpenTasks(): Promise<readonly Task[]>;
   /**
-   * Forgets tasks that ended before a time, with their assets and deliveries. One whose delivery is
-   * pending is kept until that ends. At most a thousand are forgotten at once: to be called again until
-   * there are none.
+   * Deletes tasks that ended before a time, with their assets and deliveries. A task with a pending
+   * delivery is kept. Deletes at most 1000 tasks: call it again until it returns none.
    */
   deleteTasks(endedBefore: number): Promise<DeletedRecords>;
-  /** The same with the oldest ended tasks of an account, where they are more than it may have. */
+  /** Deletes the oldest ended tasks of an account that exceed the given totals, like `deleteTasks`. */
   trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords>;
-  /** Forgets inputs of tasks that have ended, at most a thousand at once. Resolves with those. */
+  /** Deletes inputs of ended tasks, at most 1000, and returns them. */
   deleteInputs(): Promise<readonly Asset[]>;
 
   /**
    * Records an upload that is on disk already.
    *
-   * @param most bytes that the account's uploads, and inputs of its open tasks, may have in all;
-   *   beyond, `insufficient_quota` with code `storage_full`
+   * @param most maximum bytes of the account's uploads and of inputs of its open tasks; above it the method
+   *   rejects with `insufficient_quota`, code `storage_full`
    */
   addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset>;
-  /** Whoever asks has it from a URL that tells it: like `findKey`, it never waits for a write. */
+  /** Finds an asset by its secret identifier. Like `findKey`, it does not wait for writes. */
   findAsset(assetId: string): Promise<Asset | undefined>;
-  /** Forgets uploads made before a time. Resolves with those. */
+  /** Deletes uploads that were created before a time, and returns them. */
   deleteUploads(madeBefore: number): Promise<readonly Asset[]>;
 
-  /** Every delivery that is pending, the one that is due first first. */
+  /** All pending deliveries, in the order of their next attempts. */
   listPendingDeliveries(): Promise<readonly Delivery[]>;
-  /** Undefined where the task is not this account's; empty where it asked for no callback or has not ended. */
+  /** Undefined for a task of another account; empty without a callback URL or before the end of the task. */
   listDeliveries(accountId: string, taskId: string): Promise<readonly Delivery[] | undefined>;
-  /** Adds a try to a pending delivery. Of more than 50 tries only the last are kept. */
+  /** Adds an attempt to a pending delivery. The last 50 attempts are kept. */
   recordAttempt(
     deliveryId: string,
     attempt: DeliveryAttempt,
@@ -238,44 +238,38 @@ export interface Store {
   ): Promise<Delivery>;
 
   /**
-   * Holds credits for a request under way. Nothing is written: a hold does not outlast the process.
-   * Fails with `store_unavailable` while a charge could not be written either.
+   * Reserves credits for a request in progress, in memory only. Rejects with `store_unavailable` while a
+   * charge could not be written either.
    */
   reserve(accountId: string, keyId: string, amount: number): Promise<Reservation>;
   /**
-   * Ends a hold with what the request cost, or records one that had none. More than was held is
-   * charged only as far as the account and the key have it; the answer tells how much that was.
-   * Resolves once the charge is written: a crash of the process keeps it. It is on disk within a
-   * second; a power cut before that takes it back. Where it cannot be written this resolves all the
-   * same: the charge counts in memory, and is written as soon as it can be.
+   * Ends a reservation with the charge of the request, or charges a request that had none. A charge above
+   * the reservation is limited to what the account and the key can spend; returns the amount charged.
+   * Resolves once the charge is written, so that it survives a crash of the process. It is synced within a
+   * second; a power cut before that loses it. If the write fails this resolves nevertheless: the charge
+   * counts in memory and is written later.
    */
-  settle(
-    holder: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
-    metered: MeteredUsage,
-  ): Promise<number>;
-  /** Ends a hold that cost nothing. A hold ends once: to end it again does nothing, and costs nothing. */
-  release(hold: Reservation): Promise<void>;
+  settle(payer: Reservation | Payer, metered: MeteredUsage): Promise<number>;
+  /** Ends a reservation without a charge. Ending it again does nothing. */
+  release(reservation: Reservation): Promise<void>;
 
-  /** Newest first. */
+  /** Ledger entries of an account, newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
-  /** Days are inclusive; rows in the order of days, then of models. */
+  /** Usage of inclusive days, in the order of days, then of models. */
   listUsage(accountId: string, days: { from: string; to: string }): Promise<readonly UsageRow[]>;
   /**
-   * Folds the oldest entries of an account's ledger into one `carried` entry.
+   * Replaces the oldest entries of an account's ledger by one `carried` entry.
    *
-   * @param before folds entries that are older, in milliseconds since 1970
-   * @param lines entries that stay one by one, once there are a tenth more: all of them are in memory
+   * @param before entries before this time are replaced, in milliseconds since the epoch
+   * @param lines entries to keep once there are a tenth more than that, since all of them are in memory
    */
   compactLedger(accountId: string, limits: { before: number; lines: number }): Promise<void>;
 
-  /**
-   * The time that the records span, from the first account on; null where there are none. Walks through
-   * all records.
-   */
+  /** Time range of the records, from the first account on; null if there are none. Reads all records. */
   timeRange(): Promise<TimeRange | null>;
-  /** Cheap: counts are kept, not counted. */
+  /** Totals that the store maintains; a call costs little. */
   statistics(): StoreStatistics;
   health(): StoreHealth;
-  /** Waits for all that is under way, writes down the rest and lets go of the files. */
+  /** Waits for work in progress, writes the rest, and closes the files. */
   close(): Promise<void>;
 }

@@ -7,14 +7,14 @@ export type TaskType = (typeof TASK_TYPES)[number];
 export const TASK_STATES = ['pending', 'processing', 'completed', 'failed', 'expired'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
-/** What ended a task that did not complete. */
+/** Error of a task that did not complete. */
 export interface TaskError {
   readonly type: FailureType;
   readonly message: string;
   readonly code: string | null;
 }
 
-/** One piece of durable media work. Times are milliseconds since 1970, sums are micro-credits. */
+/** One piece of durable media work. Times are milliseconds since the epoch, amounts are micro-credits. */
 export interface Task {
   readonly id: string;
   readonly accountId: string;
@@ -22,37 +22,37 @@ export interface Task {
   readonly type: TaskType;
   readonly model: string;
   readonly status: TaskState;
-  /** What is to be done, as the submission validated it; of a task that did not complete, at most 16 kB of it. JSON. */
+  /** Validated request, JSON. Of a task that did not complete at most 16 kB are kept. */
   readonly request: unknown;
-  /** The `result` of interface part 2.4; null unless completed. JSON. */
+  /** The `result` of interface part 2.4, JSON; null unless completed. */
   readonly result: unknown;
-  /** Null unless failed or expired. */
+  /** Error; null unless failed or expired. */
   readonly error: TaskError | null;
-  /** What is held for it now; 0 in a terminal state. */
+  /** Micro-credits that are reserved now; 0 after the end. */
   readonly reserved: number;
-  /** What it has cost; 0 before a terminal state. */
+  /** Micro-credits that were charged; 0 before the end. */
   readonly charged: number;
-  /** How often it was taken up, the first time included. */
+  /** Number of times that processing started. */
   readonly attempts: number;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When it expires if it has not ended. */
+  /** Time at which the task expires if it has not ended. */
   readonly deadline: number;
-  /** Where the client wants to be told of its end; null for nowhere. */
+  /** URL that the client wants a callback at; null for none. */
   readonly callbackUrl: string | null;
   /**
-   * What whoever processes it must know to go on after a crash: a job that a provider has been given,
-   * say. Null before anything is noted, and in a terminal state. JSON.
+   * State that processing needs to continue after a crash, such as the job at a provider. Null before any
+   * is saved and after the end. JSON.
    */
   readonly progress: unknown;
-  /** The client's Idempotency-Key with a fingerprint of the body that came with it. */
+  /** The client's Idempotency-Key, with a fingerprint of the request body. */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }
 
-/** The states that a task may go to from each; a terminal state never changes (interface part 3). */
-const NEXT: Readonly<Record<TaskState, readonly TaskState[]>> = {
+/** Allowed transitions of the state; a terminal state never changes (interface part 3). */
+const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   pending: ['processing', 'failed', 'expired'],
-  // Back to pending only by recovery, after whoever processed it has died.
+  // Back to pending only after a restart, when the process that had the task has ended.
   processing: ['completed', 'failed', 'expired', 'pending'],
   completed: [],
   failed: [],
@@ -60,17 +60,17 @@ const NEXT: Readonly<Record<TaskState, readonly TaskState[]>> = {
 };
 
 function canTransition(from: TaskState, to: TaskState): boolean {
-  return NEXT[from].includes(to);
+  return TRANSITIONS[from].includes(to);
 }
 
 export function isTerminal(state: TaskState): boolean {
-  return NEXT[state].length === 0;
+  return TRANSITIONS[state].length === 0;
 }
 
-/** Seconds after which an account with too many open tasks may ask again. */
+/** Seconds in `Retry-After` for an account with too many open tasks. */
 const RETRY_AFTER = 5;
 
-/** @throws Failure rate_limit, code `too_many_tasks`, where the account has `most` open tasks already */
+/** @throws Failure rate_limit, code `too_many_tasks`, if the account has `most` open tasks */
 export function checkOpenTasks(open: number, most: number): void {
   if (open < most) return;
   throw new Failure('rate_limit', `the account has ${open} tasks that have not ended`, {
@@ -79,20 +79,20 @@ export function checkOpenTasks(open: number, most: number): void {
   });
 }
 
-/** Bytes that the requests of the open tasks of one account may take in memory. */
-const MOST_OPEN_BYTES = 64 * 2 ** 20;
+/** Maximum bytes in memory of the requests of one account's open tasks. */
+const MAX_OPEN_REQUEST_BYTES = 64 * 2 ** 20;
 
 /**
  * @param taken bytes of the requests of the account's open tasks
- * @throws Failure rate_limit, code `too_many_tasks`, where another is too much
+ * @throws Failure rate_limit, code `too_many_tasks`, if the sum with this request is above the maximum
  */
 export function checkOpenRequests(taken: number, request: unknown): void {
-  if (taken + approximateSize(request) <= MOST_OPEN_BYTES) return;
-  const message = `the requests of the tasks that have not ended take ${taken} of ${MOST_OPEN_BYTES} bytes`;
+  if (taken + approximateSize(request) <= MAX_OPEN_REQUEST_BYTES) return;
+  const message = `the requests of the tasks that have not ended take ${taken} of ${MAX_OPEN_REQUEST_BYTES} bytes`;
   throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: RETRY_AFTER });
 }
 
-/** About how many bytes a JSON value takes in memory. */
+/** Approximate size of a JSON value in memory, in bytes. */
 export function approximateSize(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
@@ -102,35 +102,35 @@ export function approximateSize(value: unknown): number {
   return weight;
 }
 
-/** What is kept of the request of a task that failed: characters of a text, and elements of a list. */
-const [KEPT_TEXT, KEPT_LIST] = [256, 16];
-/** Bytes of a request that is kept whole, and of one that is cut. */
-const MOST_KEPT = 4096;
+/** Maximum characters of a text, and elements of a list, in the stored request of a failed task. */
+const [MAX_TEXT, MAX_LIST] = [256, 16];
+/** Requests up to this size are kept whole; a truncated one may have four times as many bytes. */
+const MAX_WHOLE_BYTES = 4096;
 
-/** The request of a task that did not complete: failing costs nothing, so that it must not take much room. */
+/** Truncates the request of a task that did not complete: it cost nothing, so it must not take much space. */
 function truncateRequest(request: unknown): unknown {
-  if (approximateSize(request) <= MOST_KEPT) return request;
+  if (approximateSize(request) <= MAX_WHOLE_BYTES) return request;
   const cut = shorten(request);
-  return approximateSize(cut) <= 4 * MOST_KEPT ? cut : null;
+  return approximateSize(cut) <= 4 * MAX_WHOLE_BYTES ? cut : null;
 }
 
 function shorten(value: unknown): unknown {
   if (typeof value === 'string') {
-    return value.length > KEPT_TEXT ? `${value.slice(0, KEPT_TEXT)}…` : value;
+    return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
   }
-  if (Array.isArray(value)) return value.slice(0, KEPT_LIST).map(shorten);
+  if (Array.isArray(value)) return value.slice(0, MAX_LIST).map(shorten);
   if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).slice(0, KEPT_LIST);
+  const members = Object.entries(value).slice(0, MAX_LIST);
   return Object.fromEntries(members.map(([name, member]) => [name, shorten(member)]));
 }
 
-/** What a transition may change beside the state. */
+/** Fields that a transition may change beside the state. */
 type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged' | 'attempts'>>;
 
 /**
  * A task in its next state.
  *
- * @throws Failure invalid_request, 409 `task_state`, where it may not go there from where it is
+ * @throws Failure invalid_request, 409 `task_state`, if the transition is not allowed
  */
 export function transition(task: Task, to: TaskState, now: number, change: TaskChange = {}): Task {
   if (!canTransition(task.status, to)) {
@@ -143,18 +143,21 @@ export function transition(task: Task, to: TaskState, now: number, change: TaskC
 }
 
 /**
- * A task with what whoever processes it must not lose.
+ * A task with new progress.
  *
- * @throws Failure invalid_request, 409 `task_state`, where nobody processes it
+ * @throws Failure invalid_request, 409 `task_state`, unless the task is processing
  */
 export function withProgress(task: Task, progress: unknown, now: number): Task {
   if (task.status !== 'processing') {
-    throw conflict(`${task.id} is ${task.status}: there is nothing to note`, 'task_state');
+    throw conflict(
+      `${task.id} is ${task.status}: progress is saved while a task is processing`,
+      'task_state',
+    );
   }
   return { ...task, progress: progress ?? null, updatedAt: later(task, now) };
 }
 
-/** A clock may be set back; what was written down is not undone by that. */
+/** The time of an update. It never goes back, also if the clock does. */
 function later({ updatedAt }: Task, now: number): number {
   return Math.max(updatedAt, now);
 }

@@ -4,8 +4,8 @@ import type { Failure } from '../failure.ts';
 /** A value as JSON.parse gives it: an object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The wire formats of text: three ways to write down the same conversation. */
-export type DialectName = 'chat' | 'responses' | 'messages';
+/** The name of a wire format of text in `dialects/registry.ts`. */
+export type DialectName = string;
 
 /**
  * What makes reasoning worth sending back to who wrote it: a signature, an encrypted payload, an
@@ -18,6 +18,9 @@ export interface ReasoningSignature {
   /** In the terms of its dialect: `signature`; `data`; `id` and `encrypted_content`. */
   readonly value: Json;
 }
+
+/** Begins the identifier of a file that a provider already has. */
+export const FILE_SCHEME = 'ms://';
 
 export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }

@@ -1,29 +1,31 @@
 import { findModel, type TextModel } from '../config/catalog.ts';
+import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import type { AbortSignalLike, LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
 import { Meter } from './billing/meter.ts';
 import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
-import { DIALECTS } from './dialects/dialects.ts';
+import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
+import { dialectNamed } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
-import { Attempt, type Outcome } from './execution/execution.ts';
-import { dialectOf } from './execution/upstream-request.ts';
+import { newExecution, type Outcome } from './execution/execution.ts';
+import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
 
 /** Milliseconds for aborted answers to be charged. */
-const CLOSING = 1000;
+const closeTimeoutMs = 1000;
 
-/** What a gateway tells of its work as it goes on. */
+/** Events of a gateway, for metrics and the log. */
 export interface TextObserver {
   readonly onAttempt: OnAttempt;
   /** A request was charged. */
@@ -40,26 +42,26 @@ export interface ExceededUsage {
 }
 
 export interface TextGatewayOptions {
-  /** As it is now. */
+  /** Returns the configuration in force. */
   readonly config: () => Config;
   readonly store: Store;
   readonly upstream: UpstreamClient;
   readonly observer: TextObserver;
   /**
-   * Judges the words of a request whose answer may hold images.
+   * Checks the words of a request whose answer may hold images.
    *
-   * @param param the request's field that is refused
+   * @param param the request's field that the failure names
    * @throws Failure content_policy
    */
   readonly admitPrompt: (prompt: string, param: string, accountId: string) => Promise<void>;
 }
 
-/** Answers requests for text, by whichever route of their model is well. */
+/** Answers requests for text by the routes of their models. */
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
   readonly #open = new Set<LightAbortSignal>();
-  readonly #given = new StoredIds();
+  readonly #stored = new StoredIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
@@ -71,15 +73,16 @@ export class TextGateway {
   /**
    * Answers one request.
    *
-   * @returns the whole answer as JSON; null where it was streamed to the response, which then is to be
-   *   closed, whether all went well or the stream says that it did not
-   * @throws Failure where the client has been told nothing yet
+   * @returns the whole answer as JSON; null where it was streamed to the response, which the caller then
+   *   closes, whether the stream ended well or reports a failure
+   * @throws Failure where the client was sent nothing yet
    */
   async answer(call: TextCall): Promise<string | null> {
     const config = this.#options.config();
-    const { holder } = call;
-    const asked = DIALECTS[call.dialect].decodeRequest(call.body);
-    const id = asked.model;
+    const { holder, clientDisconnect } = call;
+    const dialect = dialectNamed(call.dialect);
+    const decoded = dialect.decodeRequest(call.body, call.address);
+    const id = decoded.model;
     const model = findModel(config, id, holder.key.models);
     if (model.type !== 'text') {
       throw invalid(
@@ -89,54 +92,58 @@ export class TextGateway {
       );
     }
     const imagePrompt = imagePromptOf(
-      asked,
+      decoded,
       model.routes.map((route) => route.model),
     );
     if (imagePrompt !== null) {
-      const param = asked.dialect === 'responses' ? 'input' : 'messages';
-      await this.#options.admitPrompt(imagePrompt, param, holder.account.id);
+      await this.#options.admitPrompt(imagePrompt, dialect.promptField, holder.account.id);
     }
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
-    const allowance = new Allowance(id, holder.account.id, this.#given, ...allowed);
+    const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
     let dropped: readonly string[] = [];
-    if (isRemote(model, config)) {
-      DIALECTS[call.dialect].inspect(asked.body, inspection);
+    if (mayLeaveServer(model, config)) {
+      dialect.inspect(decoded.body, inspection);
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
-    const ruled = applyRules(asked, id, model, defaultLimit);
-    const { store } = this.#options;
-    const { request } = ruled;
-    const bytes = call.bytes ?? Buffer.byteLength(JSON.stringify(call.body));
-    const meter = await Meter.open(store, holder, {
+    const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
+    const meter = await Meter.open(this.#options.store, holder, {
       id,
       model,
       request,
-      bytes,
+      bytes: call.bytes ?? Buffer.byteLength(JSON.stringify(call.body)),
       unseen: allowance.addsInput(inspection, isShared(model, config)),
-      requests: requestsFor(request, model, config),
+      requests: upstreamRequestsFor(request, model, config),
       defaultLimit,
       trustUpstream,
     });
     const tracker = new UsageTracker();
-    this.#open.add(call.clientDisconnect);
-    const signal: AbortSignalLike = call.clientDisconnect;
-    const given = (ids: readonly string[]) => this.#given.add(holder.account.id, ids);
-    const attempt = new Attempt(
-      { call, inspection, allowance, dropped, given, ruled, model, config, tracker, signal },
-      this.#options.upstream,
-    );
+    this.#open.add(clientDisconnect);
+    const execution = newExecution({
+      call,
+      request,
+      changedSettings,
+      inspection,
+      allowance,
+      dropped,
+      onStored: (ids) => this.#stored.add(holder.account.id, ids),
+      model,
+      config,
+      tracker,
+      signal: clientDisconnect,
+      upstream: this.#options.upstream,
+    });
     const deadline = performance.now() + config.routing.timeouts.total;
     try {
       const outcome = await this.#routing.run({
         model: id,
         logContext: { requestId: call.requestId },
         candidates: routeCandidates(model),
-        signal,
+        signal: clientDisconnect,
         deadline,
-        attempt: ({ route }) => attempt.run(route, deadline - performance.now()),
+        attempt: ({ route }) => runRoute(execution, route, deadline - performance.now()),
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.forget(),
       });
@@ -144,31 +151,31 @@ export class TextGateway {
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
     } catch (error) {
-      // What a client did not wait for, or cannot be told, has been worked on all the same.
-      const worked =
-        signal.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (worked) await this.#settle(meter, tracker, call.requestId, id);
+      // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
+      const isCharged =
+        clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
+      if (isCharged) await this.#settle(meter, tracker, call.requestId, id);
       else await meter.release();
       if (!call.response.begun || !(error instanceof Failure)) throw error;
-      // The client has been kept waiting by comments: it can only be told inside the stream.
-      const encoder = DIALECTS[call.dialect].encodeEvents(attempt.context);
+      // Keep-alive comments have begun the stream, so that the failure is sent inside it.
+      const encoder = dialect.encodeEvents(execution.context);
       call.response.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
-      this.#open.delete(call.clientDisconnect);
+      this.#open.delete(clientDisconnect);
       if (this.#open.size === 0) this.#onLast();
     }
   }
 
   /**
-   * Ends every answer under way: streams say that they were cut short. Resolves when all are charged
-   * and have said so, or after a second.
+   * Ends every open answer: streams end with the failure. Resolves when all are charged and have sent it,
+   * or after a second.
    */
   close(reason: Failure): Promise<void> {
     return new Promise((resolve) => {
       this.#onLast = resolve;
-      setTimeout(resolve, CLOSING).unref();
-      for (const controller of this.#open) controller.abort(reason);
+      setTimeout(resolve, closeTimeoutMs).unref();
+      for (const cancellation of this.#open) cancellation.abort(reason);
       if (this.#open.size === 0) resolve();
     });
   }
@@ -187,24 +194,28 @@ export class TextGateway {
 }
 
 /** Whether a request may leave this server. */
-function isRemote({ routes }: TextModel, { providers }: Config): boolean {
-  return routes.some(({ provider }) => providers[provider]!.kind !== 'sandbox');
+function mayLeaveServer({ routes }: TextModel, { providers }: Config): boolean {
+  return routes.some(({ provider }) => isRemote(providers[provider]!));
 }
 
 /** Whether every provider of a model serves several clients from one account. */
 function isShared({ routes }: TextModel, { providers }: Config): boolean {
   return routes.every(({ provider: name }) => {
     const provider = providers[name]!;
-    return provider.kind === 'sandbox' || provider.shared !== false;
+    return !isRemote(provider) || provider.shared !== false;
   });
 }
 
-/** Requests to a provider that answer one: each of the `n` answers is its own to another dialect. */
-function requestsFor({ n, dialect }: TextRequest, model: TextModel, { providers }: Config): number {
+/** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
+function upstreamRequestsFor(
+  { n, dialect }: TextRequest,
+  model: TextModel,
+  { providers }: Config,
+): number {
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return provider.kind !== 'sandbox' && dialectOf(route, provider, dialect) === dialect;
+    return isRemote(provider) && dialectFor(route, provider, dialect) === dialect;
   });
   return isPassed ? 1 : n;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ADMIN_COMMANDS } from '../../src/administration/registry.ts';
-import { administrationFlags } from '../../src/cli/administration-flags.ts';
+import { adminFlags } from '../../src/cli/daemon-flags.ts';
 import { fieldsOf } from '../../src/schema/fields.ts';
 
 describe.each(
@@ -8,18 +8,18 @@ describe.each(
 )('%s', (_, { options, positionals }) => {
   const names = fieldsOf(options).map(({ name }) => name);
 
-  it('takes by place only what it declares', () => {
+  it('has only positionals that are options', () => {
     expect(names).toEqual(expect.arrayContaining([...positionals]));
   });
 
-  it('has no flag that every command has', () => {
+  it('has no option of the name of a flag that all commands have', () => {
     const own = names.filter((name) => !positionals.includes(name));
-    const common = fieldsOf(administrationFlags).map(({ name }) => name);
+    const common = fieldsOf(adminFlags).map(({ name }) => name);
     expect(own.filter((name) => common.includes(name))).toEqual([]);
   });
 });
 
-it('has every command once', () => {
+it('contains each command once', () => {
   const names = ADMIN_COMMANDS.map(({ group, name }) => `${group} ${name}`);
   expect(new Set(names).size).toBe(names.length);
 });

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Argument, Command, Option } from 'commander';
+import * as v from 'valibot';
 import { beforeAll, describe, expect, it, type TestContext, test } from 'vitest';
+import type { CommandDefinition } from '../../src/cli/command.ts';
 import { completionScript } from '../../src/cli/completion.ts';
+import { field } from '../../src/schema/fields.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -66,7 +68,7 @@ function callBash(completion: string, lines: readonly string[]): string[][] {
   return readLines(run('bash', driver, { completion, args: lines }));
 }
 
-/** What the tab key offers for the last word of each line, as whole words in order. */
+/** Completions of the last word of each line, as whole words in order. */
 const OFFER: Readonly<Record<Shell, (completion: string, lines: readonly string[]) => string[][]>> =
   {
     bash(completion, lines) {
@@ -150,17 +152,33 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel keys create --ac', ['--account']],
 ];
 
-/** A tree with all that ours has not: depth, choices of commander's own, words that need quoting. */
-function strangeTree(): Command {
-  const create = new Command('create')
-    .description(`it's "new" [really]: $(touch ruin) \`touch ruin\` \\ %s`)
-    .addOption(new Option('-p, --plan <plan>', `a 'plan': [$HOME]`).choices(['free', 'paid']))
-    .addOption(new Option('--secret', 'not for help').hideHelp())
-    .addArgument(new Argument('<size>').choices(['small', 'large']));
-  const list = new Command('list').description('all of them');
-  const accounts = new Command('accounts').addCommand(create).addCommand(list);
-  return new Command('oriel').helpCommand(false).addCommand(accounts);
-}
+/** Commands with text and values that need quoting in a shell. */
+const QUOTED: readonly CommandDefinition[] = [
+  {
+    name: 'accounts',
+    summary: '',
+    subcommands: [
+      {
+        name: 'create',
+        summary: `it's "new" [really]: $(touch ruin) \`touch ruin\` \\ %s`,
+        positionals: [
+          { name: 'size', description: '', required: true, choices: ['small', 'large'] },
+        ],
+        flags: [
+          {
+            heading: 'Options:',
+            schema: v.strictObject({
+              plan: v.optional(
+                field(v.picklist(['free', 'paid']), `a 'plan': [$HOME]`, { short: 'p' }),
+              ),
+            }),
+          },
+        ],
+      },
+      { name: 'list', summary: 'all of them' },
+    ],
+  },
+];
 
 const scripts = {} as Record<Shell, string>;
 
@@ -169,10 +187,10 @@ beforeAll(async () => {
 });
 
 describe.each(SHELLS)('completion in %s', (shell) => {
-  it('is a script without errors', (context) => {
+  it('is a script without syntax errors', (context) => {
     needs(shell, context);
-    const strange = completionScript(strangeTree(), shell);
-    for (const completion of [scripts[shell], strange]) {
+    const quoted = completionScript(QUOTED, shell);
+    for (const completion of [scripts[shell], quoted]) {
       expect(run(shell, completion, { completion, flags: ['-n'] })).toBe('');
     }
   });
@@ -184,7 +202,7 @@ describe.each(SHELLS)('completion in %s', (shell) => {
     expect(lines.map((line, index) => [line, found[index]])).toEqual(OFFERS);
   });
 
-  it('finds its way in a deep tree and takes its words literally', (context) => {
+  it('completes subcommands and quotes their texts and values', (context) => {
     needs(shell, context);
     const lines = [
       'oriel a',
@@ -194,7 +212,7 @@ describe.each(SHELLS)('completion in %s', (shell) => {
       'oriel accounts create l',
       'oriel accounts list --p',
     ];
-    const found = OFFER[shell](completionScript(strangeTree(), shell), lines);
+    const found = OFFER[shell](completionScript(QUOTED, shell), lines);
     expect(found).toEqual([
       ['accounts'],
       ['create', 'help', 'list'],
@@ -207,7 +225,7 @@ describe.each(SHELLS)('completion in %s', (shell) => {
 });
 
 describe('completion in bash', () => {
-  it('offers the choices of --flag=value however bash breaks words', (context) => {
+  it('offers the choices of --flag=value with = among COMP_WORDBREAKS and without', (context) => {
     needs('bash', context);
     const found = callBash(scripts.bash, [
       'oriel convert --format = we',
@@ -223,7 +241,7 @@ describe('completion in bash', () => {
     ]);
   });
 
-  it('leaves file names to bash for inputs, paths and whatever follows --, and only there', (context) => {
+  it('falls back to file names for inputs, paths and arguments after --, and nowhere else', (context) => {
     needs('bash', context);
     const files = [
       'oriel convert fol',
@@ -283,7 +301,7 @@ test('completion in zsh offers the choices of --flag=value, and files', (context
   expect(found).toEqual([['webp'], ['image.jpg'], [], ['folder']]);
 });
 
-test('completion for a shell that it does not know is wrong usage', async () => {
+test('completion for an unknown shell exits with 2 and names the known ones', async () => {
   const { code, out, stderr } = await oriel(['completion', 'tcsh']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(stderr).toContain('bash, zsh, fish');

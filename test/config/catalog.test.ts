@@ -1,3 +1,4 @@
+import '../../src/text/dialects/built-in.ts';
 import { describe, expect, it } from 'vitest';
 import {
   findModel,

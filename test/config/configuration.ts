@@ -1,3 +1,4 @@
+import '../../src/text/dialects/built-in.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';

@@ -1,3 +1,4 @@
+import '../../src/text/dialects/built-in.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';

@@ -19,7 +19,7 @@ import { temporaryFolder } from '../oriel.ts';
 let directory: string;
 let store: Store;
 let admin: Awaited<ReturnType<typeof startAdmin>>;
-let door: AdminEndpoint;
+let endpoint: AdminEndpoint;
 
 beforeEach(async () => {
   directory = temporaryFolder();
@@ -33,7 +33,7 @@ beforeEach(async () => {
     models: () => [],
   });
   onTestFinished(() => admin.close());
-  door = readAdminEndpoint(directory)!;
+  endpoint = readAdminEndpoint(directory)!;
 });
 
 interface Answer {
@@ -55,11 +55,11 @@ async function send(
   }: { method?: string; body?: string; headers?: object },
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest(new URL(path, door.url), {
+    const request = httpRequest(new URL(path, endpoint.url), {
       method,
       agent: false,
       headers: {
-        authorization: `Bearer ${door.token}`,
+        authorization: `Bearer ${endpoint.token}`,
         'content-type': 'application/json',
         ...headers,
       },
@@ -74,7 +74,7 @@ async function send(
   });
 }
 
-it('does what the command line does', async () => {
+it('administration over HTTP does what the command line does', async () => {
   const body = JSON.stringify({ name: 'ci', plan: 'paid', credits: '1.5' });
   expect(await send('/accounts/create', { body })).toEqual({
     status: 200,
@@ -83,7 +83,7 @@ it('does what the command line does', async () => {
   expect(await store.findAccount('ci')).toMatchObject({ granted: 1_500_000 });
 });
 
-describe('nobody is let in', () => {
+describe('administration refuses a request', () => {
   it.each<[string, object]>([
     ['without a token', { authorization: '' }],
     ['with another token', { authorization: 'Bearer oriel' }],
@@ -96,11 +96,14 @@ describe('nobody is let in', () => {
   });
 
   it.each<[string, () => object]>([
-    ['by the name of another host', () => ({ host: `oriel.example:${new URL(door.url).port}` })],
-    ['by the name localhost', () => ({ host: `localhost:${new URL(door.url).port}` })],
+    [
+      'by the name of another host',
+      () => ({ host: `oriel.example:${new URL(endpoint.url).port}` }),
+    ],
+    ['by the name localhost', () => ({ host: `localhost:${new URL(endpoint.url).port}` })],
     ['without a port', () => ({ host: '127.0.0.1' })],
     ['from a page of another site', () => ({ origin: 'https://example.com' })],
-    ['from a page of this machine', () => ({ origin: door.url })],
+    ['from a page of this machine', () => ({ origin: endpoint.url })],
     ['from a page that hides its origin', () => ({ origin: 'null' })],
   ])('%s, even with the token', async (_, headers) => {
     for (const method of ['POST', 'OPTIONS', 'GET']) {
@@ -109,13 +112,13 @@ describe('nobody is let in', () => {
     }
   });
 
-  it('learns whether an endpoint exists', async () => {
+  it('without the token, whether or not the endpoint exists', async () => {
     const headers = { authorization: 'Bearer x' };
     expect((await send('/no/such', { headers })).status).toBe(401);
   });
 });
 
-describe('what makes no sense is refused', () => {
+describe('administration refuses a malformed request', () => {
   it.each<[string, string, number, string]>([
     ['an empty body', '', 400, 'invalid_json'],
     ['half of a body', '{"name":', 400, 'invalid_json'],
@@ -160,17 +163,17 @@ describe('what makes no sense is refused', () => {
   });
 });
 
-describe('the way in', () => {
-  it('is for the owner of the data directory alone', () => {
+describe('the file with address and token', () => {
+  it('is readable by the owner of the data directory alone', () => {
     expect(statSync(join(directory, 'admin.json')).mode & 0o777).toBe(0o600);
-    expect(door).toEqual({
+    expect(endpoint).toEqual({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       token: expect.stringMatching(/^[\w-]{43}$/),
       pid: process.pid,
     });
   });
 
-  it('takes the place of what was left behind, and leaves nothing beside it', () => {
+  it('replaces the file of an earlier daemon and leaves no temporary file', () => {
     writeAdminEndpoint(directory, { url: 'http://127.0.0.1:1', token: 'one', pid: 1 });
     writeAdminEndpoint(directory, { url: 'http://127.0.0.1:2', token: 'two', pid: 2 });
     expect(readAdminEndpoint(directory)).toEqual({
@@ -183,13 +186,13 @@ describe('the way in', () => {
     ]);
   });
 
-  it('is gone after the end', async () => {
+  it('is removed when the daemon ends', async () => {
     await admin.close();
     expect(readAdminEndpoint(directory)).toBeUndefined();
     expect(filesBelow(directory).filter((file) => file.startsWith('admin'))).toEqual([]);
   });
 
-  it('has another token every time', async () => {
+  it('has another token after every start', async () => {
     await admin.close();
     admin = await startAdmin({
       ...UNAUDITED,
@@ -198,7 +201,7 @@ describe('the way in', () => {
       log: pino({ enabled: false }),
       models: () => [],
     });
-    expect(readAdminEndpoint(directory)!.token).not.toBe(door.token);
-    expect(readFileSync(join(directory, 'admin.json'), 'utf8')).not.toContain(door.token);
+    expect(readAdminEndpoint(directory)!.token).not.toBe(endpoint.token);
+    expect(readFileSync(join(directory, 'admin.json'), 'utf8')).not.toContain(endpoint.token);
   });
 });

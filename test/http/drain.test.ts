@@ -49,14 +49,14 @@ async function convertForMinutes(
   return daemon.request('/api/free/batch-convert-images', { method: 'POST', body: form });
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 at %s', async (signal) => {
+it.each(['SIGTERM', 'SIGINT'] as const)('exits with code 0 after %s', async (signal) => {
   const daemon = await startDaemon();
   await daemon.request('/v1/account');
   expect((await daemon.stop(signal)).code).toBe(0);
   expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
 });
 
-it('finishes what is under way, and takes nothing new', async () => {
+it('a draining daemon completes requests in progress and accepts no new ones', async () => {
   const daemon = await startDaemon();
   const socket = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
@@ -70,7 +70,7 @@ it('finishes what is under way, and takes nothing new', async () => {
   expect((await daemon.ended).code).toBe(0);
 });
 
-it('takes administration until the last request is done', async () => {
+it('a draining daemon serves administration until the last request is complete', async () => {
   const daemon = await startDaemon();
   const socket = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
@@ -83,7 +83,7 @@ it('takes administration until the last request is done', async () => {
   expect((await daemon.ended).code).toBe(0);
 });
 
-it('cuts what outlasts the grace', async () => {
+it('a draining daemon closes connections after server.grace', async () => {
   const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
   const socket = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
@@ -91,7 +91,7 @@ it('cuts what outlasts the grace', async () => {
   expect((await daemon.ended).code).toBe(0);
 });
 
-it('does not wait for an encoder beyond the grace', async () => {
+it('a draining daemon does not wait for an encoder after server.grace', async () => {
   const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
   const cut = convertForMinutes(daemon).then(
     () => 'answered',
@@ -104,7 +104,7 @@ it('does not wait for an encoder beyond the grace', async () => {
   expect(await cut).toBe('cut');
 });
 
-it('does not wait for an encoder past its deadline', async () => {
+it('a draining daemon does not wait for an encoder past its deadline', async () => {
   const daemon = await startDaemon({ config: { batch: { deadline: '1500ms' } } });
   const answer = await convertForMinutes(daemon, slowerThanEstimated(), UNDERESTIMATED);
   expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toContain('not done within');
@@ -112,7 +112,7 @@ it('does not wait for an encoder past its deadline', async () => {
   expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
 });
 
-it('ends at once at a second signal', async () => {
+it('a second signal ends the daemon at once', async () => {
   const daemon = await startDaemon();
   const socket = await halfAnUpload(daemon);
   socket.on('error', () => {});

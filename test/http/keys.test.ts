@@ -27,7 +27,7 @@ async function answerTo(key: string | undefined): Promise<{ status: number; code
 }
 
 describe('while the daemon runs', () => {
-  it('a key that is made opens its account at once, within its bounds', async () => {
+  it('a new key works at once, within its limits', async () => {
     await administer('accounts', 'create', 'bounds', '--plan', 'paid', '--credits', '7');
     const bounds = ['--models', 'sandbox-chat', '--rpm', '3', '--budget', '2.5'];
     const { key, id } = await administer('keys', 'create', '--account', 'bounds', ...bounds);
@@ -42,7 +42,7 @@ describe('while the daemon runs', () => {
     });
   });
 
-  it('a key that is revoked is refused at once', async () => {
+  it('a revoked key is refused at once', async () => {
     await administer('accounts', 'create', 'revoked');
     const { key, id } = await administer('keys', 'create', '--account', 'revoked');
     expect(await answerTo(key)).toEqual({ status: 200 });
@@ -50,7 +50,7 @@ describe('while the daemon runs', () => {
     expect(await answerTo(key)).toEqual({ status: 401, code: 'revoked_api_key' });
   });
 
-  it('a key is taken until it expires, and no longer', async () => {
+  it('a key is accepted until it expires', async () => {
     await administer('accounts', 'create', 'expiring', '--plan', 'paid');
     const made = await administer('keys', 'create', '--account', 'expiring', '--expires', '2s');
     let answer = await answerTo(made['key']);
@@ -66,7 +66,7 @@ describe('while the daemon runs', () => {
     expect(keys).toMatchObject([{ status: 'expired' }]);
   });
 
-  it('another plan and further credits count at once', async () => {
+  it('a changed plan and granted credits take effect at once', async () => {
     await administer('accounts', 'create', 'moving');
     const { key } = await administer('keys', 'create', '--account', 'moving');
     const limit = async () => {
@@ -82,19 +82,19 @@ describe('while the daemon runs', () => {
   });
 });
 
-const TOLD = "the owner's first API key is in a file; store it safely, then delete it";
+const KEY_FILE_MESSAGE = "the owner's first API key is in a file; store it safely, then delete it";
 
 describe('the first start', () => {
   const FIRST = { env: { ORIEL_BOOTSTRAP_KEY: undefined } };
 
   const keyIn = (data: string) => readFileSync(join(data, 'first-key'), 'utf8').trim();
 
-  it('keeps a key that works in a file, and tells only where that is', async () => {
+  it('writes a working key to a file and logs the path alone', async () => {
     const data = temporaryFolder();
     const first = await startDaemon({ ...FIRST, data });
     const file = join(data, 'first-key');
     const hint = expect.stringMatching(/^sk-oriel-\w{4}…\w{4}$/);
-    expect(await first.logged(TOLD)).toMatchObject({ file, hint });
+    expect(await first.logged(KEY_FILE_MESSAGE)).toMatchObject({ file, hint });
     const key = keyIn(data);
     expect(key).toMatch(/^sk-oriel-\w{43}$/);
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
@@ -106,9 +106,9 @@ describe('the first start', () => {
     );
     expect(holding).toEqual(['first-key']);
 
-    // Nobody may have seen what a start that was killed has said.
+    // The message of a start that was killed may not have been seen.
     const second = await startDaemon({ ...FIRST, data });
-    expect(await second.logged(TOLD)).toMatchObject({ file, hint });
+    expect(await second.logged(KEY_FILE_MESSAGE)).toMatchObject({ file, hint });
     const headers = { authorization: `Bearer ${key}` };
     const response = await second.request('/v1/account', { headers });
     expect(await response.json()).toMatchObject({ name: 'owner', plan: 'paid' });
@@ -120,7 +120,7 @@ describe('the first start', () => {
     expect((await third.stop()).stderr).toBe('');
   });
 
-  it.skipIf(!HAS_TERMINAL)('shows the key on a terminal, and keeps it nowhere', async () => {
+  it.skipIf(!HAS_TERMINAL)('shows the key on a terminal and keeps no copy', async () => {
     const data = temporaryFolder();
     const args = `serve --port 0 --log-format json --data ${data}`;
     const { child, ended } = startInTerminal(`exec "$NODE" "$BINARY" ${args}`, FIRST);
@@ -140,7 +140,7 @@ describe('the first start', () => {
     await ended;
   });
 
-  it('makes no key that nobody is told of, where it fails', async () => {
+  it('makes no key if the start fails', async () => {
     const data = temporaryFolder();
     const port = new URL(daemon().url).port;
     const args = ['serve', '--port', port, '--data', data];
@@ -148,12 +148,12 @@ describe('the first start', () => {
     expect(status).toBe(1);
     expect(stderr).toContain('another program listens there');
     const second = await startDaemon({ ...FIRST, data });
-    await second.logged(TOLD);
+    await second.logged(KEY_FILE_MESSAGE);
     const headers = { authorization: `Bearer ${keyIn(data)}` };
     expect((await second.request('/v1/account', { headers })).status).toBe(200);
   });
 
-  it('says nothing of a key that was chosen', async () => {
+  it('does not log a bootstrap key', async () => {
     const data = temporaryFolder();
     const { stop, log } = await startDaemon({ data });
     const { stderr } = await stop();
@@ -162,7 +162,7 @@ describe('the first start', () => {
     expect(JSON.parse(out)).toMatchObject({ keys: [{ account: 'owner', name: 'bootstrap' }] });
   });
 
-  it('refuses a chosen key that could be guessed', async () => {
+  it('refuses a bootstrap key that can be guessed', async () => {
     const data = temporaryFolder();
     const { status, stderr } = await oriel(['serve', '--port', '0', '--data', data], {
       env: { ORIEL_BOOTSTRAP_KEY: 'secret' },
@@ -172,7 +172,7 @@ describe('the first start', () => {
   });
 });
 
-it('a daemon that was killed leaves a store that commands open at once', async () => {
+it('commands open the store of a killed daemon at once', async () => {
   const data = temporaryFolder();
   const { stop } = await startDaemon({ data });
   const run = (...args: string[]) => oriel([...args, '--data', data]);
@@ -183,7 +183,7 @@ it('a daemon that was killed leaves a store that commands open at once', async (
   expect(JSON.parse(out)).toMatchObject({ credits: { granted: 1001 } });
 });
 
-it('a daemon starts while commands have its store by turns', async () => {
+it('a daemon starts while commands use its store in turn', async () => {
   const data = temporaryFolder();
   expect((await oriel(['accounts', 'create', 'ci', '--data', data])).status).toBe(0);
   const grants = Array.from({ length: 6 }, () =>

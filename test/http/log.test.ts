@@ -7,7 +7,7 @@ import { configFile } from '../config/configuration.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { ROOT, start, startProgram, temporaryFolder } from '../oriel.ts';
 
-it('writes one line a request, without anything secret', async () => {
+it('the log has one line for each request, without secrets', async () => {
   const daemon = await startDaemon({ env: { SOME_PROVIDER_KEY: 'sk-provider-secret' } });
   const secret = 'oriel_secret_of_somebody_else';
   await daemon.request('/v1/account?token=in-the-query');
@@ -35,7 +35,7 @@ it('writes one line a request, without anything secret', async () => {
   expect(lines[1]).not.toHaveProperty('key');
 });
 
-it('writes a line that is JSON whatever the request says of itself', async () => {
+it('a log line is valid JSON with hostile headers and paths', async () => {
   const daemon = await startDaemon({ config: { server: { trustProxy: true } } });
   const { hostname, port } = new URL(daemon.url);
   const path = '/v1/"quoted"\\x';
@@ -51,7 +51,7 @@ it('writes a line that is JSON whatever the request says of itself', async () =>
   expect(line).toMatchObject({ path, ip: 'a "friend"\\', status: 404 });
 });
 
-it('is text for people where asked for', async () => {
+it('log.format pretty writes text for people', async () => {
   const args = ['serve', '--port', '0', '--data', temporaryFolder(), '--log-format', 'pretty'];
   const { child, ended } = start(args);
   await new Promise<void>((resolve) => {
@@ -64,7 +64,7 @@ it('is text for people where asked for', async () => {
   expect(out).not.toContain('{"level"');
 });
 
-it('answers on while standard output is on a full disk', async () => {
+it('the daemon serves requests while standard output is on a full disk', async () => {
   const free = createServer().listen(0, '127.0.0.1');
   await once(free, 'listening');
   const { port } = free.address() as AddressInfo;
@@ -92,31 +92,33 @@ it('answers on while standard output is on a full disk', async () => {
 /** C1, and the bytes of U+202E as a header has them. */
 const COMMANDS = 'a\u009b31m\u00e2\u0080\u00ae';
 
-it.each(['pretty', 'json'])('commands a terminal nothing, %s', async (format) => {
-  const data = temporaryFolder();
-  const args = ['serve', '--port', '0', '--data', data, '--log-format', format];
-  const { child, ended } = start(args, {
-    env: { ORIEL_CONFIG: configFile('server: { trustProxy: true }') },
-  });
-  let text = '';
-  const url = await new Promise<string>((resolve) => {
-    child.stdout!.on('data', (chunk) => {
-      text += String(chunk);
-      const found = /ready.*?(http:\/\/127\.0\.0\.1:\d+)|(http:\/\/127\.0\.0\.1:\d+).*?ready/.exec(
-        text,
-      );
-      if (found) resolve(found[1] ?? found[2]!);
+it.each(['pretty', 'json'])(
+  'the log in format %s has no terminal control characters',
+  async (format) => {
+    const data = temporaryFolder();
+    const args = ['serve', '--port', '0', '--data', data, '--log-format', format];
+    const { child, ended } = start(args, {
+      env: { ORIEL_CONFIG: configFile('server: { trustProxy: true }') },
     });
-  });
-  const headers = { 'x-forwarded-for': COMMANDS };
-  await new Promise((resolve, reject) => {
-    get(`${url}/nothing`, { headers }, (answer) => answer.resume().on('end', resolve)).on(
-      'error',
-      reject,
-    );
-  });
-  child.kill('SIGTERM');
-  const { out } = await ended;
-  expect(out).toContain('31m');
-  expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
-});
+    let text = '';
+    const url = await new Promise<string>((resolve) => {
+      child.stdout!.on('data', (chunk) => {
+        text += String(chunk);
+        const found =
+          /ready.*?(http:\/\/127\.0\.0\.1:\d+)|(http:\/\/127\.0\.0\.1:\d+).*?ready/.exec(text);
+        if (found) resolve(found[1] ?? found[2]!);
+      });
+    });
+    const headers = { 'x-forwarded-for': COMMANDS };
+    await new Promise((resolve, reject) => {
+      get(`${url}/nothing`, { headers }, (answer) => answer.resume().on('end', resolve)).on(
+        'error',
+        reject,
+      );
+    });
+    child.kill('SIGTERM');
+    const { out } = await ended;
+    expect(out).toContain('31m');
+    expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
+  },
+);

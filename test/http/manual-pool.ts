@@ -2,11 +2,11 @@ import { FairSemaphore } from '../../src/operations/fair-semaphore.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import type { JobContext, SharedPool } from '../../src/operations/pool.ts';
 
-/** What a job of the pool below comes to: it may throw, which no real job does. */
+/** Runs a job of the pool below. It may throw, which no real job does. */
 export type Work = (job: Job, number: number) => Promise<JobResult> | JobResult;
 
-/** A pool whose jobs are whatever the test says. */
-export function handPool(size: number, work: Work): SharedPool & { readonly started: number } {
+/** A pool whose jobs the test runs. */
+export function manualPool(size: number, work: Work): SharedPool & { readonly started: number } {
   const places = new FairSemaphore(size);
   let started = 0;
   return {
@@ -38,8 +38,8 @@ export function imageOf(bytes: number): JobResult {
   return { ok: true, originalSize: 10, warnings: [], image: { ...image, sha256: 'abc' } };
 }
 
-/** A door that stays shut until the test opens it. */
-export class Door {
+/** A promise that the test resolves with `open`. */
+export class Gate {
   open!: () => void;
   readonly opened = new Promise<void>((resolve) => {
     this.open = resolve;

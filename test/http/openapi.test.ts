@@ -99,7 +99,7 @@ async function hold(endpoint: Endpoint, response: Response): Promise<void> {
   expect(valid.errors).toBeNull();
 }
 
-describe('the document', () => {
+describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const found = await document();
     expect(found.openapi).toBe('3.1.0');
@@ -114,14 +114,14 @@ describe('the document', () => {
     expect((await oriel(['--version'])).out).toBe(`${version}\n`);
   });
 
-  it('says of every endpoint what it does and to which group it belongs', async () => {
+  it('has a summary and one tag for every endpoint', async () => {
     for (const [method, path, { summary, tags }] of await endpoints()) {
       expect(summary, `${method} ${path}`).toMatch(/\w/);
       expect(tags, `${method} ${path}`).toHaveLength(1);
     }
   });
 
-  it('holds the endpoints that the interface names', async () => {
+  it('has the endpoints of the interface', async () => {
     const { paths } = await document();
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining([
@@ -157,7 +157,7 @@ describe('the document', () => {
   });
 });
 
-describe('every endpoint answers as the document says', () => {
+describe('every response matches its schema in the document', () => {
   it('without a key', async () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const response = await fetch(daemon().url + path, { method });
@@ -168,7 +168,7 @@ describe('every endpoint answers as the document says', () => {
     }
   });
 
-  it('with the key of a paid account or the token of the metrics, to what the page /docs fills in', async () => {
+  it('with a paid key or the metrics token, for the bodies that /docs fills in', async () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const place = path.replace(/\{\w+\}/g, (name) => PARAMETERS[name] ?? 'unknown');
       const response = await daemon().request(place, {

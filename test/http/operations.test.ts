@@ -37,13 +37,13 @@ describe('without an operations listener', () => {
     },
   );
 
-  it('serves the page with addresses that are relative to its own', async () => {
+  it('serves the page /docs with relative URLs', async () => {
     const text = async (path: string) => (await fetch(daemon().url + path)).text();
     expect(await text('/docs')).toContain('"docs/static/swagger-ui.css"');
     expect(await text('/docs/?a')).toContain('"static/swagger-ui.css"');
   });
 
-  it('/metrics takes no API key, and tells which settings open it', async () => {
+  it('/metrics refuses API keys and names the settings that allow access', async () => {
     for (const response of [
       await fetch(`${daemon().url}/metrics`),
       await daemon().request('/metrics'),
@@ -92,7 +92,7 @@ describe('with an operations listener', () => {
     expect((await fetch(`${url}/v1/models`)).status).toBe(404);
   });
 
-  it('serves only health and the endpoints of clients on the public one', async () => {
+  it('serves only health and client endpoints on the public listener', async () => {
     for (const path of ['/', '/metrics', ...Object.keys(FILES)]) {
       const response = await daemon().request(path, { headers: { accept: 'text/html' } });
       expect(response.status, path).toBe(404);

@@ -11,7 +11,7 @@ function configure(daemon: TestDaemon, text: string): void {
 const limitOf = async (daemon: TestDaemon) =>
   (await daemon.request('/v1/account')).headers.get('x-ratelimit-limit-requests');
 
-it('reads limits and models again at SIGHUP', async () => {
+it('SIGHUP reloads limits and models', async () => {
   const daemon = await startDaemon({ config: { limits: { paid: { rpm: 7 } } } });
   expect(await limitOf(daemon)).toBe('7');
   configure(daemon, 'limits: { paid: { rpm: 9 } }');
@@ -19,7 +19,7 @@ it('reads limits and models again at SIGHUP', async () => {
   expect(await limitOf(daemon)).toBe('9');
 });
 
-it('keeps what it has when the file is at fault, and names each fault', async () => {
+it('SIGHUP with an invalid file keeps the configuration and logs each error', async () => {
   const daemon = await startDaemon({ config: { limits: { paid: { rpm: 7 } } } });
   configure(daemon, 'limits: { paid: { rpm: -1 } }\nserver: { prt: 1 }\n');
   const line = await daemon.logged('the configuration is at fault; the one before stays in force');
@@ -33,7 +33,7 @@ it('keeps what it has when the file is at fault, and names each fault', async ()
   expect(await limitOf(daemon)).toBe('7');
 });
 
-it('says which settings wait for the next start', async () => {
+it('SIGHUP logs the settings that need a restart', async () => {
   const daemon = await startDaemon({ config: { pool: { threads: 1 } } });
   configure(daemon, 'pool: { threads: 2 }');
   expect(await daemon.logged('this setting changes at the next start only')).toMatchObject({

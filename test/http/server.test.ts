@@ -20,8 +20,8 @@ const error = (type: string, code: string) => ({
 
 const daemon = sharedDaemon();
 
-describe('every answer', () => {
-  it('bears an identifier, its own or the one it was given', async () => {
+describe('every response', () => {
+  it('has the x-request-id of the request, or a new one', async () => {
     const own = await daemon().request('/v1/account');
     expect(own.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{24}$/);
     const given = await daemon().request('/v1/account', { headers: { 'x-request-id': 'ci-7:a' } });
@@ -34,7 +34,7 @@ describe('every answer', () => {
     expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
-  it('of JSON ends with a line feed, as long as it says', async () => {
+  it('in JSON ends with a line feed and has the right content-length', async () => {
     const headers = { 'content-type': 'application/json' };
     const ask = (path: string, body: object) =>
       daemon().request(path, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -66,7 +66,7 @@ describe('every answer', () => {
   });
 });
 
-describe('what is no request of ours', () => {
+describe('requests without a route or not in HTTP', () => {
   it.each([
     ['GET', '/', 404, 'unknown_endpoint'],
     ['GET', '/v1', 404, 'unknown_endpoint'],
@@ -84,7 +84,7 @@ describe('what is no request of ours', () => {
     if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('/ leads a browser to the documentation', async () => {
+  it('/ redirects a browser to the documentation', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     const response = await fetch(daemon().url, { headers: { accept } });
     expect([response.status, response.url]).toEqual([200, `${daemon().url}/docs`]);
@@ -105,7 +105,7 @@ describe('what is no request of ours', () => {
       /^HTTP\/1\.1 400 /,
       'malformed_request',
     ],
-  ])('%s is refused in the same words', async (_, bytes, status, code) => {
+  ])('%s gets an error body of the same shape', async (_, bytes, status, code) => {
     const answer = await raw(daemon().url, bytes);
     expect(answer).toMatch(status);
     expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toEqual(error('invalid_request', code));
@@ -119,14 +119,14 @@ describe('keys', () => {
     ['as a bearer', { authorization: `Bearer ${OWNER_KEY}` }],
     ['without regard to the case of the scheme', { authorization: `bearer ${OWNER_KEY}` }],
     ['in the header of messages clients', { 'x-api-key': OWNER_KEY }],
-  ])('are taken %s', async (_, headers) => {
+  ])('are accepted %s', async (_, headers) => {
     expect((await ask(headers)).status).toBe(200);
   });
 
   it.each([
     ['none', {}, 'missing_api_key'],
     ['an empty one', { authorization: 'Bearer ' }, 'invalid_api_key'],
-    ['one that nobody has', { authorization: `Bearer ${OWNER_KEY}x` }, 'invalid_api_key'],
+    ['an unknown key', { authorization: `Bearer ${OWNER_KEY}x` }, 'invalid_api_key'],
     ['another scheme', { authorization: `Basic ${OWNER_KEY}` }, 'invalid_api_key'],
     ['an empty header of messages clients', { 'x-api-key': '' }, 'missing_api_key'],
   ])('are refused: %s', async (_, headers, code) => {
@@ -138,7 +138,7 @@ describe('keys', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  it('is answered only once the key is known to be good', async () => {
+  it('gets 100 Continue only after the key has been checked', async () => {
     const head = (key: string) =>
       `POST /api/free/batch-image-hash HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
       'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n' +
@@ -152,7 +152,7 @@ describe('Expect: 100-continue', () => {
     socket.destroy();
   });
 
-  it('is the only expectation that matters: others are ignored', async () => {
+  it('is the only expectation that has an effect; others are ignored', async () => {
     const head =
       'GET /v1/nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: a-miracle\r\n\r\n';
     const answer = await raw(daemon().url, head);

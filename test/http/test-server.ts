@@ -36,12 +36,12 @@ export interface TestServer {
   readonly spoolFolder: string;
   /** Names of the files on its spool. */
   files(): string[];
-  /** What was logged. */
+  /** Log lines. */
   readonly log: readonly Line[];
   metrics(): Promise<string>;
   /** Waits until no client is connected. */
   disconnected(): Promise<void>;
-  /** Waits until nothing is on disk, and nobody works or waits. */
+  /** Waits until no job is running or waiting and the spool is empty. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export const KEYS = {
 } as const;
 
 export interface ServerSettings {
-  /** What the configuration says otherwise than usual. */
+  /** Settings that differ from the defaults. */
   readonly config?: Readonly<Record<string, object>>;
   readonly pool?: SharedPool;
   readonly media?: (store: Store, config: Config) => Media;
@@ -68,7 +68,7 @@ export async function startServer({
   draining = new AbortController().signal,
 }: ServerSettings = {}): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
-  // A test on a busy machine is not about overload.
+  // Overload is not under test, even on a busy machine.
   const overload = { eventLoopDelay: '1h' };
   const settings = v.parse(configSchema, { dataDir: folder, overload, ...config });
   const store = await openStore({ directory: join(folder, 'store') });
@@ -126,7 +126,7 @@ export async function startServer({
     async disconnected() {
       const count = promisify(server.server.getConnections.bind(server.server));
       while ((await count()) > 0) await new Promise(setImmediate);
-      // A connection is off the count just before those who use it are told.
+      // The count decreases just before the close events.
       for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     },
     async idle() {

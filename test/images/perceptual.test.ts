@@ -42,7 +42,7 @@ function differingBits(one: string, other: string): number {
 
 const HASH = /^[0-9a-f]{16}$/;
 
-describe('the difference hash', () => {
+describe('differenceHash', () => {
   it.each<[string, Shade, string]>([
     ['one grey', () => 90, '0000000000000000'],
     ['brighter to the right', (x) => x * 20, 'ffffffffffffffff'],
@@ -52,11 +52,11 @@ describe('the difference hash', () => {
     ['a step at the top left', (x, y) => (x === 0 && y === 0 ? 0 : 1), '8000000000000000'],
     ['a step at the bottom right', (x, y) => (x === 8 && y === 7 ? 1 : 0), '0000000000000001'],
     ['a step in the second row', (x, y) => (x === 0 && y === 1 ? 0 : 1), '0080000000000000'],
-  ])('of %s', (_, shade, hash) => {
+  ])('of %s is known', (_, shade, hash) => {
     expect(differenceHash(small(shade))).toBe(hash);
   });
 
-  it('agrees with a plain reading of its definition', () => {
+  it('agrees with a direct implementation of its definition', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 72, maxLength: 72 }), (gray) => {
         let value = 0n;
@@ -72,7 +72,7 @@ describe('the difference hash', () => {
     );
   });
 
-  it('stays when the whole image becomes brighter', () => {
+  it('is the same for a brighter image', () => {
     const brighter = smallScene.map((level) => level + 30);
     expect(differenceHash(brighter)).toBe(differenceHash(smallScene));
   });
@@ -82,12 +82,12 @@ describe('the difference hash', () => {
     expect(differingBits(flipped, differenceHash(smallScene))).toBeGreaterThan(20);
   });
 
-  it('refuses a raster of another size', () => {
+  it('throws for a raster of another size', () => {
     expect(() => differenceHash(new Uint8Array(64))).toThrow(/9x8 \(72 bytes\), got 64 bytes/);
   });
 });
 
-describe('the perceptual hash', () => {
+describe('perceptualHash', () => {
   // By hand: half a row of ones sums, at frequency k, to sin(pi k/2) / (2 sin(pi k/64)): nothing
   // where k is even, then plus, minus, plus, minus. All else is 0, and so is the median.
   it.each<[string, Shade, string]>([
@@ -97,11 +97,11 @@ describe('the perceptual hash', () => {
     ['a bright right half', (x) => (x < 16 ? 0 : 255), '9100000000000000'],
     ['a bright upper half', (_, y) => (y < 16 ? 200 : 10), '8080000000800000'],
     ['a bright lower half', (_, y) => (y < 16 ? 10 : 200), '8000008000000080'],
-  ])('of %s', (_, shade, hash) => {
+  ])('of %s is known', (_, shade, hash) => {
     expect(perceptualHash(large(shade))).toBe(hash);
   });
 
-  /** The sum over all pixels for each coefficient, straight from the definition of DCT-II. */
+  /** The coefficients by the definition of DCT-II, as sums over all pixels. */
   function reference(gray: Uint8Array): bigint {
     const coefficients: number[] = [];
     for (let v = 0; v < 8; v += 1) {
@@ -121,7 +121,7 @@ describe('the perceptual hash', () => {
     return coefficients.reduce((value, c) => value * 2n + (c > median ? 1n : 0n), 0n);
   }
 
-  it('agrees with a plain reading of its definition', () => {
+  it('agrees with a direct implementation of its definition', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1024, maxLength: 1024 }), (gray) => {
         const hash = perceptualHash(gray);
@@ -133,13 +133,13 @@ describe('the perceptual hash', () => {
     expect(BigInt(`0x${perceptualHash(largeScene)}`)).toBe(reference(largeScene));
   });
 
-  it('is the same as by another implementation', () => {
-    // scipy.fftpack.dct along both axes and numpy.median, as Python's imagehash has it.
+  it('is the same as of Python imagehash', () => {
+    // Values of scipy.fftpack.dct along both axes and numpy.median, as Python's imagehash uses them.
     const formula = large((x, y) => (x * x * 7 + y * 13 + x * y * 5) % 256);
     expect(perceptualHash(formula)).toBe('96c022037a4aafff');
   });
 
-  it('stays for a brighter image and is near for a noisy or a softer one', () => {
+  it('is the same for a brighter image and similar for a noisy or softer one', () => {
     const hash = perceptualHash(largeScene);
     expect(perceptualHash(largeScene.map((level) => level + 30))).toBe(hash);
     const noisy = largeScene.map((level, index) => level + (((index * 7919) % 5) - 2));
@@ -158,7 +158,7 @@ describe('the perceptual hash', () => {
     expect(differingBits(perceptualHash(noise), '0000000000000000')).toBe(32);
   });
 
-  it('refuses a raster of another size', () => {
+  it('throws for a raster of another size', () => {
     expect(() => perceptualHash(new Uint8Array(64))).toThrow(/32x32 \(1024 bytes\), got 64 bytes/);
   });
 });

@@ -29,7 +29,7 @@ function failureOf(attempt: () => unknown): Failure {
   throw new Error('Nothing was thrown');
 }
 
-/** Sides from a single pixel to the longest that can be written, small and large alike. */
+/** Sides from one pixel to the longest that can be parsed, distributed over all magnitudes. */
 const side = fc.oneof(
   fc.integer({ min: 1, max: 5000 }),
   fc.integer({ min: 1, max: 999_999_999 }),
@@ -48,7 +48,7 @@ const part = fc
   .filter(([whole, fraction]) => whole > 0 || fraction > 0)
   .map(([whole, fraction]) => `${whole}.${String(fraction).padStart(6, '0')}`);
 
-test('the seven output sizes of the interface', () => {
+test('OUTPUT_SIZES are the seven of the interface', () => {
   expect(OUTPUT_SIZES.map(show)).toEqual([
     '1024x1024',
     '1536x1024',
@@ -79,7 +79,7 @@ describe('parseTarget', () => {
     ['0.5:0.5', '4K', '3840x3840'],
     ['10:10.0', '2K', '2048x2048'],
     ['007:7', '2K', '2048x2048'],
-  ])('%s at %s is %s', (text, at, target) => {
+  ])('parses %s at %s as %s', (text, at, target) => {
     expect(show(parseTarget(text, at))).toBe(target);
   });
 
@@ -90,7 +90,7 @@ describe('parseTarget', () => {
     ['999999.999999:999999.999998', '1024x1023'],
     ['999999:1', '1024x1'],
     ['0.000001:999999', '1x1024'],
-  ])('rounding neither squares nor flattens %s', (text, target) => {
+  ])('rounds %s neither to a square nor to zero', (text, target) => {
     expect(show(parseTarget(text))).toBe(target);
   });
 
@@ -138,7 +138,7 @@ describe('parseTarget', () => {
     '1.0000001:1',
     '1000000:1',
     '2K',
-  ])('refuses %j, saying what was expected and what came', (text) => {
+  ])('rejects %j with the expected and the received text', (text) => {
     const failure = failureOf(() => parseTarget(text));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param: 'size' });
     expect(failure.message).toBe(
@@ -146,12 +146,12 @@ describe('parseTarget', () => {
     );
   });
 
-  it('does not repeat a long text in full', () => {
+  it('quotes a long text in part', () => {
     const failure = failureOf(() => parseTarget('9'.repeat(100_000)));
     expect(failure.message).toMatch(/received "9{40}…"$/);
   });
 
-  it('throws nothing but failures, whatever the text', () => {
+  it('throws only failures, for any text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'grapheme' }),
@@ -176,7 +176,7 @@ describe('parseTarget', () => {
     );
   });
 
-  it('reads back every pixel size as it was written, at any resolution', () => {
+  it('parses every pixel size exactly, at any resolution', () => {
     fc.assert(
       fc.property(pixels, fc.constantFrom('x', 'X'), resolution, (size, by, at) => {
         expect(parseTarget(`${size.width}${by}${size.height}`, at)).toEqual(size);
@@ -184,7 +184,7 @@ describe('parseTarget', () => {
     );
   });
 
-  it('gives a ratio its own orientation, its long edge, and sides in whole pixels', () => {
+  it('keeps the orientation of a ratio, with the long edge of the resolution and whole pixels', () => {
     fc.assert(
       fc.property(part, part, resolution, (across, down, at) => {
         const target = parseTarget(`${across}:${down}`, at) as Size;
@@ -221,7 +221,7 @@ describe('targetOf', () => {
     [{ size: '10x20', img_size: '30x40', aspect_ratio: '1:1' }, '10x20'],
     [{ img_size: '30x40', aspect_ratio: '1:1' }, '30x40'],
     [{ size: '10x20', img_size: 'nonsense', aspect_ratio: 'nonsense' }, '10x20'],
-  ])('%j is %s', (fields, target) => {
+  ])('returns the target of %j: %s', (fields, target) => {
     expect(show(targetOf(fields))).toBe(target);
   });
 
@@ -236,7 +236,7 @@ describe('targetOf', () => {
     [{ resolution: '' }, 'resolution', 'one of 1K, 2K, 4K'],
     [{ resolution: 'toString' }, 'resolution', 'one of 1K, 2K, 4K'],
     [{ size: '640x480', resolution: '8K' }, 'resolution', 'one of 1K, 2K, 4K'],
-  ])('%j fails, naming %s', (fields, param, expected) => {
+  ])('rejects %j with param %s', (fields, param, expected) => {
     const failure = failureOf(() => targetOf(fields));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
     expect(failure.message).toContain(`${param}: expected ${expected}, received "`);
@@ -272,11 +272,11 @@ describe('outputSize', () => {
     [{ size: '1:999999' }, '1024x1536'],
     [{ resolution: '4K' }, '2048x2048'],
     [{}, 'auto'],
-  ])('%j maps to %s', (fields, output) => {
+  ])('maps %j to %s', (fields, output) => {
     expect(mapped(targetOf(fields))).toBe(output);
   });
 
-  it('sends a tie to the smaller', () => {
+  it('maps a tie to the smaller size', () => {
     const neighbours: [smaller: string, larger: string][] = [
       ['1024x1024', '2048x2048'],
       ['1536x1024', '2048x1152'],
@@ -288,24 +288,24 @@ describe('outputSize', () => {
       const width = Math.sqrt(one.width * other.width);
       const height = Math.sqrt(one.height * other.height);
       expect(show(outputSize({ width, height }))).toBe(smaller);
-      // A hair's breadth further on, the tie is over.
+      // Slightly larger targets are no tie.
       expect(show(outputSize({ width: width * (1 + 1e-9), height: height * (1 + 1e-9) }))).toBe(
         larger,
       );
     }
   });
 
-  it('refuses what is no size at all', () => {
+  it('throws for sides that are not positive and finite', () => {
     for (const width of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => outputSize({ width, height: 1 })).toThrow(RangeError);
     }
   });
 
-  it('leaves each of the seven as it is', () => {
+  it('maps each of the seven to itself', () => {
     for (const size of OUTPUT_SIZES) expect(outputSize({ ...size })).toEqual(size);
   });
 
-  it('is one of the seven, of the same orientation, and none of those is nearer', () => {
+  it('returns the nearest of the seven of the same orientation', () => {
     const distance = (target: Size, size: Size) =>
       Math.sqrt(
         Math.log(target.width / size.width) ** 2 + Math.log(target.height / size.height) ** 2,
@@ -323,7 +323,7 @@ describe('outputSize', () => {
     );
   });
 
-  it('never shrinks when the target is scaled up', () => {
+  it('never returns a smaller size for a larger target', () => {
     fc.assert(
       fc.property(pixels, fc.integer({ min: 1, max: 10_000 }), (target, factor) => {
         const scaled = { width: target.width * factor, height: target.height * factor };
@@ -333,17 +333,17 @@ describe('outputSize', () => {
     );
   });
 
-  it('keeps to one of the seven at the ends of what a number can hold', () => {
+  it('returns one of the seven for the smallest and largest numbers', () => {
     const ends = [1, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE];
     for (const width of ends) {
       for (const height of ends) expect(OUTPUT_SIZES).toContain(outputSize({ width, height }));
     }
   });
 
-  // Of the seven only 2048x1152 has no turned twin. So turning a landscape target turns its output,
-  // unless that output is 2048x1152. And turning a portrait target, which had one size less to
-  // choose from, turns its output or gives 2048x1152.
-  it('turns with the target, but for 2048x1152 which has no portrait twin', () => {
+  // Of the seven only 2048x1152 has no portrait counterpart. So rotating a landscape target rotates its
+  // output, unless that is 2048x1152. Rotating a portrait target, which has one candidate less, rotates
+  // its output or returns 2048x1152.
+  it('rotates with the target, except 2048x1152, which has no portrait counterpart', () => {
     let [turned, lone] = [0, 0];
     fc.assert(
       fc.property(landscape, (target) => {

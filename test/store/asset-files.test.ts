@@ -20,7 +20,7 @@ import { AssetFiles } from '../../src/store/asset-files.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
-import { failureWith } from './fresh.ts';
+import { failureWith } from './fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url));
@@ -30,7 +30,7 @@ const DAY = 86_400_000;
 const unavailable = failureWith('storage_unavailable', 503);
 const unknown = failureWith('asset_not_found', 404);
 
-/** Files on a disk that does as `disk.hook` says. */
+/** Files on a disk whose operations call `disk.hook`. */
 async function onDisk() {
   const folder = join(temporaryFolder(), 'assets');
   const disk: { hook: Hook } = { hook: () => {} };
@@ -40,7 +40,7 @@ async function onDisk() {
   return { folder, disk, files };
 }
 
-/** An iterable that tells whether it was closed. */
+/** An iterable that records whether it was closed. */
 function source(chunks: readonly Uint8Array[], last?: Error) {
   const state = { isClosed: false };
   async function* walk() {
@@ -54,20 +54,20 @@ function source(chunks: readonly Uint8Array[], last?: Error) {
   return { walk: walk(), state };
 }
 
-const known = async () => true;
-const nobody = async () => false;
+const isKnown = async () => true;
+const isUnknown = async () => false;
 const ALWAYS = { from: 0, to: Infinity };
 const NOTHING = { removed: 0, quarantined: 0, foreign: 0 };
 
-/** What a record tells of a file that was written. */
+/** The record of a file that was written. */
 const recordOf = (id: string, content: Uint8Array | string) => ({
   id,
   bytes: Buffer.from(content).length,
   sha256: createHash('sha256').update(content).digest('hex'),
 });
 
-describe('files of assets', () => {
-  it('are read as they were written, by those who know their names', async () => {
+describe('AssetFiles', () => {
+  it('reads files as they were written', async () => {
     const { folder, files } = await onDisk();
     const bytes = Buffer.from('harbour'.repeat(1000));
     const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 3), bytes.subarray(3)];
@@ -105,7 +105,7 @@ describe('files of assets', () => {
     );
   });
 
-  it('have names that nobody guesses', async () => {
+  it('generates random identifiers', async () => {
     const { files } = await onDisk();
     const ids = Array.from({ length: 1000 }, () => files.newId('png'));
     expect(new Set(ids).size).toBe(1000);
@@ -137,7 +137,7 @@ describe('files of assets', () => {
     `${'A'.repeat(42)}ä.png`,
     '/etc/passwd',
     '__proto__',
-  ])('are never called %j', async (name) => {
+  ])('rejects the identifier %j', async (name) => {
     const { folder, files } = await onDisk();
     const kept = files.newId('png');
     await files.write(kept, Buffer.from('x'), 1);
@@ -151,7 +151,7 @@ describe('files of assets', () => {
     expect(filesBelow(join(folder, '..'))).toHaveLength(1);
   });
 
-  it('are read by their owner alone', async () => {
+  it('creates folders with mode 700 and files with mode 600', async () => {
     const mask = process.umask(0);
     try {
       const { folder, files } = await onDisk();
@@ -166,7 +166,7 @@ describe('files of assets', () => {
     }
   });
 
-  it('are on disk with their names before they are told of', async () => {
+  it('syncs file and folders before write resolves', async () => {
     const { folder, disk, files } = await onDisk();
     const id = files.newId('png');
     const steps: string[] = [];
@@ -180,7 +180,7 @@ describe('files of assets', () => {
     };
     await files.write(id, Buffer.from('x'), 1);
     expect(steps).toEqual([
-      // The subfolder, durable in its folder; then the file; then its name in the subfolder.
+      // The subfolder and its entry in the folder; the file; its entry in the subfolder.
       'open ',
       'sync ',
       'open /XX/ID.new',
@@ -192,7 +192,7 @@ describe('files of assets', () => {
     ]);
   });
 
-  it('share a new subfolder only once that is on disk', async () => {
+  it('writes two files into a new subfolder only after that is synced', async () => {
     const { folder, disk, files } = await onDisk();
     const [one, other] = ['A', 'B'].map((letter) => `AA${letter.repeat(41)}.png`) as [
       string,
@@ -213,7 +213,7 @@ describe('files of assets', () => {
     const second = files.write(other, Buffer.from('y'), 1).then(() => {
       isDone = true;
     });
-    // Whatever has nothing to wait for is done by the time that others are, one after the other.
+    // Writes that do not wait are done by the time that these, one after another, are.
     for (const id of elsewhere.slice(1)) await files.write(id, Buffer.from('z'), 1);
     expect(isDone).toBe(false);
     go.open();
@@ -221,7 +221,7 @@ describe('files of assets', () => {
     expect((await files.read(recordOf(other, 'y'))).toString()).toBe('y');
   });
 
-  it('that are too large are not kept', async () => {
+  it('rejects files above the maximum size and keeps nothing', async () => {
     const { folder, files } = await onDisk();
     const large = failureWith('file_too_large', 413);
     const id = files.newId('png');
@@ -236,7 +236,7 @@ describe('files of assets', () => {
     expect(filesBelow(folder)).toEqual([]);
   });
 
-  it('whose source breaks off are not kept', async () => {
+  it('keeps nothing when the source fails', async () => {
     const { folder, files } = await onDisk();
     const broken = new Error('the sender left');
     for (const chunks of [[], [Buffer.alloc(10)]]) {
@@ -247,15 +247,15 @@ describe('files of assets', () => {
   });
 });
 
-describe('a disk that fails', () => {
+describe('AssetFiles on a failing disk', () => {
   it.each([
-    ['has no room for a name', 'open', /\.new$/],
-    ['has no room for bytes', 'writeFile', /\.new$/],
-    ['does not sync them', 'sync', /\.new$/],
-    ['does not take the name', 'rename', /png$/],
-    ['does not sync the name', 'sync', /assets\/..$/],
-    ['does not sync the subfolder', 'sync', /assets$/],
-  ])('and %s keeps nothing, and takes the next', async (_, operation, path) => {
+    ['cannot create the file', 'open', /\.new$/],
+    ['is full during the write', 'writeFile', /\.new$/],
+    ['cannot sync the file', 'sync', /\.new$/],
+    ['cannot rename the file', 'rename', /png$/],
+    ['cannot sync the subfolder', 'sync', /assets\/..$/],
+    ['cannot sync the folder', 'sync', /assets$/],
+  ])('keeps nothing when the disk %s, and accepts the next file', async (_, operation, path) => {
     const { folder, disk, files } = await onDisk();
     const id = files.newId('png');
     disk.hook = (name, at) => {
@@ -272,7 +272,7 @@ describe('a disk that fails', () => {
     expect(await files.read({ id, ...written })).toHaveLength(6);
   });
 
-  it('and is full in the middle keeps nothing', async () => {
+  it('keeps nothing when the disk gets full during a write', async () => {
     const { folder, disk, files } = await onDisk();
     let writes = 0;
     disk.hook = (operation) => {
@@ -288,7 +288,7 @@ describe('a disk that fails', () => {
     expect(filesBelow(folder)).toEqual([]);
   });
 
-  it('and does not let go of half a file is swept later', async () => {
+  it('removes an unfinished file in a later sweep when its removal fails', async () => {
     const { folder, disk, files } = await onDisk();
     disk.hook = (operation) => {
       if (operation === 'sync' || operation === 'unlink') throw systemError('EIO');
@@ -305,11 +305,11 @@ describe('a disk that fails', () => {
     expect(filesBelow(folder)).toEqual([`AA/${id}.new`]);
     disk.hook = () => {};
     const again = await AssetFiles.open(folder);
-    expect(await again.sweep(known, null)).toEqual({ removed: 1, quarantined: 0, foreign: 0 });
+    expect(await again.sweep(isKnown, null)).toEqual({ removed: 1, quarantined: 0, foreign: 0 });
     expect(filesBelow(folder)).toEqual([]);
   });
 
-  it('is told of at the start, and when files are swept or read', async () => {
+  it('rejects with storage_unavailable at open, read and sweep', async () => {
     const fails = (wanted: string) =>
       hookedFiles((operation) => {
         if (operation === wanted) throw systemError('EIO');
@@ -320,22 +320,22 @@ describe('a disk that fails', () => {
     mkdirSync(join(folder, 'AA', id), { recursive: true });
     const files = await AssetFiles.open(folder, { files: fails('rename') });
     await expect(files.read(recordOf(id, ''))).rejects.toEqual(unavailable);
-    await expect(files.sweep(nobody, ALWAYS)).rejects.toEqual(unavailable);
+    await expect(files.sweep(isUnknown, ALWAYS)).rejects.toEqual(unavailable);
   });
 });
 
-describe('sweeping', () => {
-  it('takes away what earlier processes left and nobody knows', async () => {
+describe('AssetFiles.sweep', () => {
+  it('removes unfinished files and quarantines files without a record', async () => {
     const { folder, files } = await onDisk();
     const ids = ['png', 'webp', 'mp4', 'wav'].map((extension) => files.newId(extension));
     for (const id of ids) await files.write(id, Buffer.from('x'), 1);
     const half = `${files.pathOf(files.newId('png'))}.new`;
     mkdirSync(dirname(half), { recursive: true });
     writeFileSync(half, 'half');
-    // Of a file that is known as well: its name came with another's bytes.
+    // An unfinished file with the identifier of a recorded one.
     writeFileSync(`${files.pathOf(ids[0]!)}.new`, 'half');
-    const strangers = ['notes.txt', 'AA/notes.png', 'lost+found/x', `BB/${ids[0]}`];
-    for (const name of strangers) {
+    const otherFiles = ['notes.txt', 'AA/notes.png', 'lost+found/x', `BB/${ids[0]}`];
+    for (const name of otherFiles) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       writeFileSync(join(folder, name), 'mine');
     }
@@ -350,12 +350,12 @@ describe('sweeping', () => {
     const left = ids.slice(0, 2).map((id) => join(id.slice(0, 2), id));
     const day = new Date().toISOString().slice(0, 10);
     const moved = ids.slice(2).map((id) => join('quarantine', day, id));
-    expect(filesBelow(folder).sort()).toEqual([...strangers, ...left, ...moved].sort());
-    expect(await again.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect(filesBelow(folder).sort()).toEqual([...otherFiles, ...left, ...moved].sort());
+    expect(await again.sweep(isUnknown, ALWAYS)).toEqual(NOTHING);
     expect(filesBelow(folder)).toHaveLength(8);
   });
 
-  it('leaves alone what was written since, and what is being written', async () => {
+  it('keeps files that this process has written or is writing', async () => {
     const { folder, disk, files } = await onDisk();
     const done = files.newId('png');
     await files.write(done, Buffer.from('x'), 1);
@@ -369,26 +369,26 @@ describe('sweeping', () => {
     const half = files.newId('png');
     const writing = files.write(half, Buffer.from('y'), 1);
     await reached.passed;
-    expect(await files.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect(await files.sweep(isUnknown, ALWAYS)).toEqual(NOTHING);
     go.open();
     await writing;
-    expect(await files.sweep(nobody, ALWAYS)).toEqual(NOTHING);
+    expect(await files.sweep(isUnknown, ALWAYS)).toEqual(NOTHING);
     expect((await files.read(recordOf(done, 'x'))).toString()).toBe('x');
     expect((await files.read(recordOf(half, 'y'))).toString()).toBe('y');
     expect(filesBelow(folder)).toHaveLength(2);
   });
 
-  it('that fails can be done again', async () => {
+  it('can be repeated after a failure', async () => {
     const { folder, files } = await onDisk();
     for (let n = 0; n < 3; n += 1) await files.write(files.newId('png'), Buffer.from('x'), 1);
     const again = await AssetFiles.open(folder);
     const failure = new Error('the store is closed');
     await expect(again.sweep(() => Promise.reject(failure), ALWAYS)).rejects.toBe(failure);
     expect(filesBelow(folder)).toHaveLength(3);
-    expect(await again.sweep(nobody, ALWAYS)).toMatchObject({ quarantined: 3 });
+    expect(await again.sweep(isUnknown, ALWAYS)).toMatchObject({ quarantined: 3 });
   });
 
-  it('leaves alone what is older or newer than the records', async () => {
+  it('keeps files that are older or newer than the records', async () => {
     const { folder, files } = await onDisk();
     const [older, within, newer] = [1000, 2000, 3000].map((seconds) => {
       const id = files.newId('png');
@@ -398,20 +398,20 @@ describe('sweeping', () => {
       return id;
     }) as [string, string, string];
     const noRecords = await AssetFiles.open(folder);
-    expect(await noRecords.sweep(nobody, null)).toEqual({ ...NOTHING, foreign: 3 });
+    expect(await noRecords.sweep(isUnknown, null)).toEqual({ ...NOTHING, foreign: 3 });
     const again = await AssetFiles.open(folder);
     const span = { from: 1_500_000, to: 2_500_000 };
-    expect(await again.sweep(nobody, span)).toEqual({ removed: 0, quarantined: 1, foreign: 2 });
+    expect(await again.sweep(isUnknown, span)).toEqual({ removed: 0, quarantined: 1, foreign: 2 });
     for (const id of [older, newer]) expect(existsSync(files.pathOf(id))).toBe(true);
     expect(existsSync(files.pathOf(within))).toBe(false);
   });
 
-  it('keeps what is in the quarantine for thirty days', async () => {
+  it('keeps quarantined files for 30 days', async () => {
     const { folder, files } = await onDisk();
     const id = files.newId('png');
     await files.write(id, Buffer.from('x'), 1);
     const again = await AssetFiles.open(folder);
-    await again.sweep(nobody, ALWAYS);
+    await again.sweep(isUnknown, ALWAYS);
     const [moved] = filesBelow(folder);
     mkdirSync(join(folder, 'quarantine', 'mine'));
     const now = Date.now();
@@ -423,21 +423,21 @@ describe('sweeping', () => {
   });
 });
 
-describe('a damaged file', () => {
+describe('a damaged asset file', () => {
   const LONG = Buffer.alloc(600_000, 'harbour');
 
   async function damaged(damage: (path: string) => void) {
     const folder = temporaryFolder();
-    const told: string[] = [];
-    const files = await AssetFiles.open(folder, { onDamage: (id) => told.push(id) });
+    const reported: string[] = [];
+    const files = await AssetFiles.open(folder, { onDamage: (id) => reported.push(id) });
     const id = files.newId('png');
     const asset = { id, ...(await files.write(id, LONG, LONG.length)) };
     await files.verify(asset);
     damage(files.pathOf(id));
     return {
       asset,
-      told,
-      files: await AssetFiles.open(folder, { onDamage: (at) => told.push(at) }),
+      reported,
+      files: await AssetFiles.open(folder, { onDamage: (at) => reported.push(at) }),
     };
   }
 
@@ -449,12 +449,12 @@ describe('a damaged file', () => {
   const broken = failureWith('asset_damaged', 500);
 
   it.each([
-    ['one bit is another', flip],
-    ['it is cut short', (path: string) => truncateSync(path, 300_000)],
+    ['one bit is flipped', flip],
+    ['it is truncated', (path: string) => truncateSync(path, 300_000)],
     ['it is empty', (path: string) => truncateSync(path, 0)],
     ['it is longer', (path: string) => appendFileSync(path, 'x')],
-  ])('is not read, nor sent to its end, where %s', async (_, damage) => {
-    const { asset, told, files } = await damaged(damage);
+  ])('is not read, and its last chunk not sent, when %s', async (_, damage) => {
+    const { asset, reported, files } = await damaged(damage);
     await expect(files.read(asset)).rejects.toEqual(broken);
     await expect(files.verify(asset)).rejects.toEqual(broken);
     let sent = 0;
@@ -463,10 +463,10 @@ describe('a damaged file', () => {
     };
     await expect(send()).rejects.toEqual(broken);
     expect(sent).toBeLessThan(LONG.length);
-    expect(told).toEqual([asset.id, asset.id, asset.id]);
+    expect(reported).toEqual([asset.id, asset.id, asset.id]);
   });
 
-  it('is told by its size alone where its checksum was not kept', async () => {
+  it('is found by its size if its checksum was not stored', async () => {
     const { asset, files } = await damaged(flip);
     const former = { ...asset, sha256: null };
     expect(await files.read(former)).toHaveLength(LONG.length);
@@ -477,7 +477,7 @@ describe('a damaged file', () => {
   });
 });
 
-describe('room', () => {
+describe('AssetFiles.reserve', () => {
   const MB = 2 ** 20;
   const disk = (free: number, ffree = 100, blocks = 16) =>
     ({ bsize: MB, blocks, bavail: free, ffree, files: ffree === 0 ? 1 : ffree }) as never;
@@ -487,9 +487,9 @@ describe('room', () => {
     return AssetFiles.open(temporaryFolder(), { files });
   }
 
-  it('is reserved until the reservation ends', async () => {
+  it('keeps space until the reservation ends', async () => {
     const files = await onDiskOf(() => disk(9));
-    // One of sixteen blocks stays free for records.
+    // One of sixteen blocks stays free for the journal.
     const end = await files.reserve({ bytes: 5 * MB, files: 1 });
     await files.checkFreeSpace({ bytes: 3 * MB, files: 1 });
     await expect(files.checkFreeSpace({ bytes: 3 * MB + 1, files: 1 })).rejects.toEqual(
@@ -503,14 +503,14 @@ describe('room', () => {
     );
   });
 
-  it('is not reserved twice by those who ask at once', async () => {
+  it('does not reserve the same space for concurrent calls', async () => {
     const files = await onDiskOf(() => disk(9));
     const ask = () => files.reserve({ bytes: 2 * MB, files: 1 });
     const asked = await Promise.allSettled(Array.from({ length: 20 }, ask));
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
   });
 
-  it('ends with the names of files, too, where the disk counts them', async () => {
+  it('counts files where the file system limits their number', async () => {
     const few = await onDiskOf(() => disk(9, 2));
     await few.reserve({ bytes: 1, files: 2 });
     await expect(few.checkFreeSpace({ bytes: 1, files: 1 })).rejects.toEqual(unavailable);
@@ -518,13 +518,15 @@ describe('room', () => {
       () => ({ ...(disk(9) as object), files: 0, ffree: 0 }) as never,
     );
     await uncounted.checkFreeSpace({ bytes: 1, files: 1000 });
-    const untold = await onDiskOf(() => disk(0, 100, 0));
-    await untold.checkFreeSpace({ bytes: MB, files: 1 });
+    const unreported = await onDiskOf(() => disk(0, 100, 0));
+    await unreported.checkFreeSpace({ bytes: MB, files: 1 });
   });
 });
 
-describe('kill -9', () => {
-  it('leaves whole files, and halves that are swept', { timeout: KILLS * 10_000 }, async () => {
+describe('AssetFiles after kill -9', () => {
+  it('has whole files, and unfinished ones that a sweep removes', {
+    timeout: KILLS * 10_000,
+  }, async () => {
     const folder = join(temporaryFolder(), 'assets');
     const acknowledged = new Map<string, number>();
     let halves = 0;
@@ -544,7 +546,7 @@ describe('kill -9', () => {
       expect(await exited).toEqual([null, 'SIGKILL']);
       halves += filesBelow(folder).filter((name) => name.endsWith('.new')).length;
       const files = await AssetFiles.open(folder);
-      // One that is whole but was not acknowledged may be there, or not.
+      // A file may be whole although its write was not acknowledged.
       await files.sweep(async (id) => acknowledged.has(id), ALWAYS);
       const left = filesBelow(folder)
         .filter((name) => !name.startsWith('quarantine'))
@@ -557,7 +559,7 @@ describe('kill -9', () => {
         expect(existsSync(`${files.pathOf(id)}.new`)).toBe(false);
       }
     }
-    // With eight writers at work, some are always in the middle.
+    // Of eight concurrent writers, some are always in the middle of a file.
     expect(halves).toBeGreaterThan(0);
   });
 });

@@ -1,11 +1,11 @@
-// Writes files until it is killed, and prints each name once the file is acknowledged.
+// Writes files until the process is killed, and prints each identifier once the write is acknowledged.
 import { writeSync } from 'node:fs';
 import { AssetFiles } from '../../dist/src/store/asset-files.js';
 
 const [folder] = process.argv.slice(2);
 const files = await AssetFiles.open(folder);
 
-/** Bytes that tell whether all of them are there: the first is the last, and how many there are. */
+/** Content that shows whether it is complete: equal bytes, which depend on the size. */
 async function* content(size) {
   const chunk = Buffer.alloc(size, size % 251);
   for (let at = 0; at < 8; at += 1) yield chunk;

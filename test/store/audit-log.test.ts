@@ -51,7 +51,7 @@ const pathOf = (index = -1) => join(folder, files().at(index)!);
 const linesIn = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n');
 
 describe('the audit log', () => {
-  it('numbers and chains its lines over restarts, for its owner alone', async () => {
+  it('numbers and chains lines across restarts, with mode 600', async () => {
     await write(3);
     await write(2);
     const { entries, faults } = await read();
@@ -63,7 +63,7 @@ describe('the audit log', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it('writes lines that come together one after another', async () => {
+  it('writes concurrent lines one after another', async () => {
     const log = await open();
     await Promise.all(Array.from({ length: 50 }, (_, index) => log.append(line(`${index}`))));
     await log.close();
@@ -72,7 +72,7 @@ describe('the audit log', () => {
     expect(entries.map(({ object }) => object)).toEqual(Array.from(Array(50).keys(), String));
   });
 
-  it('tells every removal and every change of a line', async () => {
+  it('reports every removed or changed line', async () => {
     await write(6, { fileSize: 900 });
     const before = files().map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const);
     expect(before.length).toBeGreaterThan(1);
@@ -98,7 +98,7 @@ describe('the audit log', () => {
     expect((await read()).faults).toEqual(['head.json is missing or damaged']);
   });
 
-  it('does not hide a loss by going on', async () => {
+  it('reports lost lines after later ones were written', async () => {
     await write(5);
     const kept = linesIn(pathOf()).slice(0, 3);
     writeFileSync(pathOf(), `${kept.join('\n')}\n`);
@@ -108,7 +108,7 @@ describe('the audit log', () => {
     expect(faults).toEqual([expect.stringContaining('number 6 follows number 3')]);
   });
 
-  it('cuts off a torn line and says so', async () => {
+  it('cuts off an incomplete last line and records that', async () => {
     await write(2);
     appendFileSync(pathOf(), '{"number":3,"at":"20');
     expect((await read()).faults).toEqual([]);
@@ -124,7 +124,7 @@ describe('the audit log', () => {
     expect(entries[2]).toMatchObject({ details: { bytes: 20 } });
   });
 
-  it('reads whatever bytes its files have, and goes on behind them', async () => {
+  it('reads files with arbitrary bytes, and appends to them', async () => {
     await write(2);
     const good = readFileSync(pathOf());
     await fc.assert(
@@ -140,7 +140,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('is bounded: a line states which file is deleted', async () => {
+  it('deletes the oldest file after a line that records it', async () => {
     await write(40, { fileSize: 900, keep: 3 });
     expect(files().length).toBe(3);
     const { entries, faults } = await read();
@@ -155,7 +155,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('performs no act that it cannot tell of first, and goes on when the disk does', async () => {
+  it('performs no act whose first line cannot be written, and works again afterwards', async () => {
     let isFull = false;
     const full = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
     const log = await open({
@@ -184,7 +184,7 @@ describe('the audit log', () => {
     expect(entries.map(({ result }) => result)).toEqual(['begun', 'done', 'begun', 'done']);
   });
 
-  it('tells what came of acts, one line for each', async () => {
+  it('shows one line with the result of each act', async () => {
     const log = await open();
     const subject = (result: { id: string } | null) => ({
       object: result?.id ?? 'ci',

@@ -4,10 +4,10 @@ import type { Reservation, Store } from '../../src/store/store.ts';
 import { isTerminal, TASK_STATES, type Task } from '../../src/store/task.ts';
 
 /**
- * Looks at a whole store through its verbs, as its user would.
+ * Checks the sums and references of a whole store through its methods.
  *
- * @param holds credits held by requests under way
- * @returns what does not add up, a sentence each
+ * @param holds reservations of requests in progress
+ * @returns the inconsistencies, one sentence each
  */
 export async function findInconsistencies(
   store: Store,
@@ -74,8 +74,8 @@ export async function findInconsistencies(
     check(statistics.tasks[state], count, `tasks counted as ${state}`);
   }
   const open = tasks.filter(({ status }) => !isTerminal(status)).map(({ id }) => id);
-  const told = (await store.listOpenTasks()).map(({ id }) => id);
-  check(told.join(), open.reverse().join(), 'open tasks');
+  const listed = (await store.listOpenTasks()).map(({ id }) => id);
+  check(listed.join(), open.reverse().join(), 'open tasks');
   const known = new Set(tasks.map(({ id }) => id));
   let due = -Infinity;
   for (const { id, taskId, status, nextAt } of await store.listPendingDeliveries()) {
@@ -88,7 +88,7 @@ export async function findInconsistencies(
   return faults;
 }
 
-/** Each reservation ends as one charge, one release, or part of each. */
+/** Each reservation of a task ends as one charge, one release, or a part of each. */
 function taskFaults(tasks: readonly Task[], ledger: readonly LedgerEntry[]): string[] {
   const entries = new Map<string, LedgerEntry[]>();
   for (const entry of ledger) {
@@ -114,7 +114,7 @@ function taskFaults(tasks: readonly Task[], ledger: readonly LedgerEntry[]): str
   return faults;
 }
 
-/** Each end of a task that wants to be told is told by one delivery, and nothing else is. */
+/** Each task with a callback URL has one delivery after its end; other tasks have none. */
 async function deliveryFaults(store: Store, tasks: readonly Task[]): Promise<string[]> {
   const faults: string[] = [];
   const open = new Set((await store.listPendingDeliveries()).map(({ id }) => id));

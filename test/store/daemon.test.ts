@@ -17,7 +17,7 @@ const drawing = {
 const serve = (data: string) => ['serve', '--port', '0', '--data', data];
 
 describe('a daemon', () => {
-  it('keeps out one of another pid namespace', async (context) => {
+  it('keeps a daemon in another pid namespace out', async (context) => {
     const unshare = ['--pid', '--fork', '--kill-child', '--mount-proc'];
     if (spawnSync('unshare', [...unshare, 'true']).status !== 0) {
       context.skip('unshare --pid is not allowed here');
@@ -34,7 +34,7 @@ describe('a daemon', () => {
   it.each([
     ['the journal', /journal$/],
     ['the manifest', /store\.json$/],
-  ])('that misses %s does not start, and sweeps no asset', async (_, which) => {
+  ])('does not start, and sweeps no asset, without %s', async (_, which) => {
     const { data, request, stop } = await startDaemon();
     const answer = await request('/v1/images/generations/sync', drawing);
     expect(answer.status).toBe(200);
@@ -53,7 +53,7 @@ describe('a daemon', () => {
     expect(after).toEqual(before);
   });
 
-  it('whose data folder is renamed acknowledges nothing, until it is back', async () => {
+  it('acknowledges nothing while its data folder is renamed', async () => {
     const data = join(temporaryFolder(), 'data');
     mkdirSync(data);
     const { request } = await startDaemon({ data });
@@ -67,7 +67,7 @@ describe('a daemon', () => {
     expect((await make()).status).toBe(200);
   });
 
-  it('whose clock is far ahead deletes nothing, until the clock is accepted', async () => {
+  it('deletes nothing while its clock is far ahead and not accepted', async () => {
     const data = temporaryFolder();
     const directory = join(data, 'store');
     const store = await openStore({ directory, now: () => Date.UTC(2020, 0, 1) });

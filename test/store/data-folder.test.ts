@@ -10,7 +10,7 @@ const serve = (data: string) => oriel(['serve', '--port', '0', '--data', data]);
 const isRoot = process.getuid?.() === 0;
 
 describe('the data folder', () => {
-  it('is made for its owner alone, whatever the umask', async () => {
+  it('is created with mode 700, with any umask', async () => {
     const umask = process.umask(0);
     try {
       const data = join(temporaryFolder(), 'a', 'data');
@@ -23,7 +23,7 @@ describe('the data folder', () => {
     }
   });
 
-  it('is refused where everybody may write in it', async () => {
+  it('is rejected if every user may write to it', async () => {
     const data = temporaryFolder();
     chmodSync(data, 0o1777);
     for (const { status, stderr } of [await create(data), await serve(data)]) {
@@ -41,7 +41,7 @@ describe('the data folder', () => {
     expect(await checkDataFolder(data)).toEqual([]);
   });
 
-  it('is named in the log where a group or another user may write', async () => {
+  it('is named in the log if a group or another user may write to it', async () => {
     const data = temporaryFolder();
     mkdirSync(join(data, 'store'), { mode: 0o700 });
     chmodSync(data, 0o2770);

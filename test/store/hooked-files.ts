@@ -3,10 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import * as disk from 'node:fs/promises';
 import type { Files } from '../../src/store/files.ts';
 
-/**
- * Called before each operation, which does not happen where it throws. All but `writeSync` wait for
- * it.
- */
+/** Called before each operation, which is not performed if it throws. All but `writeSync` wait for it. */
 export type Hook = (operation: string, path: string) => void | Promise<void>;
 
 const HANDLED = ['write', 'writeFile', 'sync', 'datasync', 'truncate'] as const;
@@ -14,7 +11,7 @@ const HANDLED = ['write', 'writeFile', 'sync', 'datasync', 'truncate'] as const;
 /**
  * The real file system with a hook before everything that changes it.
  *
- * @param alone nothing else is under way when the hook is called, so that it sees one moment
+ * @param alone whether operations run one at a time, so that the hook sees one moment
  */
 export function hookedFiles(hook: Hook, alone = false): Files {
   let last: Promise<unknown> = Promise.resolve();
@@ -55,7 +52,7 @@ export function hookedFiles(hook: Hook, alone = false): Files {
   };
 }
 
-/** The real file system, but nothing waits for the disk: for what is opened thousands of times. */
+/** The real file system without syncs, for tests that open a store thousands of times. */
 export const unsyncedFiles: Files = {
   ...disk,
   writeSync,
@@ -66,7 +63,7 @@ export const unsyncedFiles: Files = {
   },
 };
 
-/** What a system call says when it cannot. */
+/** An error as a system call throws it. */
 export function systemError(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: no`), { code });
 }

@@ -4,7 +4,7 @@ import { checkChosenKey, newKey } from '../../src/store/key.ts';
 
 const check = (key: string) => () => checkChosenKey(key, 'KEY');
 
-describe('a chosen key', () => {
+describe('checkChosenKey', () => {
   it.each([
     'a'.repeat(512),
     'ab'.repeat(40),
@@ -16,11 +16,11 @@ describe('a chosen key', () => {
     '0123456789abcdef0123456789abcdef',
     `sk-oriel-${'0'.repeat(43)}`,
     '11111111-1111-1111-1111-111111111111',
-  ])('that could be guessed is refused: %s', (key) => {
+  ])('rejects a key that could be guessed: %s', (key) => {
     expect(check(key)).toThrow(/^KEY: this key could be guessed/);
   });
 
-  it('that was drawn is taken, whatever its alphabet', () => {
+  it('accepts random keys of any alphabet', () => {
     for (let run = 0; run < 2000; run += 1) {
       expect(check(randomBytes(16).toString('hex'))).not.toThrow();
       expect(check(randomBytes(18).toString('base64'))).not.toThrow();

@@ -6,7 +6,7 @@ import type { Completion, NewKey, NewTask, Store } from '../../src/store/store.t
 /** Micro-credits in a credit. */
 export const CREDIT = 1_000_000;
 
-/** What ends a task that broke. */
+/** Error of a failed task. */
 export const BROKEN = { type: 'service_error', message: 'broken', code: null } as const;
 
 export function keyFor(account: Account, change: Partial<NewKey> = {}): NewKey {
@@ -45,13 +45,13 @@ export function completionOf(change: Partial<Completion> = {}): Completion {
   return { result: {}, charge: 0, counts: {}, assets: [], ...change };
 }
 
-/** A file that somebody says is on disk. */
+/** Record of a file that is supposed to be on disk. */
 export function newAsset(change: Partial<NewAsset> = {}): NewAsset {
   const id = `${randomBytes(32).toString('base64url')}.png`;
   return { id, mediaType: 'image/png', bytes: 100, sha256: 'a'.repeat(64), ...change };
 }
 
-/** An account with credits, and a key to spend them. */
+/** An account with credits, and a key of it. */
 export async function owner(
   store: Store,
   credits = 100 * CREDIT,

@@ -1,3 +1,4 @@
+import '../../src/text/dialects/built-in.ts';
 import type { Part, TextRequest, Turn } from '../../src/text/canonical.ts';
 
 /** A request with default settings. */

@@ -1,20 +1,27 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/models.ts';
-import { describeField, field, integer, number } from '../../schema/fields.ts';
+import { QUALITIES } from '../../media/task-request.ts';
+import { field, integer, number } from '../../schema/fields.ts';
+import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
 
-/** Where a daemon runs that nobody has told otherwise. */
+/** Address of a daemon with default settings. */
 export const DEFAULT_URL = 'http://127.0.0.1:8787';
 
-const text = (description: string, expects: string) =>
-  v.optional(field(v.pipe(v.string(), v.nonEmpty()), description, { expects }));
+const flag = (description: string, short?: string) =>
+  v.optional(field(v.boolean(), description, short ? { short } : {}), false);
 
-/** Which daemon a command talks to, and as whom. */
+const text = (description: string, expects: string, notes: { path?: true; short?: string } = {}) =>
+  v.optional(field(v.pipe(v.string(), v.nonEmpty()), description, { expects, ...notes }));
+
+const json = { json: flag('print one JSON document') };
+
+/** Address and key of the daemon that a command talks to. */
 export const clientFlags = v.strictObject({
   url: text(`where the daemon is; ORIEL_URL, then ${DEFAULT_URL}`, 'an http or https URL'),
   key: text('API key; ORIEL_API_KEY where not given', 'a key'),
 });
 
-/** What is asked of the model, and how. */
+/** Parameters of a chat completion. */
 export const chatFlags = v.strictObject({
   model: text("the model; the catalog's first text model where not given", 'the id of a model'),
   system: text('what the model is told before all else', 'a text'),
@@ -23,18 +30,95 @@ export const chatFlags = v.strictObject({
     field(integer(1, 1_048_576), 'the longest answer, reasoning included, in tokens'),
   ),
   temperature: v.optional(field(number(0, 2), 'how freely the model picks its words')),
-  json: v.optional(field(v.boolean(), 'print the whole answer as one JSON document'), false),
+  json: flag('print the whole answer as one JSON document'),
 });
 
-/** How a list is printed. */
-export const listFlags = v.strictObject({
-  json: v.optional(field(v.boolean(), 'print the catalog as JSON'), false),
+export const modelsFlags = v.strictObject({ json: flag('print the catalog as JSON') });
+
+const model = { model: text("the model; the catalog's first image model if none", 'its id') };
+
+const image = {
+  size: text('how large, or in which ratio', '1024x1024 or 16:9, say'),
+  quality: v.optional(field(v.picklist(QUALITIES), 'how carefully it is made')),
+  n: v.optional(field(integer(1, 10), 'how many images')),
+  seed: v.optional(field(integer(0), 'makes a result repeatable')),
+};
+
+const idempotencyKey = {
+  idempotencyKey: text('a name for this request, which makes it count once', 'a text'),
+};
+
+/** Parameters of a generation. */
+export const generateFlags = v.strictObject({
+  ...model,
+  ...image,
+  input: v.optional(
+    field(v.array(v.pipe(v.string(), v.nonEmpty())), 'a reference image; may be given again', {
+      expects: 'a file, or an http or https URL',
+      path: true,
+    }),
+  ),
+  duration: v.optional(field(integer(1, 3600), 'seconds of a video or of audio')),
+  voice: text('who speaks, in audio', 'a name that the model knows'),
+  format: v.optional(
+    field(v.picklist(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']), 'how audio is stored'),
+  ),
+  callbackUrl: text('whom the daemon tells of the end', 'an http or https URL'),
+  ...idempotencyKey,
 });
 
-/** What is said, given by place. */
-export const promptField = describeField(
-  'prompt',
-  field(v.string(), 'what to say; - for standard input, which also follows a prompt', {
+/** Parameters of an image edit. */
+export const editFlags = v.strictObject({
+  prompt: field(v.pipe(v.string(), v.nonEmpty()), 'what is to be changed; - for standard input', {
     expects: 'a text',
+    short: 'p',
   }),
-);
+  mask: text("where: a PNG of the first image's size, clear where it may change", 'a file', {
+    path: true,
+  }),
+  ...model,
+  ...image,
+  ...idempotencyKey,
+});
+
+const destination = {
+  out: text('where results go; the current folder if not given', 'a folder, a file, or -', {
+    short: 'o',
+    path: true,
+  }),
+  overwrite: flag('replace files that exist'),
+};
+
+const reporting = {
+  show: v.optional(field(v.boolean(), 'do not show pictures in the terminal'), true),
+  ...json,
+  quiet: flag('print nothing but paths and errors', 'q'),
+};
+
+/** Where results are stored, and what is printed. */
+export const resultFlags = v.strictObject({ ...destination, ...reporting });
+
+export const waitFlags = v.strictObject({
+  wait: v.optional(field(v.boolean(), 'print the id of the task, and leave it to itself'), true),
+});
+
+export const uploadFlags = v.strictObject(json);
+
+export const taskFlags = v.strictObject({
+  wait: flag('wait for its end'),
+  callbacks: flag('list what was told to its callback URL'),
+});
+
+/** As `resultFlags`, but without `--out` the results of a task are not stored. */
+export const taskResultFlags = v.strictObject({
+  ...destination,
+  out: text('save its results there', 'a folder, a file, or -', { short: 'o', path: true }),
+  ...reporting,
+});
+
+export const tasksFlags = v.strictObject({
+  status: v.optional(field(v.picklist(TASK_STATES), 'only those in this state')),
+  type: v.optional(field(v.picklist(TASK_TYPES), 'only those of this type')),
+  limit: v.optional(field(integer(1, 100), 'how many, newest first')),
+  ...json,
+});

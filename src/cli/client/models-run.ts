@@ -4,22 +4,30 @@ import { jsonText } from '../json.ts';
 import { Table } from '../table.ts';
 import { print } from '../terminal.ts';
 import { type CatalogEntry, readCatalog } from './catalog.ts';
-import { listFlags } from './client-flags.ts';
+import { modelsFlags } from './client-flags.ts';
 import { DaemonClient } from './daemon-client.ts';
 
-/** Prints the catalog of a daemon. */
-export async function runModels(flags: Readonly<Record<string, unknown>>): Promise<void> {
-  const { json } = readFlags(listFlags, flags);
+/**
+ * Prints the catalog of a daemon.
+ *
+ * @returns the exit code
+ */
+export async function runModels(flags: Readonly<Record<string, unknown>>): Promise<number> {
+  const { json } = readFlags(modelsFlags, flags);
   const client = new DaemonClient(flags, new AbortController().signal);
   try {
     const { document, models } = await readCatalog(client);
-    if (json) return await print(`${jsonText(document)}\n`);
+    if (json) {
+      await print(`${jsonText(document)}\n`);
+      return 0;
+    }
     const table = new Table();
     await table.add(['MODEL', 'TYPE', 'EFFORTS', 'PRICE'].map((text) => ({ text })));
     for (const model of models) {
       await table.add(rowOf(model).map((cell) => ({ text: printable(cell) })));
     }
     await table.flush();
+    return 0;
   } finally {
     await client.close();
   }
@@ -28,7 +36,7 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
 function rowOf({ id, type, efforts, pricing }: CatalogEntry): string[] {
   const price = pricing
     .filter(([, credits]) => credits > 0)
-    .map(([what, credits]) => `${credits} ${what.replaceAll('_', ' ')}`)
+    .map(([unit, credits]) => `${credits} ${unit.replaceAll('_', ' ')}`)
     .join(', ');
   return [id, type || '-', efforts.join(',') || '-', price || '-'];
 }

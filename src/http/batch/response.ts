@@ -8,12 +8,12 @@ import type { BatchZip } from '../../operations/zip.ts';
 import type { AppContext } from '../app-context.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
-import { answerWithZip } from './zip-response.ts';
+import { sendZip } from './zip-response.ts';
 
-/** A batch whose files have arrived and whose options are good. */
+/** A batch whose files have arrived and whose options are valid. */
 export interface HttpBatch {
   readonly operation: Operation;
-  /** The endpoint's name, under which its use is recorded. */
+  /** The endpoint's name, by which usage is recorded. */
   readonly endpoint: string;
   readonly options: unknown;
   readonly files: readonly FormFile[];
@@ -25,7 +25,7 @@ export interface HttpBatch {
  *
  * @param signal aborts when the client disconnects; no further file is started then
  */
-export async function answerBatch(
+export async function sendBatch(
   { operation, endpoint, options, files }: HttpBatch,
   context: AppContext,
   request: FastifyRequest,
@@ -78,7 +78,7 @@ export async function answerBatch(
   };
 
   if (operation.gives === 'data') return run();
-  await answerWithZip(reply, endpoint, signal, async (zip) => {
+  await sendZip(reply, endpoint, signal, async (zip) => {
     await abortable(zip.finish(await run(zip), options), signal);
   });
   return undefined;

@@ -10,26 +10,26 @@ import { requirePaid } from '../auth.ts';
 import { overloaded } from '../errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
-import { answerBatch } from './response.ts';
+import { sendBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
 
-/** Interface parts 4.10 and 8. */
+/** Limits of interface parts 4.10 and 8. */
 const FILES = { name: 'files', min: 1, max: 20 } as const;
 const BOUNDS = {
   fileBytes: DEFAULT_LIMITS.fileBytes,
   requestBytes: 100 * 1024 * 1024,
 } as const;
 
-/** The batch image endpoints (interface part 4.10), one for each operation that names its own. */
+/** The batch image endpoints (interface part 4.10), one for each operation with an `endpoint`. */
 export function batchRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
-    // JSON and text are no forms: what no parser takes is answered 415.
+    // Without parsers for JSON and text, such bodies get 415.
     server.removeAllContentTypeParsers();
     await server.register(multipart);
     const { metrics, spool } = context;
-    const places = new FairSemaphore(context.config.batch.concurrency);
-    metrics.gauge('oriel_batches_running', 'Batches that are worked on', () => places.acquired);
-    metrics.gauge('oriel_batches_waiting', 'Batches that wait for others', () => places.waiting);
+    const semaphore = new FairSemaphore(context.config.batch.concurrency);
+    metrics.gauge('oriel_batches_running', 'Batches that are running', () => semaphore.acquired);
+    metrics.gauge('oriel_batches_waiting', 'Batches that wait', () => semaphore.waiting);
     metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
 
     for (const operation of OPERATIONS) {
@@ -47,22 +47,22 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
         handler: async (request, reply) => {
           const signal = disconnectSignal(reply);
           const uploads = spool.uploads();
-          let begun = false;
+          let started = false;
           try {
             const form = await readForm(request, shape, uploads, signal);
             const options = parseOptions(operation, form, context.config.batch);
-            // Only now: who still sends must not keep others from their turn.
-            const leave = await admit(places, request, context, signal);
-            begun = true;
+            // Only once the upload is complete: a slow upload must not hold a slot.
+            const release = await acquireSlot(semaphore, request, context, signal);
+            started = true;
             try {
               const files = form.files.get(FILES.name)!;
               const batch = { operation, endpoint, options, files };
-              return await answerBatch(batch, context, request, reply, signal);
+              return await sendBatch(batch, context, request, reply, signal);
             } finally {
-              leave();
+              release();
             }
           } finally {
-            if (signal.aborted && !begun) metrics.observeBatch(endpoint, 'abandoned');
+            if (signal.aborted && !started) metrics.observeBatch(endpoint, 'abandoned');
             await uploads.discard();
           }
         },
@@ -86,18 +86,18 @@ function parseOptions(
   return parsed;
 }
 
-async function admit(
-  places: FairSemaphore,
+async function acquireSlot(
+  semaphore: FairSemaphore,
   { holder }: FastifyRequest,
   { config }: AppContext,
   signal: AbortSignal,
 ): Promise<Release> {
   const { concurrency, queue } = config.batch;
   const account = holder.account.id;
-  // An account may have half as many waiting as there is room for others, so that it never fills the queue.
-  const most = Math.ceil((queue - places.waiting) / 2);
-  if (places.acquired >= concurrency && places.waitingOf(account) >= most) {
+  // An account's batches may take half of the free places in the queue, so that it never fills the queue.
+  const maxWaiting = Math.ceil((queue - semaphore.waiting) / 2);
+  if (semaphore.acquired >= concurrency && semaphore.waitingOf(account) >= maxWaiting) {
     throw overloaded('too many batches are waiting; send this one later');
   }
-  return places.acquire(account, signal);
+  return semaphore.acquire(account, signal);
 }

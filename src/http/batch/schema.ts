@@ -34,7 +34,7 @@ const batchResult = v.object({
 });
 
 /**
- * The documentation of one batch endpoint.
+ * The OpenAPI schema of a batch endpoint.
  *
  * @param side the limit of `width` and `height`
  */
@@ -53,18 +53,18 @@ export function batchSchema(
       items: { type: 'string', format: 'binary' },
       minItems: 1,
       maxItems: files.max,
-      description: 'The images, 30 MB each and 100 MB together at the most.',
+      description: 'The images, at most 30 MB each and 100 MB in all.',
     },
     ...withSample(options['properties'] as Record<string, object>, operation.sample ?? {}),
   };
   const required = [files.name, ...((options['required'] as string[] | undefined) ?? [])];
   const description =
     operation.gives === 'image'
-      ? 'Answers with a ZIP of the images and `manifest.json`, which tells what became of each file.'
-      : 'Answers with what was found, in the order of the files.';
+      ? 'Returns a ZIP of the images and `manifest.json`, which has the result of each file.'
+      : 'Returns the results in the order of the files.';
   return {
     summary: operation.summary,
-    description: `${description} Takes a key of a paid account. Fields: ${fields.join(', ')}.`,
+    description: `${description} Needs the key of a paid account. Fields: ${fields.join(', ')}.`,
     tags: ['Batch images'],
     consumes: ['multipart/form-data'],
     body: { type: 'object', properties, required, additionalProperties: false },

@@ -3,18 +3,17 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { type BatchZip, createZip } from '../../operations/zip.ts';
 
-/** Bytes in which the archive is offered, so that a slow reader is not taken for a dead one. */
-const PIECE = 64 * 1024;
+/** Bytes of a chunk, so small that a slow client makes progress within `server.sendTimeout`. */
+const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Answers with a ZIP that is sent while it is still being filled. Resolves when the answer has come
- * to its end, whatever that was: one that is cut short ends its connection without the last chunk,
- * so that no client takes it for whole.
+ * Sends a ZIP while it is being filled. Resolves when the response has ended. After an error the
+ * connection ends without the last chunk, so that clients detect the truncation.
  *
  * @param signal aborts when the client disconnects
- * @param fill adds the files and finishes the archive; what it throws cuts the answer short
+ * @param fill adds the files and finishes the archive; if it throws, the response ends early
  */
-export async function answerWithZip(
+export async function sendZip(
   reply: FastifyReply,
   filename: string,
   signal: AbortSignal,
@@ -22,36 +21,36 @@ export async function answerWithZip(
 ): Promise<void> {
   const zip = await createZip();
   const { stream } = zip;
-  // Whoever reads it hears of errors; once nobody reads any more, nobody need.
+  // The reader gets errors; without a reader, an error without a listener would end the process.
   stream.on('error', () => {});
   const filled = fill(zip).catch((error: Error) => {
-    // Where nothing was sent yet, it is answered and logged like any other failure.
+    // Before the headers are sent, the error handler sends and logs the error.
     if (!signal.aborted && reply.raw.headersSent) {
       reply.log.error({ err: error }, 'a defect, please report it');
     }
     stream.destroy(error);
   });
-  const body = Readable.from(pieces(stream), { objectMode: false, highWaterMark: PIECE });
-  const abandon = () => {
+  const body = Readable.from(chunksOf(stream), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  const onAbort = () => {
     stream.destroy(signal.reason);
-    // With its reason, before Fastify does it without one and takes that for a defect.
+    // With the reason: Fastify would destroy it without one and log a defect.
     body.destroy(signal.reason);
   };
-  if (signal.aborted) abandon();
-  signal.addEventListener('abort', abandon);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
   const closed = once(body, 'close').catch(() => {});
   reply.type('application/zip');
   reply.header('content-disposition', `attachment; filename="${filename}.zip"`);
   reply.send(body);
   await closed;
   await filled;
-  signal.removeEventListener('abort', abandon);
+  signal.removeEventListener('abort', onAbort);
 }
 
-async function* pieces(stream: Readable): AsyncGenerator<Buffer> {
+async function* chunksOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    for (let start = 0; start < chunk.length; start += PIECE) {
-      yield chunk.subarray(start, start + PIECE);
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES) {
+      yield chunk.subarray(start, start + CHUNK_BYTES);
     }
   }
 }

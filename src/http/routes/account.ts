@@ -104,25 +104,22 @@ const NO_LOCAL_USER = { user: null, uid: null, sudoUser: null };
 /** Days of usage where the query has no `from`. */
 const DEFAULT_USAGE_DAYS = 30;
 
+const COUNTERS = [
+  'requests',
+  'inputTokens',
+  'cachedInputTokens',
+  'outputTokens',
+  'outputs',
+  'spent',
+] as const;
+
 /** Sums the rows of the same day or model, in the order of the rows. */
 function sumUsage(rows: readonly UsageRow[], by: 'day' | 'model') {
-  const sums = new Map<string, UsageRow>();
+  const sums = new Map<string, Record<(typeof COUNTERS)[number], number>>();
   for (const row of rows) {
     const sum = sums.get(row[by]);
-    sums.set(
-      row[by],
-      sum
-        ? {
-            ...sum,
-            requests: sum.requests + row.requests,
-            inputTokens: sum.inputTokens + row.inputTokens,
-            cachedInputTokens: sum.cachedInputTokens + row.cachedInputTokens,
-            outputTokens: sum.outputTokens + row.outputTokens,
-            outputs: sum.outputs + row.outputs,
-            spent: sum.spent + row.spent,
-          }
-        : row,
-    );
+    if (sum === undefined) sums.set(row[by], { ...row });
+    else for (const counter of COUNTERS) sum[counter] += row[counter];
   }
   return [...sums].map(([name, sum]) => ({
     [by]: name,

@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
-import { assetUrl } from '../../media/record.ts';
+import { assetUrl, imagesShape } from '../../media/record.ts';
 import type { SentFile } from '../../media/requests/call.ts';
 import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
@@ -20,7 +20,7 @@ import {
 } from '../uploads/form.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { sendImages } from './media-response.ts';
-import { createdShape, imagesShape, uploadShape } from './media-schema.ts';
+import { createdShape, uploadShape } from './media-schema.ts';
 import { formatOf, waitingFields } from './response-format.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
@@ -84,7 +84,7 @@ function editBody() {
   };
 }
 
-/** The image endpoints that take forms (interface parts 4.6 and 4.7). */
+/** The image endpoints with forms (interface parts 4.6 and 4.7). */
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {

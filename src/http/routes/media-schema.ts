@@ -1,16 +1,4 @@
 import * as v from 'valibot';
-import { FAILURE_TYPES } from '../../failure.ts';
-import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
-
-/** The usage object of interface part 2.2. */
-const usage = v.object({
-  prompt_tokens: v.number(),
-  completion_tokens: v.number(),
-  total_tokens: v.number(),
-  input_tokens: v.number(),
-  output_tokens: v.number(),
-  cached_input_tokens: v.number(),
-});
 
 /** The task creation response of interface part 2.3. */
 export const createdShape = v.object({
@@ -18,43 +6,6 @@ export const createdShape = v.object({
   status: v.picklist(['pending', 'processing']),
   model: v.string(),
   poll_url: v.string(),
-});
-
-/** The image result of interface part 2.5. */
-export const imagesShape = v.object({
-  created: v.number(),
-  data: v.array(
-    v.object({
-      url: v.optional(v.string()),
-      b64_json: v.optional(v.string()),
-      revised_prompt: v.optional(v.string()),
-    }),
-  ),
-  usage: v.optional(usage),
-});
-
-const videosShape = v.object({
-  status: v.literal('completed'),
-  video_url: v.string(),
-  urls: v.array(v.string()),
-});
-
-const audiosShape = v.object({ audio_url: v.string(), urls: v.array(v.string()) });
-
-/** The task record of interface part 2.4. */
-export const taskShape = v.object({
-  task_id: v.string(),
-  status: v.picklist(TASK_STATES),
-  model: v.string(),
-  type: v.picklist(TASK_TYPES),
-  result: v.nullable(v.union([imagesShape, videosShape, audiosShape])),
-  error: v.nullable(
-    v.object({
-      type: v.picklist(FAILURE_TYPES),
-      message: v.string(),
-      code: v.nullable(v.string()),
-    }),
-  ),
 });
 
 /** The callbacks of a task, with every delivery attempt. */

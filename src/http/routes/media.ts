@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
+import { imagesShape } from '../../media/record.ts';
 import { audioRequest } from '../../media/requests/audio.ts';
 import type { MediaKind } from '../../media/requests/call.ts';
 import { imageRequest } from '../../media/requests/image.ts';
@@ -13,7 +14,7 @@ import { draining } from '../errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { sendCreated, sendImages } from './media-response.ts';
-import { createdShape, imagesShape, moderationShape } from './media-schema.ts';
+import { createdShape, moderationShape } from './media-schema.ts';
 import { formatOf, waitingFields } from './response-format.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -58,7 +59,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ];
 
-/** The media endpoints that take JSON. */
+/** The media endpoints with JSON bodies. */
 export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   const { media } = context;
   const submit = (kind: MediaKind, request: FastifyRequest, fields: Fields) =>

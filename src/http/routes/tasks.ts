@@ -1,12 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { taskRecord } from '../../media/record.ts';
+import { taskRecord, taskShape } from '../../media/record.ts';
 import { field } from '../../schema/fields.ts';
 import type { Delivery } from '../../store/delivery.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
-import { callbacksShape, taskShape } from './media-schema.ts';
+import { callbacksShape } from './media-schema.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
 
 const listQuery = v.strictObject({

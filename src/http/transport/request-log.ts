@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { outputOf, timeNow } from '../log.ts';
+import { outputOf } from '../log.ts';
 
 /** The log line of a request. */
 export interface RequestLine {
@@ -29,7 +29,7 @@ function jsonOf({ requestId, method, path, status, milliseconds, ip, key }: Requ
   const address = ip === undefined ? '' : `,"ip":${JSON.stringify(ip)}`;
   const holder = key === undefined ? '' : `,"key":"${key}"`;
   return (
-    `{"level":"info","time":"${timeNow()}","requestId":"${requestId}","method":"${method}",` +
+    `{"level":"info","time":"${new Date().toISOString()}","requestId":"${requestId}","method":"${method}",` +
     `"path":${JSON.stringify(path)},"status":${status},"milliseconds":${milliseconds}` +
     `${address}${holder},"msg":"request"}\n`
   );

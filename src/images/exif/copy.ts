@@ -8,7 +8,7 @@ const ROW_BYTES = 12;
 const ASCII = 2;
 const LONG = 4;
 
-/** The EXIF of a TIFF file as a block of its own, little-endian; null where it has none. */
+/** The EXIF of a TIFF file as a separate little-endian block; null if it has none. */
 export function exifOfTiff(tiff: Uint8Array): Uint8Array | null {
   const writer = new DirectoryWriter(HEADER.length);
   const rows = writer.copy(tiff);
@@ -20,8 +20,8 @@ export function exifOfTiff(tiff: Uint8Array): Uint8Array | null {
 }
 
 /**
- * A little-endian TIFF file with the tags of an Exif block added to its first directory. That is
- * written anew at the end, so that all else stays where the file's offsets say.
+ * A little-endian TIFF file with the tags of an Exif block added to its first directory. The new directory
+ * is appended, so that all other offsets of the file stay valid.
  */
 export function tiffWithExif(tiff: Buffer, exif: Uint8Array): Buffer {
   const padding = Buffer.alloc(tiff.length % 2);
@@ -38,15 +38,15 @@ export function tiffWithExif(tiff: Buffer, exif: Uint8Array): Buffer {
   return whole;
 }
 
-/** Entries of a directory as they are stored, by tag. */
+/** Encoded entries of a directory, by tag. */
 type Rows = Map<number, Buffer>;
 
-/** Writes directories, little-endian, with the values that they point to. */
+/** Writes little-endian directories with the values that they point to. */
 class DirectoryWriter {
   readonly parts: Buffer[] = [];
   #position: number;
 
-  /** @param position of the first part in the file, which is even */
+  /** @param position offset of the first part in the file, an even number */
   constructor(position: number) {
     this.#position = position;
   }
@@ -58,7 +58,7 @@ class DirectoryWriter {
     return position;
   }
 
-  /** Writes a directory and returns its position. */
+  /** Writes a directory and returns its offset. */
   directory(rows: Rows, next = 0): number {
     const sorted = [...rows].sort(([one], [other]) => one - other).map(([, row]) => row);
     const head = Buffer.alloc(2);
@@ -69,8 +69,8 @@ class DirectoryWriter {
   }
 
   /**
-   * Copies what describes the picture from a TIFF structure. The entries of its first directory
-   * are returned, those that describe the file itself left out; all others are written.
+   * Copies the tags that describe the picture from a TIFF structure. Returns the entries of its first
+   * directory without those that describe the file itself; writes all other directories.
    */
   copy(bytes: Uint8Array): Rows {
     const block = openExif(bytes);
@@ -105,8 +105,8 @@ class DirectoryWriter {
   }
 
   /**
-   * Copies a field of the first directory so that libtiff, which interprets it, has nothing to warn
-   * of; sharp takes its warnings for damage. Texts are ASCII by type and have one NUL, at the end.
+   * Copies a field of the first directory in a form that libtiff accepts without a warning, because sharp
+   * treats warnings as damage. Texts have the type ASCII and one NUL, at the end.
    */
   #copyFirstField(rows: Rows, block: TiffBlock, tag: number, field: Field): void {
     const { name } = field.type;
@@ -116,7 +116,7 @@ class DirectoryWriter {
     }
     const text = block.littleEndianBytes(field)?.toString('latin1');
     if (text === undefined) return;
-    // A NUL within parts photographer and editor in Copyright.
+    // A NUL within Copyright separates photographer and editor.
     const parts = text.split('\0').filter((part) => part !== '');
     const value = Buffer.from(`${parts.join('; ')}\0`, 'latin1');
     this.#add(rows, { tag, code: ASCII, count: value.length, value });
@@ -134,7 +134,7 @@ class DirectoryWriter {
 
 const POINTERS: ReadonlySet<number> = new Set(Object.values(DIRECTORY_TAGS));
 
-/** @param value or where it lies */
+/** @param value the value or its offset */
 function row(tag: number, code: number, count: number, value: number): Buffer {
   const bytes = Buffer.alloc(ROW_BYTES);
   bytes.writeUInt16LE(tag, 0);

@@ -3,7 +3,7 @@ import { type Field, TiffBlock } from './tiff-block.ts';
 
 export type Fields = ReadonlyMap<number, Field>;
 
-/** The directories of an Exif block that describe its picture; empty where there are none. */
+/** The directories of an Exif block that describe its picture; a missing one is empty. */
 export interface Directories {
   /** IFD0. */
   readonly image: Fields;
@@ -12,16 +12,16 @@ export interface Directories {
   readonly interop: Fields;
 }
 
-/** What JPEG, and HEIF after it, put before the TIFF header. */
+/** Prefix of the TIFF header in JPEG and HEIF. */
 const PREFIX = [0x45, 0x78, 0x69, 0x66, 0, 0];
 
-/** Opens an Exif block with or without its `Exif` prefix; null where the bytes are none. */
+/** Opens an Exif block with or without its `Exif` prefix; null if the bytes are none. */
 export function openExif(bytes: Uint8Array): TiffBlock | null {
   const prefixed = PREFIX.every((byte, index) => bytes[index] === byte);
   return TiffBlock.open(prefixed ? bytes.subarray(PREFIX.length) : bytes);
 }
 
-/** Null where the block has no first directory. */
+/** Reads the directories; null if the block has no first one. */
 export function readDirectories(block: TiffBlock): Directories | null {
   const image = block.directory(block.start);
   if (image === null) return null;

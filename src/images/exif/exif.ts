@@ -8,67 +8,67 @@ import {
   isoDate,
   isoDateTime,
   isoTime,
-  LONGEST_TEXT,
+  MAX_TEXT_BYTES,
 } from './text.ts';
 import type { Field, TiffBlock } from './tiff-block.ts';
 
-/** As JSON holds it. Fractions are numbers; null is a fraction without value, as 0/0. */
+/** A value in JSON. Fractions are numbers; null is an undefined fraction such as 0/0. */
 type ExifValue = number | string | null | (number | null)[];
 
 type Tags = Record<string, ExifValue>;
 
-/** The directories of an Exif block. Keys are the standard's names, `0x....` for unknown tags. */
+/** The tags of an Exif block by directory. Keys are the standard's names, `0x....` for unknown tags. */
 export interface ExifTags {
-  /** IFD0: the picture as a file. */
+  /** IFD0: tags of the file. */
   image: Tags;
-  /** The Exif directory: the taking of the picture. */
+  /** The Exif directory: tags of the exposure. */
   photo: Tags;
   gps: Tags;
   interop: Tags;
 }
 
-/** What people mostly want; a key is there only where its value is known. */
+/** The most used tags; a key exists only if its value is known. */
 export interface BasicExif {
   make?: string;
   model?: string;
   lens?: string;
   software?: string;
-  /** When it was taken, else digitised, else last changed: `YYYY-MM-DDTHH:MM:SS`, `+HH:MM`. */
+  /** Date taken, else digitised, else last changed: `YYYY-MM-DDTHH:MM:SS`, `+HH:MM`. */
   dateTime?: string;
-  /** Seconds. */
+  /** Exposure time in seconds. */
   exposureTime?: number;
   fNumber?: number;
   iso?: number;
-  /** Millimetres, of the lens itself. */
+  /** Focal length of the lens in millimetres. */
   focalLength?: number;
-  /** Whether it fired. */
+  /** Whether the flash fired. */
   flash?: boolean;
-  /** 1 to 8, as stored. */
+  /** Orientation 1 to 8, as stored. */
   orientation?: number;
   copyright?: string;
   artist?: string;
 }
 
 export interface GpsPosition {
-  /** Degrees, north and east positive, rounded to seven places: a centimetre. */
+  /** Degrees, north and east positive, rounded to seven decimals, which is a centimetre. */
   latitude: number;
   longitude: number;
-  /** Metres, below the level of the sea negative. */
+  /** Metres above sea level; negative below. */
   altitude?: number;
-  /** UTC, `YYYY-MM-DDTHH:MM:SSZ`. */
+  /** Time in UTC, `YYYY-MM-DDTHH:MM:SSZ`. */
   timestamp?: string;
 }
 
-/** An array longer than this is a table for programs, and only told of. */
-const LONGEST_ARRAY = 64;
+/** Most values of an array that is returned; of longer ones, tables for programs, only the number is. */
+const MAX_ARRAY_LENGTH = 64;
 
-/** Undefined bytes that are text for all that: versions as `0232`. */
+/** Tags of type undefined that hold text: versions such as `0232`. */
 const VERSION_TAGS = new Set(['ExifVersion', 'FlashpixVersion', 'InteroperabilityVersion']);
 const COMMENT_TAGS = new Set(['UserComment', 'GPSProcessingMethod', 'GPSAreaInformation']);
 const WINDOWS_TAGS = new Set(['XPTitle', 'XPComment', 'XPAuthor', 'XPKeywords', 'XPSubject']);
-/** Undefined bytes that are small numbers. */
+/** Tags of type undefined that hold small numbers. */
 const BYTE_TAGS = new Set(['ComponentsConfiguration', 'FileSource', 'SceneType']);
-/** Whole formats of their own, whatever type they are given. */
+/** Tags that hold other formats, whatever their type. */
 const OPAQUE_TAGS = new Set([
   'MakerNote',
   'XMLPacket',
@@ -77,7 +77,7 @@ const OPAQUE_TAGS = new Set([
   'InterColorProfile',
   'PrintImageMatching',
 ]);
-/** Each date with the tag that tells its offset from UTC. */
+/** Date tags, each with the tag of its offset from UTC. */
 const DATES = [
   ['DateTime', 'OffsetTime'],
   ['DateTimeOriginal', 'OffsetTimeOriginal'],
@@ -87,11 +87,10 @@ const OFFSET = /^(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
 
 /**
  * Reads an Exif block, with or without its `Exif` prefix, in either byte order: IFD0 and the
- * Exif, GPS and interoperability directories, but no thumbnail (IFD1) and no maker notes. Takes
- * any bytes whatever without throwing, in time and memory bounded by their length; null where
- * they are no Exif block. Dates are ISO 8601, with the offset where it is known; dates that are
- * none are left out, as are empty texts. Opaque or very long values are told as `(n bytes)` or
- * `(n values)`.
+ * Exif, GPS and interoperability directories, but no thumbnail (IFD1) and no maker notes. Never throws;
+ * time and memory are bounded by the length of the bytes. Null if the bytes are no Exif block. Dates are
+ * ISO 8601, with their offset if it is known; invalid dates and empty texts are left out. Opaque or very
+ * long values are returned as `(n bytes)` or `(n values)`.
  */
 export function readExif(bytes: Uint8Array): ExifTags | null {
   const block = openExif(bytes);
@@ -129,10 +128,10 @@ function readTags(
   return tags;
 }
 
-/** Undefined where the block has claimed more than it can hold. */
+/** Undefined if the values of the block exceed its length. */
 function readValue(block: TiffBlock, field: Field, name: string): ExifValue | undefined {
   const text = (decode: (bytes: Uint8Array) => string) => {
-    const bytes = block.bytes(field, LONGEST_TEXT);
+    const bytes = block.bytes(field, MAX_TEXT_BYTES);
     return bytes === null ? undefined : decode(bytes);
   };
   if (OPAQUE_TAGS.has(name)) return `(${field.count * field.type.bytes} bytes)`;
@@ -146,7 +145,7 @@ function readValue(block: TiffBlock, field: Field, name: string): ExifValue | un
     case 'undefined':
       if (!BYTE_TAGS.has(name)) return `(${field.count} bytes)`;
   }
-  if (field.count > LONGEST_ARRAY) {
+  if (field.count > MAX_ARRAY_LENGTH) {
     return `(${field.count} ${field.type.bytes === 1 ? 'bytes' : 'values'})`;
   }
   const numbers = block.numbers(field);
@@ -167,7 +166,7 @@ function withOffset(date: string | null, offset: ExifValue | undefined): string 
   return date !== null && typeof offset === 'string' && OFFSET.test(offset) ? date + offset : date;
 }
 
-/** The tags that people mostly want, under plain names. */
+/** The most used tags, under plain names. */
 export function basicExif(tags: ExifTags): BasicExif {
   // Some writers put the Exif directory's tags into IFD0, and the other way round.
   const all: Tags = { ...tags.image, ...tags.photo };
@@ -197,7 +196,7 @@ export function basicExif(tags: ExifTags): BasicExif {
   });
 }
 
-/** 65535 in the short tag says that the value did not fit, and stands in one of the long ones. */
+/** The ISO sensitivity: 65535 in the short tag means that one of the long tags has the value. */
 function sensitivity(number: (name: string) => number | undefined): number | undefined {
   const short = number('PhotographicSensitivity');
   if (short !== undefined && short !== 65535) return short;
@@ -215,9 +214,8 @@ function present<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], 
 }
 
 /**
- * The position where the picture was taken; null where none is told, the hemisphere is not told,
- * or there is no such place. Altitude and time stand alone: what is wrong with them hides only
- * themselves.
+ * The position where the picture was taken; null if it or its hemisphere is missing, or it is invalid.
+ * An invalid altitude or time leaves out only itself.
  */
 export function gpsPosition(tags: ExifTags): GpsPosition | null {
   const { gps } = tags;
@@ -227,7 +225,7 @@ export function gpsPosition(tags: ExifTags): GpsPosition | null {
   const position: GpsPosition = { latitude, longitude };
   const altitude = gps['GPSAltitude'];
   if (typeof altitude === 'number') {
-    // 1 is below the sea, 3 (Exif 3.0) below the ellipsoid.
+    // 1 is below sea level, 3 (Exif 3.0) below the ellipsoid.
     const below = gps['GPSAltitudeRef'] === 1 || gps['GPSAltitudeRef'] === 3;
     position.altitude = below ? 0 - altitude : altitude;
   }
@@ -236,7 +234,7 @@ export function gpsPosition(tags: ExifTags): GpsPosition | null {
   return position;
 }
 
-/** Degrees, minutes and seconds, of which the last may be missing or without value. */
+/** Converts degrees, minutes and seconds, of which the last may be missing or null. */
 function degrees(
   value: ExifValue | undefined,
   reference: ExifValue | undefined,

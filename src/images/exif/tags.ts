@@ -1,9 +1,9 @@
 /**
- * Names of tags, as written in TIFF 6.0, Exif 2.32 and 3.0 (CIPA DC-008) and DCF 2.0 (CIPA
- * DC-009), with those of Windows and of Adobe that cameras and editors commonly add.
+ * Names of tags in TIFF 6.0, Exif 2.32 and 3.0 (CIPA DC-008) and DCF 2.0 (CIPA DC-009), with those of
+ * Windows and Adobe that cameras and editors commonly add.
  */
 
-/** IFD0 and the Exif directory share one space of numbers, and writers put either's in both. */
+/** IFD0 and the Exif directory share one number space, and writers put the tags of each into both. */
 export const IMAGE_AND_PHOTO_TAGS: Readonly<Record<number, string>> = {
   11: 'ProcessingSoftware',
   254: 'NewSubfileType',
@@ -153,7 +153,7 @@ export const IMAGE_AND_PHOTO_TAGS: Readonly<Record<number, string>> = {
   50341: 'PrintImageMatching',
 };
 
-/** Texts that describe the picture: baseline TIFF's, and Copyright. */
+/** Text tags that describe the picture: those of baseline TIFF, and Copyright. */
 const TEXTS = new Set([269, 270, 271, 272, 285, 305, 306, 315, 316, 33432]);
 
 /** Whether TIFF 6.0 defines a tag as text. */
@@ -162,8 +162,8 @@ export function isText(tag: number): boolean {
 }
 
 /**
- * Whether a tag of IFD0 tells how the pixels of a TIFF file are stored, or holds another kind of
- * metadata, instead of describing the picture. Orientation and resolution belong to the pixels.
+ * Whether a tag of IFD0 describes how the pixels of a TIFF file are stored, or holds another kind of
+ * metadata, instead of describing the picture. Orientation and resolution count as storage.
  */
 export function isFileTag(tag: number): boolean {
   if (TEXTS.has(tag)) return false;
@@ -213,5 +213,5 @@ export const INTEROP_TAGS: Readonly<Record<number, string>> = {
   4098: 'RelatedImageLength',
 };
 
-/** Tags of IFD0 or the Exif directory whose value is the place of another directory. */
+/** Tags of IFD0 or the Exif directory whose value is the offset of another directory. */
 export const DIRECTORY_TAGS = { photo: 34665, gps: 34853, interop: 40965 } as const;

@@ -1,11 +1,11 @@
-/** What a directory entry says of its value: where it lies in the block, and in what type. */
+/** An entry of a directory: the type and the offset of its value. */
 export interface Field {
   readonly type: FieldType;
-  /** The number that stands for the type. */
+  /** Number of the type. */
   readonly code: number;
-  /** How many values of the type. */
+  /** Number of values. */
   readonly count: number;
-  /** Where the value begins, from the start of the block. */
+  /** Offset of the value from the start of the block. */
   readonly offset: number;
 }
 
@@ -36,18 +36,17 @@ const HEADER_BYTES = 8;
 const ENTRY_BYTES = 12;
 
 /**
- * A TIFF structure (TIFF 6.0, section 2) in memory, whose bytes may be anything. Every place is
- * checked before it is read. Each directory is read at most once, so that none can lead back to
- * an earlier one; and the values that are taken may have no more bytes together than the whole
- * block, as those of an honest block, which never overlap, cannot have either. So the work is
- * bounded by the length, whatever the entries claim.
+ * A TIFF structure (TIFF 6.0, section 2) in memory, of untrusted bytes. Every offset is checked before it
+ * is read. Each directory is read at most once, so that directories cannot form a loop. The values that are
+ * read have together at most as many bytes as the block, because values of a valid block do not overlap.
+ * So the work is bounded by the length of the block.
  */
 export class TiffBlock {
   readonly littleEndian: boolean;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #opened = new Set<number>();
-  /** Bytes of values that may still be taken. */
+  /** Bytes of values that may still be read. */
   #allowance: number;
 
   private constructor(bytes: Uint8Array, view: DataView, littleEndian: boolean) {
@@ -57,7 +56,7 @@ export class TiffBlock {
     this.#allowance = bytes.length;
   }
 
-  /** Null where the bytes do not start with a TIFF header. */
+  /** Opens a block; null if the bytes do not start with a TIFF header. */
   static open(bytes: Uint8Array): TiffBlock | null {
     if (bytes.length < HEADER_BYTES) return null;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -68,15 +67,15 @@ export class TiffBlock {
     return new TiffBlock(bytes, view, littleEndian);
   }
 
-  /** Where the first directory lies. */
+  /** Offset of the first directory. */
   get start(): number {
     return this.#view.getUint32(4, this.littleEndian);
   }
 
   /**
-   * The entries of a directory by tag, the first of each tag. Entries of unknown type, without
-   * values, or with values beyond the block are passed over, as is what is cut off at the end.
-   * Null where there is no directory, or it was opened before.
+   * The entries of a directory by tag, the first of each tag. Skips entries of unknown type, without
+   * values, with values beyond the block, or truncated. Null if there is no directory, or it was read
+   * before.
    */
   directory(offset: number): Map<number, Field> | null {
     const end = this.#bytes.length;
@@ -106,19 +105,19 @@ export class TiffBlock {
     return offset + length <= this.#bytes.length ? { type, code, count, offset } : null;
   }
 
-  /** The first bytes of a value, at most `most`; null where the allowance is used up. */
+  /** The first bytes of a value, at most `most`; null if the byte limit is exceeded. */
   bytes(field: Field, most: number): Uint8Array | null {
     const length = Math.min(field.count * field.type.bytes, most);
     if (!this.#take(length)) return null;
     return this.#bytes.subarray(field.offset, field.offset + length);
   }
 
-  /** A copy of a value with its numbers in little-endian order; null as for `bytes`. */
+  /** A copy of a value with its numbers in little-endian order; null if the byte limit is exceeded. */
   littleEndianBytes({ type, count, offset }: Field): Buffer | null {
     if (!this.#take(count * type.bytes)) return null;
     const value = Buffer.from(this.#bytes.subarray(offset, offset + count * type.bytes));
     if (this.littleEndian) return value;
-    // A fraction is two numbers.
+    // A fraction has two numbers.
     const size = type.name.endsWith('rational') ? 4 : type.bytes;
     if (size === 2) return value.swap16();
     if (size === 4) return value.swap32();
@@ -126,8 +125,8 @@ export class TiffBlock {
   }
 
   /**
-   * The numbers of a value, an undivisible fraction or a number without end as null; null in all
-   * where the allowance is used up. Text and undefined bytes count as bytes.
+   * The numbers of a value; null stands for a division by zero or an infinite number. Returns null if the
+   * byte limit is exceeded. Text and undefined bytes are returned as bytes.
    */
   numbers(field: Field): (number | null)[] | null {
     const { count, type, offset } = field;
@@ -176,6 +175,6 @@ export class TiffBlock {
 }
 
 function finite(value: number): number | null {
-  // The sum turns minus zero, which JSON does not know, to zero.
+  // Adding 0 turns minus zero, which JSON cannot represent, into zero.
   return Number.isFinite(value) ? value + 0 : null;
 }

@@ -1,46 +1,45 @@
-/** Weighted points in OKLab, one array a coordinate, all of length `size`. */
+/** Weighted points in OKLab, one array per coordinate, all of length `size`. */
 export interface Points {
   size: number;
   lightness: Float64Array;
   a: Float64Array;
   b: Float64Array;
-  /** Points of weight 0 get a label, but have no say. */
+  /** Weights. Points of weight 0 get a label, but do not move centres. */
   weight: Float64Array;
 }
 
 export interface Clusters {
   count: number;
-  /** Lightness, a, b of each cluster's centre. */
+  /** Lightness, a and b of each cluster's centre. */
   centres: Float64Array;
-  /** The cluster that each point is nearest to; ties go to the lower number. */
+  /** The nearest cluster of each point; the lower number wins a tie. */
   labels: Uint8Array;
 }
 
-/** Moves every centre to the middle, in some sense, of the points that bear its label. */
+/** Moves every centre to the mean or median of its points. */
 type Move = (points: Points, clusters: Clusters) => void;
 
-/** After each split the clusters settle a little; it finds better ends than many rounds at last. */
+/** Rounds after each split, which lead to better results than more rounds at the end. */
 const ROUNDS_BETWEEN = 3;
 const ROUNDS_OF_MEANS = 20;
 const ROUNDS_OF_MEDIANS = 20;
-/** The round that lowers the cost by less than this part is the last. */
-const SETTLED = 1e-4;
-/** Keeps a point on its own centre from infinite pull; a third of one 8-bit level. */
+/** Relative improvement of a round below which no more follow. */
+const MIN_IMPROVEMENT = 1e-4;
+/** Smallest distance, which avoids an infinite weight; a third of one 8-bit level. */
 const SOFTENING = 1e-3;
-/** Slices across a cluster's longest axis, to find the place where a split gains most. */
+/** Slices across a cluster's longest axis, among which the best split is searched. */
 const SLICES = 64;
-/** The slices reach this many standard deviations both ways; the outermost take what is beyond. */
+/** Standard deviations that the slices cover in both directions; the outermost include all beyond. */
 const REACH = 3;
-/** A gain below this is rounding: one pixel that differs by one 8-bit level gains about 1e-6. */
-const LEAST_GAIN = 1e-10;
+/** Smallest gain above rounding errors: one pixel that differs by one 8-bit level gains about 1e-6. */
+const MIN_GAIN = 1e-10;
 
 /**
- * At most `most` clusters (1 to 255) of the points, without any chance in it: starts with one,
- * splits where a split lowers the variance most until there are enough, moves the centres to
- * their means (Lloyd's k-means) and at last to their medians, since it is the mean distance that
- * should be least and not the mean square. A median also stays on a colour that dominates its
- * cluster, wherever the rest of the cluster lies. Fewer clusters where nothing is left to split;
- * none where nothing has weight.
+ * Finds at most `most` clusters (1 to 255) of the points, deterministically: starts with one, makes the
+ * split that lowers the variance most until there are enough, moves the centres to their means (Lloyd's
+ * k-means) and finally to their medians, because the mean distance is to be minimal, not the mean square.
+ * A median also stays on a colour that dominates its cluster, wherever the rest of the cluster is. Returns
+ * fewer clusters if no split is left, and none if no point has weight.
  */
 export function clusterPoints(points: Points, most: number): Clusters {
   const clusters: Clusters = {
@@ -52,21 +51,21 @@ export function clusterPoints(points: Points, most: number): Clusters {
   clusters.count = 1;
   moveToMeans(points, clusters);
   while (clusters.count < most && split(points, clusters)) {
-    settle(points, clusters, moveToMeans, ROUNDS_BETWEEN);
+    iterate(points, clusters, moveToMeans, ROUNDS_BETWEEN);
   }
-  settle(points, clusters, moveToMeans, ROUNDS_OF_MEANS);
-  settle(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
+  iterate(points, clusters, moveToMeans, ROUNDS_OF_MEANS);
+  iterate(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
   return clusters;
 }
 
-/** Dissolves the lighter of any two clusters whose centres are nearer than `distance`. */
+/** Removes the cluster of less weight of any two whose centres are nearer than `distance`. */
 export function mergeNear(points: Points, clusters: Clusters, distance: number): void {
   for (;;) {
     const weights = clusterWeights(points, clusters);
     const pair = nearestPair(clusters);
     if (pair === null || pair.distance >= distance) return;
     remove(clusters, weights[pair.one]! < weights[pair.other]! ? pair.one : pair.other);
-    settle(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
+    iterate(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
   }
 }
 
@@ -91,7 +90,7 @@ function remove(clusters: Clusters, cluster: number): void {
   clusters.count -= 1;
 }
 
-/** The weight of the points that bear each cluster's label. */
+/** The weight of each cluster's points. */
 export function clusterWeights(points: Points, clusters: Clusters): Float64Array {
   const weights = new Float64Array(clusters.count);
   for (let point = 0; point < points.size; point += 1) {
@@ -101,13 +100,13 @@ export function clusterWeights(points: Points, clusters: Clusters): Float64Array
   return weights;
 }
 
-/** Labels and moves by turns until it no longer pays. Leaves the labels of the last centres. */
-function settle(points: Points, clusters: Clusters, move: Move, rounds: number): void {
+/** Alternates assignment and moves until the improvement is too small. Ends with an assignment. */
+function iterate(points: Points, clusters: Clusters, move: Move, rounds: number): void {
   let before = assign(points, clusters);
   for (let round = 0; round < rounds; round += 1) {
     move(points, clusters);
     const cost = assign(points, clusters);
-    if (before - cost <= SETTLED * before) return;
+    if (before - cost <= MIN_IMPROVEMENT * before) return;
     before = cost;
   }
 }
@@ -181,7 +180,7 @@ function moveToMedians(points: Points, clusters: Clusters): void {
   moveToSums(clusters, sums);
 }
 
-/** A cluster that lost all its points stays where it is. */
+/** Moves centres to weighted means; a cluster without points keeps its centre. */
 function moveToSums(clusters: Clusters, sums: Float64Array): void {
   for (let cluster = 0; cluster < clusters.count; cluster += 1) {
     const pull = sums[cluster * 4 + 3]!;
@@ -193,14 +192,14 @@ function moveToSums(clusters: Clusters, sums: Float64Array): void {
 }
 
 /**
- * Splits the one cluster whose split lowers the variance within clusters most, across its
- * longest axis. False, and nothing changed but centres moved to their means, if none gains.
+ * Splits the cluster whose split across its longest axis lowers the variance within clusters most.
+ * Returns false if no split gains; then only the centres have moved to their means.
  */
 function split(points: Points, clusters: Clusters): boolean {
   moveToMeans(points, clusters);
   const axes = longestAxes(points, clusters);
   const slices = slicePoints(points, clusters, axes);
-  let best = { cluster: -1, slice: -1, gain: LEAST_GAIN };
+  let best = { cluster: -1, slice: -1, gain: MIN_GAIN };
   for (let cluster = 0; cluster < clusters.count; cluster += 1) {
     const { slice, gain } = bestSlice(slices, cluster);
     if (gain > best.gain) best = { cluster, slice, gain };
@@ -215,7 +214,7 @@ function split(points: Points, clusters: Clusters): boolean {
   return true;
 }
 
-/** For each cluster a unit vector and the standard deviation along it. Centres must be means. */
+/** A unit vector for each cluster and the standard deviation along it. Centres must be means. */
 function longestAxes(points: Points, clusters: Clusters): Float64Array {
   const { lightness, a, b, weight } = points;
   const { centres, labels, count } = clusters;
@@ -251,7 +250,7 @@ function longestAxis(moments: Float64Array): [number, number, number, number] {
   const yz = moments[4]!;
   const zz = moments[5]!;
   const weight = moments[6]!;
-  // The column of the widest coordinate is never at right angles to the longest axis.
+  // The column of the widest coordinate is never perpendicular to the longest axis.
   let [x, y, z] = xx >= yy && xx >= zz ? [xx, xy, xz] : yy >= zz ? [xy, yy, yz] : [xz, yz, zz];
   let length = Math.hypot(x, y, z);
   for (let round = 0; round < 12 && length > 0; round += 1) {
@@ -264,9 +263,9 @@ function longestAxis(moments: Float64Array): [number, number, number, number] {
 }
 
 interface Slices {
-  /** The slice that each point is in, along the axis of its cluster. */
+  /** The slice of each point, along the axis of its cluster. */
   ofPoint: Uint8Array;
-  /** Weight, and weight times place on the axis, of each slice of each cluster. */
+  /** Weight, and weight times position on the axis, of each slice of each cluster. */
   weight: Float64Array;
   place: Float64Array;
 }
@@ -297,7 +296,7 @@ function slicePoints(points: Points, clusters: Clusters, axes: Float64Array): Sl
   return slices;
 }
 
-/** The slice to split behind, by the greatest variance between both sides (Otsu's criterion). */
+/** The slice after which to split, by the greatest variance between both sides (Otsu's criterion). */
 function bestSlice(slices: Slices, cluster: number): { slice: number; gain: number } {
   const start = cluster * SLICES;
   let weight = 0;

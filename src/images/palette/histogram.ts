@@ -1,32 +1,32 @@
 import { oklabFromSrgb } from './oklab.ts';
 
-/** Bits a channel keeps: 32 levels each, 32,768 bins, of which a photograph fills a few thousand. */
+/** Bits per channel: 32 levels each, 32,768 bins, of which a photograph fills a few thousand. */
 const BITS = 5;
 const SHIFT = 8 - BITS;
 const BINS = 1 << (3 * BITS);
 
-/** An image counts as a flat drawing when colours this common ... */
+/** Share of an image above which a colour is flat. */
 const FLAT_SHARE = 0.02;
-/** ... cover this much of it; in a photograph hardly any exact colour repeats. */
+/** Share of flat colours above which an image is a drawing; photographs hardly repeat exact colours. */
 const DRAWING_SHARE = 0.5;
-/** More flat colours than this, and the rarest ones leave no edges worth looking for. */
-const MOST_FLATS = 12;
-/** A shade of a blurred edge is at most this part of either colour that it lies between, ... */
+/** Most flat colours between which edges are searched; those of rarer ones do not matter. */
+const MAX_FLATS = 12;
+/** Largest share of one shade of a blurred edge, relative to each colour beside the edge. */
 const BLEND_SHARE = 1 / 16;
-/** ... and all the shades of that edge together at most this part. */
+/** Largest share of all shades of that edge together. */
 const BLENDS_SHARE = 1 / 2;
-/** How far, in levels, rounding can carry a blend off the straight line between its two colours. */
+/** Largest distance, in levels, of a rounded blend from the line between its two colours. */
 const BLEND_DISTANCE = 4;
-/** A sharpening resampler also overshoots both ends of an edge by some of its height. */
+/** Overshoot of a sharpening resampler beyond both ends of an edge, relative to its height. */
 const OVERSHOOT = 0.1;
-/** Colours rarer than this in a flat drawing are corners where three areas meet, ... */
+/** Share below which a colour of a flat drawing is a speck, such as a corner where three areas meet. */
 const SPECK_SHARE = 1 / 4096;
-/** ... if they are few: a photograph cut out on white consists of nothing but rare colours. */
+/** Largest share of all specks: a photograph cut out on white consists of rare colours only. */
 const SPECKS_SHARE = 1 / 64;
 
 /**
- * The colours of an image, one entry a filled bin, in order of the bins: the same pixels in any
- * order give the same histogram. All arrays have the length `size`.
+ * The colours of an image, with one entry per filled bin in the order of the bins: the same pixels in any
+ * order have the same histogram. All arrays have the length `size`.
  */
 export interface Histogram {
   size: number;
@@ -34,19 +34,19 @@ export interface Histogram {
   total: number;
   /** Visible pixels in each bin. */
   weight: Float64Array;
-  /** As `weight`, but 0 where the colour is only the blurred edge between two flat areas. */
+  /** As `weight`, but 0 for colours of blurred edges between flat areas. */
   genuine: Float64Array;
   /** The bin's mean colour in OKLab. */
   lightness: Float64Array;
   a: Float64Array;
   b: Float64Array;
-  /** The one colour that more than half the bin's pixels have (0xrrggbb), -1 if there is none. */
+  /** The colour of more than half of the bin's pixels (0xrrggbb); -1 if there is none. */
   flat: Int32Array;
-  /** How many pixels have that colour, else 0. */
+  /** Pixels of that colour; 0 if there is none. */
   flatWeight: Float64Array;
 }
 
-/** Mean colours in sRGB, wanted only while the histogram is made. */
+/** Mean colours in sRGB, used only while the histogram is made. */
 interface Means {
   red: Float64Array;
   green: Float64Array;
@@ -54,14 +54,14 @@ interface Means {
 }
 
 /**
- * Counts RGBA pixels (8 bits, interleaved, sRGB) by colour. Pixels of alpha under 128 are not
- * counted, nor is a last pixel that lacks a byte.
+ * Counts RGBA pixels (8 bits, interleaved, sRGB) by colour. Pixels with an alpha under 128 and an incomplete
+ * last pixel do not count.
  */
 export function colourHistogram(pixels: Uint8Array): Histogram {
   const end = pixels.length - (pixels.length % 4);
-  // Count and three sums beside each other, so that a pixel touches one line of the cache.
+  // Count and three sums are adjacent, so that a pixel touches one cache line.
   const sums = new Float64Array(BINS * 4);
-  // Boyer and Moore's majority vote: if one colour has more than half a bin, it ends as candidate.
+  // Boyer and Moore's majority vote: a colour with more than half of a bin becomes its candidate.
   const candidate = new Int32Array(BINS);
   const lead = new Int32Array(BINS);
   for (let offset = 0; offset < end; offset += 4) {
@@ -79,7 +79,7 @@ export function colourHistogram(pixels: Uint8Array): Histogram {
     if (lead[bin] === 0) candidate[bin] = colour;
     lead[bin] = lead[bin]! + (candidate[bin] === colour ? 1 : -1);
   }
-  // The vote names a candidate even where there is no majority; only counting tells.
+  // The vote has a candidate even without a majority, so that its pixels must be counted.
   const votes = new Float64Array(BINS);
   for (let offset = 0; offset < end; offset += 4) {
     if (pixels[offset + 3]! < 128) continue;
@@ -138,17 +138,17 @@ function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array):
     }
     index += 1;
   }
-  dismissBlends(histogram, means);
+  removeBlends(histogram, means);
   return histogram;
 }
 
 /**
- * In a flat drawing (a flag, a logo, a chart) the pixels along an edge are mixtures of the two
- * areas that meet there, and no colours of their own: takes their genuine weight away. Without
- * the place of each pixel a mixture is known by lying on the line between two far more common
- * colours, in encoded sRGB, where nearly all programs blend.
+ * Removes the genuine weight of blends. In a flat drawing (a flag, a logo, a chart) the pixels along an
+ * edge are mixtures of the colours of two areas. Without the positions of the pixels, a mixture is detected
+ * by its position on the line between two far more common colours in encoded sRGB, in which nearly all
+ * programs blend.
  */
-function dismissBlends(histogram: Histogram, means: Means): void {
+function removeBlends(histogram: Histogram, means: Means): void {
   const { total, genuine } = histogram;
   const flats = flatBins(histogram);
   let covered = 0;
@@ -161,10 +161,10 @@ function dismissBlends(histogram: Histogram, means: Means): void {
       for (const bin of between) genuine[bin] = 0;
     }
   }
-  dismissSpecks(histogram);
+  removeSpecks(histogram);
 }
 
-function dismissSpecks(histogram: Histogram): void {
+function removeSpecks(histogram: Histogram): void {
   const { total, genuine } = histogram;
   let sum = 0;
   for (const weight of genuine) if (weight < total * SPECK_SHARE) sum += weight;
@@ -174,17 +174,17 @@ function dismissSpecks(histogram: Histogram): void {
   }
 }
 
-/** The bins that one exact, common colour rules, the most common first. */
+/** The bins with one exact, common colour, the most common first. */
 function flatBins(histogram: Histogram): number[] {
   const { flatWeight, total } = histogram;
   const bins: number[] = [];
   for (let bin = 0; bin < histogram.size; bin += 1) {
     if (flatWeight[bin]! >= total * FLAT_SHARE) bins.push(bin);
   }
-  return bins.sort((x, y) => flatWeight[y]! - flatWeight[x]! || x - y).slice(0, MOST_FLATS);
+  return bins.sort((x, y) => flatWeight[y]! - flatWeight[x]! || x - y).slice(0, MAX_FLATS);
 }
 
-/** The bins on the line from one flat bin to the other; none if together they are too common. */
+/** The bins on the line between two flat bins; none if they are too common together. */
 function blendsBetween(
   histogram: Histogram,
   means: Means,

@@ -23,7 +23,7 @@ const LINEAR_BY_LEVEL = Float64Array.from({ length: 257 }, (_, level) => {
   return encoded <= 0.04045 ? encoded / 12.92 : ((encoded + 0.055) / 1.055) ** 2.4;
 });
 
-/** Exact at whole levels, straight between them; the mean colour of a few pixels is no whole level. */
+/** Exact at whole levels, linear between them, for mean colours of several pixels. */
 function linearise(level: number): number {
   const whole = Math.floor(level);
   const lower = LINEAR_BY_LEVEL[whole]!;
@@ -36,7 +36,7 @@ function encode(linear: number): number {
   return 255 * (linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055);
 }
 
-/** Channels are 0 to 255 and may be fractions, as the mean of several pixels is. */
+/** Converts from sRGB. Channels are 0 to 255 and may be fractions, as means of several pixels are. */
 export function oklabFromSrgb(colour: Srgb): Oklab {
   const red = linearise(colour.red);
   const green = linearise(colour.green);
@@ -51,7 +51,7 @@ export function oklabFromSrgb(colour: Srgb): Oklab {
   };
 }
 
-/** Whole channels 0 to 255; a colour that sRGB cannot show is clipped channel by channel. */
+/** Converts to sRGB with whole channels 0 to 255. A colour outside of sRGB is clipped by channel. */
 export function srgbFromOklab(colour: Oklab): Srgb {
   const { lightness, a, b } = colour;
   const long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
@@ -64,7 +64,7 @@ export function srgbFromOklab(colour: Oklab): Srgb {
   };
 }
 
-/** Straight distance in OKLab: about 0.02 is just noticeable, black to white is 1. */
+/** Euclidean distance in OKLab: about 0.02 is just noticeable, black to white is 1. */
 export function deltaE(one: Oklab, other: Oklab): number {
   const lightness = one.lightness - other.lightness;
   const a = one.a - other.a;

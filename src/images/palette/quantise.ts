@@ -6,32 +6,32 @@ import { oklabFromSrgb, srgbFromOklab } from './oklab.ts';
 export interface Swatch {
   /** `#rrggbb` in lower case, sRGB. */
   hex: string;
-  /** The part of the visible pixels that are nearest to this colour, in steps of 0.0001. */
+  /** Share of the visible pixels that are nearest to this colour, in steps of 0.0001. */
   proportion: number;
 }
 
-/** Two colours nearer than this (in OKLab) look alike, so one swatch stands for both. */
-const ALIKE = 0.02;
-/** Proportions are counted in ten-thousandths, so that they can sum to exactly one. */
+/** OKLab distance below which two colours look alike and become one swatch. */
+const MERGE_DISTANCE = 0.02;
+/** Proportions are counted in ten-thousandths, so that their sum is exactly one. */
 const STEPS = 10_000;
 
 /**
- * The `count` colours (1 to 255) that an image is best described by: the least mean distance in
- * OKLab from a pixel to its nearest swatch. `pixels` are RGBA of 8 bits, interleaved, in sRGB;
- * pixels of alpha under 128 are not seen. Largest first, equals by hex; the proportions sum to 1.
- * Fewer than `count` where there are fewer colours, none where no pixel is visible. The same
- * pixels, in whatever order, give the same palette.
+ * The palette of `count` colours (1 to 255) with the least mean distance in OKLab from a pixel to its
+ * nearest swatch. `pixels` are RGBA of 8 bits, interleaved, in sRGB; pixels with an alpha under 128 do not
+ * count. Swatches are sorted by proportion, then by hex; the proportions sum to 1. There are fewer than
+ * `count` if the image has fewer colours, and none if no pixel is visible. The palette does not depend on
+ * the order of the pixels.
  */
 export function quantise(pixels: Uint8Array, count: number): Swatch[] {
   const histogram = colourHistogram(pixels);
   const genuine = { ...histogram, weight: histogram.genuine };
   const clusters = clusterPoints(genuine, count);
-  mergeNear(genuine, clusters, ALIKE);
+  mergeNear(genuine, clusters, MERGE_DISTANCE);
   const colours = representatives(histogram, clusters);
   return proportions(pixelsOf(histogram, colours), histogram.total);
 }
 
-/** The colours (0xrrggbb) of the clusters that have any weight, none of them twice. */
+/** The distinct colours (0xrrggbb) of the clusters that have weight. */
 function representatives(histogram: Histogram, clusters: Clusters): number[] {
   const { centres, count, labels } = clusters;
   const weights = clusterWeights({ ...histogram, weight: histogram.genuine }, clusters);
@@ -44,7 +44,7 @@ function representatives(histogram: Histogram, clusters: Clusters): number[] {
       b: centres[cluster * 3 + 2]!,
     });
     let colour = (red << 16) | (green << 8) | blue;
-    // One exact colour that is half of a cluster is its median, but for rounding: take it as is.
+    // An exact colour of half of a cluster is its median except for rounding, and used without it.
     for (let bin = 0; bin < histogram.size; bin += 1) {
       if (labels[bin] !== cluster || histogram.genuine[bin] === 0) continue;
       if (histogram.flatWeight[bin]! * 2 > weights[cluster]!) colour = histogram.flat[bin]!;
@@ -54,7 +54,7 @@ function representatives(histogram: Histogram, clusters: Clusters): number[] {
   return [...colours];
 }
 
-/** How many pixels are nearest to each colour. */
+/** The number of pixels that are nearest to each colour. */
 function pixelsOf(histogram: Histogram, colours: readonly number[]): Map<number, number> {
   const centres = new Float64Array(colours.length * 3);
   for (const [index, colour] of colours.entries()) {
@@ -76,8 +76,8 @@ function pixelsOf(histogram: Histogram, colours: readonly number[]): Map<number,
 }
 
 /**
- * Rounds by the largest remainder: every part gets its whole steps, and the steps left over go
- * to those that were cut the most. A colour with no step to its name is no part of the palette.
+ * Rounds by the largest remainder: every part gets its whole steps, and the remaining steps go to the
+ * largest remainders. A colour without a step is left out.
  */
 function proportions(pixels: ReadonlyMap<number, number>, total: number): Swatch[] {
   const parts = Array.from(pixels, ([colour, weight]) => {

@@ -1,4 +1,4 @@
-/** Red, green and blue, 0 to 255. */
+/** Red, green and blue, each 0 to 255. */
 export type Colour = readonly [number, number, number];
 
 export function mix(one: Colour, other: Colour, share: number): Colour {
@@ -16,7 +16,7 @@ export function fromHue(hue: number, saturation: number, lightness: number): Col
   return [channel(0), channel(8), channel(4)];
 }
 
-/** A colour of `#rrggbb`. */
+/** The colour of `#rrggbb`. */
 export function fromHex(hex: string): Colour {
   const value = Number.parseInt(hex.slice(1), 16);
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
@@ -24,7 +24,7 @@ export function fromHex(hex: string): Colour {
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
 
-/** An opaque pixel as four bytes in a row are read. */
+/** An opaque RGBA pixel as one number in the byte order of the machine. */
 export function pixelOf([red, green, blue]: Colour): number {
   const [r, g, b] = [Math.round(red), Math.round(green), Math.round(blue)];
   return (

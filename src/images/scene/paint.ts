@@ -1,6 +1,6 @@
 import { type Colour, mix, pixelOf } from './colour.ts';
-import { drawMark } from './mark.ts';
 import type { Scene } from './scene.ts';
+import { drawWatermark } from './watermark.ts';
 
 interface Size {
   readonly width: number;
@@ -8,10 +8,10 @@ interface Size {
 }
 
 /**
- * Paints a scene as opaque RGBA pixels. All but the sun is looked up by row and column, so that a
+ * Paints a scene as opaque RGBA pixels. Everything but the sun is looked up by row and column, so that a
  * pixel takes a few nanoseconds.
  *
- * @param time of a film, from 0 to 1: the sun rises a little and the hills go by
+ * @param time position in a film, from 0 to 1: the sun rises a little and the hills move
  */
 export function paint(scene: Scene, { width, height }: Size, time = 0): Uint8Array {
   const pixels = new Uint32Array(width * height);
@@ -20,11 +20,11 @@ export function paint(scene: Scene, { width, height }: Size, time = 0): Uint8Arr
   paintStars(pixels, scene, skies, { width, height });
   paintSun(pixels, sun, skies, { width, height });
   for (const hills of scene.hills) paintHills(pixels, hills, time, { width, height });
-  drawMark(pixels, { width, height });
+  drawWatermark(pixels, { width, height });
   return new Uint8Array(pixels.buffer);
 }
 
-/** @returns the colour of each row */
+/** Paints the sky. @returns the colour of each row */
 function paintSky(pixels: Uint32Array, { sky }: Scene, { width, height }: Size): Colour[] {
   const [top, middle, foot] = sky;
   return Array.from({ length: height }, (_, row) => {
@@ -53,7 +53,7 @@ function paintStars(
   }
 }
 
-/** Radii of the sun that its glow reaches. */
+/** Radius of the glow, in radii of the sun. */
 const GLOW = 5;
 
 function paintSun(
@@ -70,7 +70,7 @@ function paintSun(
   const disc = pixelOf(colour);
   for (let row = rows.from; row < rows.to; row += 1) {
     const sky = skies[row]!;
-    // The glow in steps that cannot be told apart, since to mix a colour for each pixel takes long.
+    // The glow has steps that are too small to see, because mixing a colour for each pixel is slow.
     const steps = Array.from({ length: 65 }, (_, step) => pixelOf(mix(sky, glow, step / 64)));
     for (let column = columns.from; column < columns.to; column += 1) {
       const distance = Math.sqrt((column - centre.x) ** 2 + (row - centre.y) ** 2);

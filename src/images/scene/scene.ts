@@ -1,7 +1,7 @@
-import { Chance } from './chance.ts';
 import { type Colour, fromHue, mix } from './colour.ts';
+import { SeededRandom } from './seeded-random.ts';
 
-/** One of the waves that the line of some hills is made of, across a picture of width 1. */
+/** One of the waves that form the outline of a range of hills, across a picture of width 1. */
 interface Wave {
   readonly height: number;
   readonly frequency: number;
@@ -9,35 +9,35 @@ interface Wave {
 }
 
 interface Hills {
-  /** How far down they stand, and how high they rise: shares of the picture's height. */
+  /** Distance of the base from the top, as a share of the picture's height. */
   readonly base: number;
   readonly waves: readonly Wave[];
   readonly crest: Colour;
   readonly foot: Colour;
-  /** Widths of the picture by which they move from the beginning of a film to its end. */
+  /** Movement from the first frame of a film to its last, in widths of the picture. */
   readonly drift: number;
 }
 
-/** A landscape: sky, sun and hills one behind the other. Places are shares of width and height. */
+/** A landscape: sky, sun and ranges of hills. Positions are shares of width and height. */
 export interface Scene {
-  /** Of the sky from its top to its foot. */
+  /** Colours of the sky from top to bottom. */
   readonly sky: readonly [Colour, Colour, Colour];
   readonly sun: {
     readonly x: number;
     readonly y: number;
-    /** A share of the shorter side. */
+    /** Radius as a share of the shorter side. */
     readonly radius: number;
     readonly colour: Colour;
     readonly glow: Colour;
   };
-  /** The farthest first. */
+  /** Ranges of hills, the farthest first. */
   readonly hills: readonly Hills[];
   readonly stars: readonly { readonly x: number; readonly y: number; readonly light: number }[];
 }
 
 interface Mood {
   readonly words: RegExp;
-  /** Hues of the sky, top and foot, and how bright they are. */
+  /** Hues of the sky at top and bottom. */
   readonly hues: readonly [number, number];
   readonly light: readonly [number, number];
   readonly sunHeight: readonly [number, number];
@@ -75,9 +75,9 @@ const NIGHT: Mood = {
 const MOODS = [DAY, DUSK, DAWN, NIGHT] as const;
 
 /**
- * The landscape that follows from a prompt: the same for the same prompt, seed and number.
+ * Generates a landscape from a prompt: the same for the same prompt, seed and number.
  *
- * @param colours of pictures that it is to look like
+ * @param colours colours of reference pictures
  */
 export function sceneOf(
   prompt: string,
@@ -85,9 +85,9 @@ export function sceneOf(
   number: number,
   colours: readonly Colour[] = [],
 ): Scene {
-  const chance = new Chance(prompt, String(seed), String(number));
-  const mood = MOODS.find(({ words }) => words.test(prompt)) ?? chance.of(MOODS);
-  const turn = chance.between(-22, 22);
+  const random = new SeededRandom(prompt, String(seed), String(number));
+  const mood = MOODS.find(({ words }) => words.test(prompt)) ?? random.of(MOODS);
+  const turn = random.between(-22, 22);
   const like = (colour: Colour, index: number) =>
     colours.length === 0 ? colour : mix(colour, colours[index % colours.length]!, 0.6);
   const [high, low] = mood.hues;
@@ -96,14 +96,14 @@ export function sceneOf(
   const foot = like(fromHue(low + turn, 0.7, bright), 1);
   const middle = mix(top, foot, 0.45);
   const night = mood === NIGHT;
-  const ground = like(fromHue(chance.between(0, 360), 0.45, night ? 0.1 : 0.24), 2);
-  const count = Math.floor(chance.between(4, 7));
+  const ground = like(fromHue(random.between(0, 360), 0.45, night ? 0.1 : 0.24), 2);
+  const count = Math.floor(random.between(4, 7));
   return {
     sky: [top, middle, foot],
     sun: {
-      x: chance.between(0.15, 0.85),
-      y: chance.between(...mood.sunHeight),
-      radius: chance.between(0.05, 0.1),
+      x: random.between(0.15, 0.85),
+      y: random.between(...mood.sunHeight),
+      radius: random.between(0.05, 0.1),
       colour: night ? [238, 240, 250] : [255, 246, 222],
       glow: night ? [150, 170, 210] : like(fromHue(low + turn + 20, 0.9, 0.75), 1),
     },
@@ -111,11 +111,11 @@ export function sceneOf(
       const near = (index + 1) / count;
       const crest = mix(foot, ground, 0.2 + 0.8 * near);
       return {
-        base: 0.5 + 0.42 * (index / count) + chance.between(0, 0.05),
+        base: 0.5 + 0.42 * (index / count) + random.between(0, 0.05),
         waves: [1, 2, 3].map((rank) => ({
-          height: (0.1 / rank ** 1.3) * chance.between(0.5, 1),
-          frequency: rank * chance.between(2.5, 6) * (0.6 + near),
-          phase: chance.between(0, 2 * Math.PI),
+          height: (0.1 / rank ** 1.3) * random.between(0.5, 1),
+          frequency: rank * random.between(2.5, 6) * (0.6 + near),
+          phase: random.between(0, 2 * Math.PI),
         })),
         crest,
         foot: mix(crest, index === count - 1 ? [0, 0, 0] : foot, 0.25),
@@ -123,9 +123,9 @@ export function sceneOf(
       };
     }),
     stars: Array.from({ length: mood.stars }, () => ({
-      x: chance.between(0, 1),
-      y: chance.between(0, 0.6),
-      light: chance.between(0.2, 0.9),
+      x: random.between(0, 1),
+      y: random.between(0, 0.6),
+      light: random.between(0.2, 0.9),
     })),
   };
 }

@@ -1,3 +1,4 @@
+import { isRemote } from '../../config/provider-kinds.ts';
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
@@ -71,7 +72,7 @@ export async function storeResults(
     await files.discard(stored.map(({ asset }) => asset.id));
     if (signal.aborted) throw signal.reason;
     // The provider chose the URLs that failures of downloads quote, and may have put the key there.
-    const apiKey = settings.kind === 'sandbox' ? undefined : settings.apiKey;
+    const apiKey = isRemote(settings) ? settings.apiKey : undefined;
     const failures = outcomes.filter((outcome) => outcome instanceof Failure);
     throw redactFailure(unusableResult(request, failures), apiKey);
   }
@@ -155,7 +156,7 @@ async function storeFile(
 }
 
 function originOf(settings: ProviderSettings): string | null {
-  return settings.kind === 'sandbox' ? null : new URL(settings.baseUrl).origin;
+  return isRemote(settings) ? new URL(settings.baseUrl).origin : null;
 }
 
 type ChunkIterator = AsyncIterator<Uint8Array> | Iterator<Uint8Array>;

@@ -1,4 +1,4 @@
-import type { Provider } from '../../config/schema.ts';
+import { isRemote, kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -11,8 +11,6 @@ import type { ProviderContext } from './provider.ts';
 import { asBillable, missingContent } from './response-failures.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
-
-type RemoteSettings = Exclude<Provider, { readonly kind: 'sandbox' }>;
 
 export type RequestBody = { readonly json: Json } | { readonly form: Form };
 
@@ -50,19 +48,19 @@ const CODES_AFTER_SENDING = new Set([
 
 /** HTTP client of one provider, for one job. */
 export class ProviderClient {
-  readonly settings: RemoteSettings;
+  readonly settings: RemoteProvider;
   readonly #context: ProviderContext;
 
   constructor(context: ProviderContext) {
     const { settings } = context;
-    if (settings.kind === 'sandbox') throw new Error('The sandbox is no remote provider');
+    if (!isRemote(settings)) throw new Error('The sandbox is no remote provider');
     this.settings = settings;
     this.#context = context;
   }
 
   get authenticationHeaders(): Readonly<Record<string, string>> {
     const { apiKey } = this.settings;
-    return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    return apiKey === undefined ? {} : kindOf(this.settings).credentials(apiKey);
   }
 
   /**

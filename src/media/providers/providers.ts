@@ -1,3 +1,4 @@
+import { kindOf, type MediaApi } from '../../config/provider-kinds.ts';
 import type { Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { openaiProvider } from './openai/openai.ts';
@@ -5,7 +6,7 @@ import { orielProvider } from './oriel.ts';
 import type { MediaProvider } from './provider.ts';
 import { sandboxProvider } from './sandbox/sandbox.ts';
 
-const PROVIDERS: Readonly<Partial<Record<Provider['kind'], MediaProvider>>> = {
+const PROVIDERS: Readonly<Record<MediaApi, MediaProvider>> = {
   openai: openaiProvider(),
   oriel: orielProvider(),
   sandbox: sandboxProvider,
@@ -17,8 +18,8 @@ const PROVIDERS: Readonly<Partial<Record<Provider['kind'], MediaProvider>>> = {
  * @throws Failure where the kind makes no media; the configuration check rejects such routes before
  */
 export function providerOf(kind: Provider['kind']): MediaProvider {
-  const provider = PROVIDERS[kind];
-  if (provider !== undefined) return provider;
+  const { mediaApi } = kindOf({ kind });
+  if (mediaApi !== null) return PROVIDERS[mediaApi];
   throw new Failure('service_error', 'The provider makes no media', {
     code: 'upstream_refused',
   });

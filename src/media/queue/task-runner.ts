@@ -1,4 +1,5 @@
 import type { Config, Model } from '../../config/schema.ts';
+import type { ErrorCode } from '../../error-codes.ts';
 import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { type RouteCandidate, type Routing, routeCandidates } from '../../routing/routing.ts';
@@ -351,13 +352,13 @@ export class TaskRunner {
 const ABANDONED: TaskError = {
   type: 'service_error',
   message: `the server stopped ${MAX_STARTS} times while it worked on the task`,
-  code: 'task_abandoned',
+  code: 'task_abandoned' satisfies ErrorCode,
 };
 
 const INTERRUPTED_CALL: TaskError = {
   type: 'billable_error',
   message: 'the server stopped while the provider was asked, which may have charged for it',
-  code: 'interrupted_call',
+  code: 'interrupted_call' satisfies ErrorCode,
 };
 
 /** The error that a failed task shows. */
@@ -367,5 +368,5 @@ function errorOf(error: unknown): TaskError {
     return { type, message, code };
   }
   const message = 'something went wrong inside the server; it was logged';
-  return { type: 'unknown', message, code: 'internal_error' };
+  return { type: 'unknown', message, code: 'internal_error' satisfies ErrorCode };
 }

@@ -1,6 +1,6 @@
 import type { Actor, AuditEntry } from './entry.ts';
 
-/** An act with what came of it. */
+/** An administrative act with its result. */
 export interface Act {
   /** Number of its first line. */
   readonly number: number;
@@ -9,7 +9,7 @@ export interface Act {
   readonly who: Actor;
   readonly object: string;
   readonly details: Readonly<Record<string, unknown>>;
-  /** `unknown` where the process ended before it could tell. */
+  /** `unknown` if the process ended before it wrote the result. */
   readonly result: 'done' | 'refused' | 'failed' | 'unknown';
   readonly code?: string;
 }
@@ -20,14 +20,14 @@ interface Filter {
   readonly limit: number;
   /** Name or identifier. */
   readonly account?: string | undefined;
-  /** `keys.create`, or `keys` for all of them. */
+  /** `keys.create`, or `keys` for all acts of that group. */
   readonly act?: string | undefined;
 }
 
-/** Acts that began and may end yet: a process has few at a time, and a crash leaves them open. */
-const MOST_OPEN = 10_000;
+/** Maximum number of acts without a result: a process has few at a time, and a crash leaves some. */
+const MAX_OPEN_ACTS = 10_000;
 
-/** Makes acts of the lines of a log, and keeps the newest. */
+/** Combines the lines of a log into acts, and keeps the newest that match the filter. */
 export class AuditActs {
   readonly #filter: Filter;
   readonly #open = new Map<number, AuditEntry>();
@@ -37,12 +37,12 @@ export class AuditActs {
     this.#filter = filter;
   }
 
-  /** @param entry in the order of the log */
+  /** @param entry next line of the log */
   add(entry: AuditEntry): void {
     const { number, result, of } = entry;
     if (result === 'begun') {
       this.#open.set(number, entry);
-      if (this.#open.size > MOST_OPEN) {
+      if (this.#open.size > MAX_OPEN_ACTS) {
         const [oldest] = this.#open.keys();
         this.#open.delete(oldest!);
       }
@@ -57,7 +57,7 @@ export class AuditActs {
     this.#keep(begun ? { ...act, at: begun.at } : act);
   }
 
-  /** Oldest first. */
+  /** Matching acts, oldest first. */
   get newest(): readonly Act[] {
     return this.#acts.toSorted((a, b) => a.number - b.number).slice(-this.#filter.limit);
   }
@@ -65,7 +65,7 @@ export class AuditActs {
   #keep(act: Act): void {
     if (!this.#fits(act)) return;
     this.#acts.push(act);
-    // Cut now and then: what ended late may be older than what is kept.
+    // Sorted before it is cut: an act that ended late may have begun before others.
     if (this.#acts.length > 2 * this.#filter.limit + 1000) this.#acts = [...this.newest];
   }
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 
-/** Who performed an administrative act. */
+/** User or key that performed an administrative act. */
 export interface Actor {
   /** Name of the Unix user; null for a key. */
   readonly user: string | null;
-  /** User id of the process that asked, as the kernel tells it; null where it cannot be told. */
+  /** User id of the requesting process according to the kernel; null if it is not known. */
   readonly uid: number | null;
-  /** The user that `sudo` says it ran for. A claim: the process could have set it itself. */
+  /** User that ran `sudo`, according to its environment, which the process could have changed. */
   readonly sudoUser: string | null;
   /** Identifier of the API key; null for a user of this machine. */
   readonly key: string | null;
@@ -16,14 +16,14 @@ export interface Actor {
   readonly from: string;
 }
 
-/** What an act is about. Never a secret. */
+/** Object of an act. Contains no secrets. */
 export interface Subject {
   /** Name or identifier. */
   readonly object: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** `begun` is on disk before the act; one of the others follows it. */
+/** `begun` is on disk before the act; one of the others follows. */
 export type AuditResult = 'begun' | 'done' | 'refused' | 'failed';
 
 /** One line of the log. */
@@ -34,34 +34,34 @@ export interface AuditEntry extends Subject {
   readonly at: string;
   readonly act: string;
   readonly result: AuditResult;
-  /** Number of the line that began the act, on the line that ends it. */
+  /** Number of the `begun` line, on the line with the result. */
   readonly of?: number;
-  /** Code or type of the failure of an act that was refused. */
+  /** Code or type of the failure of a refused act. */
   readonly code?: string;
   readonly who: Actor;
   /** SHA-256 of the line before, hexadecimal. */
   readonly previous: string;
 }
 
-/** The last line that was written: its loss cannot be told from the lines that are left. */
+/** Number and hash of the last line, stored apart: without them the loss of last lines would go unnoticed. */
 export interface Head {
   readonly number: number;
   readonly hash: string;
 }
 
-/** Before the first line. */
+/** Head of an empty log. */
 export const NO_LINE: Head = { number: 0, hash: '0'.repeat(64) };
 
 export const HEAD_FILE = 'head.json';
 
-/** The act that states which files of the log were deleted to bound it. */
+/** Act that records which files of the log were deleted to limit its size. */
 export const PRUNE = 'audit.prune';
 
 export function hashOfLine(line: string): string {
   return hash('sha256', line);
 }
 
-/** Files sort by their names in the order of their lines. */
+/** Name of a file by the number of its first line: names sort in the order of the lines. */
 export function fileName(first: number): string {
   return `audit-${String(first).padStart(12, '0')}.jsonl`;
 }
@@ -70,7 +70,7 @@ export function isLogFile(name: string): boolean {
   return /^audit-\d{12}\.jsonl$/.test(name);
 }
 
-/** Undefined for text that is no entry. */
+/** Returns undefined if the text is not an entry. */
 export function parseEntry(line: string): AuditEntry | undefined {
   try {
     const entry = JSON.parse(line) as Partial<AuditEntry>;
@@ -96,15 +96,15 @@ export function parseHead(text: string): Head | undefined {
   }
 }
 
-const LONGEST_TEXT = 300;
-const MOST_VALUES = 20;
+const MAX_TEXT = 300;
+const MAX_VALUES = 20;
 
-/** A value of bounded length, so that a line is: what is left out is counted. */
+/** Limits the size of a value, and with it that of a line. Says how many elements were left out. */
 export function bounded(value: unknown): unknown {
   if (typeof value === 'string') {
-    return value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+    return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
   }
   if (!Array.isArray(value)) return value;
-  const kept = value.slice(0, MOST_VALUES).map(bounded);
+  const kept = value.slice(0, MAX_VALUES).map(bounded);
   return value.length > kept.length ? [...kept, `and ${value.length - kept.length} more`] : kept;
 }

@@ -29,44 +29,44 @@ import {
   type Subject,
 } from './entry.ts';
 
-/** Bytes after which a file takes no more lines. */
-const FILE_SIZE = 16 * 2 ** 20;
+/** Size in bytes at which a new file is started. */
+const FILE_BYTES = 16 * 2 ** 20;
 
-/** Files that are kept. The oldest is deleted after a line that states so. */
-const FILES = 64;
+/** Number of files to keep. The oldest is deleted after a line that records it. */
+const MAX_FILES = 64;
 
-/** More bytes than a line has. */
-const LONGEST_LINE = 64 * 1024;
+/** Upper bound of the size of a line, in bytes. */
+const MAX_LINE_BYTES = 64 * 1024;
 
 export interface AuditLogOptions {
-  /** `audit` of the data folder; made where it does not exist. */
+  /** `audit` in the data folder; created if it does not exist. */
   readonly folder: string;
-  /** Who is named for what the log does by itself. */
+  /** Actor of the log's own entries. */
   readonly self: Actor;
   readonly files?: Files;
   readonly fileSize?: number;
   readonly keep?: number;
   /** Called with each line once it is on disk. */
   readonly onEntry?: (entry: AuditEntry, head: Head) => void;
-  /** Called where the end of an act could not be written, although the act is done. */
+  /** Called when the result of a completed act could not be written. */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** The log as those who perform acts see it. */
+/** The part of the log that administration uses. */
 export type AuditTrail = Pick<AuditLog, 'record'>;
 
-/** An act of which the log is to tell. */
+/** Act to record. */
 export interface Act<Result> {
   readonly act: string;
   readonly who: Actor;
-  /** @param result null before the act and where it fails */
+  /** @param result null before the act and if it fails */
   readonly subject: (result: Result | null) => Subject;
 }
 
 type NewEntry = Omit<AuditEntry, 'number' | 'at' | 'previous'>;
 
 /**
- * The append-only log of administrative acts: JSON Lines, each with the hash of the line before. Only
+ * Append-only log of administrative acts: JSON Lines, each with the hash of the line before. Only
  * the process that holds the store's lock writes it. A line is on disk when its promise resolves.
  */
 export class AuditLog {
@@ -75,7 +75,7 @@ export class AuditLog {
   #head: Head = NO_LINE;
   #file: FileHandle | null = null;
   #size = 0;
-  /** A line that was refused may be in the file, whole or in part. */
+  /** Whether the file may contain all or part of a line whose write failed. */
   #isDirty = false;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -84,7 +84,7 @@ export class AuditLog {
     this.#files = options.files ?? diskFiles;
   }
 
-  /** @throws Failure `audit_unavailable` where the folder cannot be read or written */
+  /** @throws Failure `audit_unavailable` if the folder cannot be read or written */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     const log = new AuditLog(options);
     try {
@@ -97,10 +97,10 @@ export class AuditLog {
   }
 
   /**
-   * Performs an act between two lines: one before it, so that no act is without a line, and one that
-   * tells what came of it.
+   * Performs an act between two lines: one before it, so that there is no act without a line, and one with
+   * its result.
    *
-   * @throws Failure `audit_unavailable`, and nothing was done; whatever `work` throws
+   * @throws Failure `audit_unavailable` before the act, which is not performed then; errors of `work`
    */
   async record<Result>(
     { act, who, subject }: Act<Result>,
@@ -125,7 +125,7 @@ export class AuditLog {
       await end(isRefusal ? 'refused' : 'failed', subject(null), code).catch(this.#options.onFault);
       throw error;
     }
-    // It is done, and the line before it is on disk.
+    // The act is done and its first line is on disk: an error here does not reject.
     await end('done', subject(result)).catch((error: unknown) => this.#options.onFault?.(error));
     return result;
   }
@@ -152,7 +152,7 @@ export class AuditLog {
     const newest = (await namesIn(this.#files, folder)).filter(isLogFile).at(-1);
     let torn = 0;
     if (newest !== undefined) torn = await this.#resume(newest);
-    // Lines that are missing leave a gap in the numbers, which every reader sees.
+    // The numbers of lost lines are skipped, so that every reader sees the gap.
     if (head.number > this.#head.number) this.#head = head;
     if (torn > 0) {
       const details = { bytes: torn };
@@ -177,11 +177,11 @@ export class AuditLog {
     }
   }
 
-  /** Goes on in a file. @returns bytes of a torn line at its end, which are cut off */
+  /** Continues a file. @returns bytes of an incomplete line at its end, which were cut off */
   async #resume(name: string): Promise<number> {
     this.#file = await this.#files.open(join(this.#options.folder, name), 'r+');
     const { size } = await this.#file.stat();
-    const start = Math.max(0, size - 2 * LONGEST_LINE);
+    const start = Math.max(0, size - 2 * MAX_LINE_BYTES);
     const tail = Buffer.alloc(size - start);
     await this.#file.read(tail, 0, tail.length, start);
     const end = tail.lastIndexOf('\n') + 1;
@@ -198,14 +198,14 @@ export class AuditLog {
   async #write(entry: NewEntry): Promise<AuditEntry> {
     if (this.#isDirty) await this.#file!.truncate(this.#size);
     this.#isDirty = false;
-    const isFull = this.#size >= (this.#options.fileSize ?? FILE_SIZE);
-    if (this.#file === null || isFull) await this.#begin();
+    const isFull = this.#size >= (this.#options.fileSize ?? FILE_BYTES);
+    if (this.#file === null || isFull) await this.#startFile();
     return this.#put(entry);
   }
 
   async #put({ act, who, result, of, code, object, details = {} }: NewEntry): Promise<AuditEntry> {
     const { number, hash: previous } = this.#head;
-    const told = Object.entries(details).map(([name, value]) => [name, bounded(value)] as const);
+    const values = Object.entries(details).map(([name, value]) => [name, bounded(value)] as const);
     const entry: AuditEntry = {
       number: number + 1,
       at: new Date().toISOString(),
@@ -216,7 +216,7 @@ export class AuditLog {
       who,
       object: String(bounded(object)),
       details: Object.fromEntries(
-        told.filter(([, value]) => value !== undefined && value !== null),
+        values.filter(([, value]) => value !== undefined && value !== null),
       ),
       previous,
     };
@@ -235,9 +235,9 @@ export class AuditLog {
     return entry;
   }
 
-  /** Begins a file, and deletes the oldest ones once a line says so. */
-  async #begin(): Promise<void> {
-    const { folder, keep = FILES, self } = this.#options;
+  /** Starts a file, and deletes the oldest files after a line that records it. */
+  async #startFile(): Promise<void> {
+    const { folder, keep = MAX_FILES, self } = this.#options;
     const path = join(folder, fileName(this.#head.number + 1));
     const file = await this.#files.open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     await syncFolder(this.#files, folder);
@@ -258,7 +258,7 @@ export class AuditLog {
 function unavailable(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  return new Failure('service_error', 'the audit log cannot be written, so that nothing was done', {
+  return new Failure('service_error', 'the audit log cannot be written: nothing was done', {
     code: 'audit_unavailable',
     detail: reason,
     cause: error,

@@ -13,19 +13,19 @@ import {
   parseHead,
 } from './entry.ts';
 
-/** What is read of a log: its lines, and what is wrong with the chain of them. */
+/** An entry of a log, or a sentence about a fault in its hash chain. */
 export type AuditItem = { readonly entry: AuditEntry } | { readonly fault: string };
 
 /**
- * Reads the log of a folder from its oldest line on, and verifies that no line is missing or was
- * changed. It may be written meanwhile: a last line without its end is not there yet.
+ * Reads the log of a folder from its oldest line and verifies that no line is missing or changed. The
+ * log may be written meanwhile: an incomplete last line is ignored.
  */
 export async function* readAudit(folder: string): AsyncGenerator<AuditItem, void> {
-  // Read first: lines that are written meanwhile are beyond it.
+  // Read before the files: lines that are written meanwhile have higher numbers.
   const head = await readHead(folder);
   const names = (await namesIn(diskFiles, folder)).filter(isLogFile);
   let last = NO_LINE;
-  /** The number before the first line that is there, and whether a line says why. */
+  /** Number of lines missing at the beginning, and whether a line records their deletion. */
   let missing = 0;
   let isPruned = false;
   let isHeadSeen = head.number === 0;
@@ -44,7 +44,7 @@ export async function* readAudit(folder: string): AsyncGenerator<AuditItem, void
       else if (number !== last.number + 1) {
         yield { fault: `${name}: number ${number} follows number ${last.number}` };
       } else if (previous !== last.hash) {
-        yield { fault: `${name}: number ${last.number} was changed, or is another` };
+        yield { fault: `${name}: number ${last.number} was changed or replaced` };
       }
       if (isFirst && name !== fileName(number)) yield { fault: `${name}: begins with ${number}` };
       if (act === PRUNE && details?.['before'] === missing + 1) isPruned = true;
@@ -59,7 +59,7 @@ export async function* readAudit(folder: string): AsyncGenerator<AuditItem, void
   }
   if (missing > 0 && !isPruned) yield { fault: `the lines up to number ${missing} are missing` };
   if (!isHeadSeen) yield { fault: `the lines after number ${last.number} are missing` };
-  // It is written after each line, so that at most one is beyond it.
+  // The head is written after each line, so that at most one line is beyond it.
   if (head.number === 0 && last.number > 1) yield { fault: `${HEAD_FILE} is missing or damaged` };
 }
 
@@ -72,7 +72,7 @@ async function readHead(folder: string) {
   }
 }
 
-/** The lines of a file, of which the last may lack its end. */
+/** Lines of a file. The last may be incomplete. */
 async function linesOf(path: string) {
   const lines = (await readFile(path, 'utf8')).split('\n');
   const torn = lines.pop()!;

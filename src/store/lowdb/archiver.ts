@@ -9,11 +9,11 @@ import { storeUnavailable } from './errors.ts';
 import type { CommitQueue } from './journal/commit-queue.ts';
 import { type Collection, compositeKey, type State } from './state/state.ts';
 
-/** Records and bytes of one new segment. */
+/** Maximum records and bytes of one new segment. */
 const MOST_RECORDS = 2048;
 const MOST_BYTES = 32 * 2 ** 20;
 
-/** What the archive has of a task that ended, or of a delivery that ended after its task was archived. */
+/** Archived task with its assets and delivery, or a delivery that ended after its task was archived. */
 export interface ArchivedBody {
   readonly task: Task | null;
   readonly assets: readonly Asset[];
@@ -25,7 +25,7 @@ interface Row {
   readonly order: number;
 }
 
-/** One record for the archive, with the rows that it stands for. */
+/** One record for the archive, with the rows of the state that it replaces. */
 interface ArchiveCandidate {
   readonly accountId: string;
   readonly order: number;
@@ -33,21 +33,21 @@ interface ArchiveCandidate {
   readonly rows: readonly Row[];
 }
 
-/** Rows on their way from memory to the archive. */
+/** Rows that are being moved from the state to the archive. */
 export interface ArchiveMove {
-  /** The rows that the next checkpoint does not have in its shards. */
+  /** Rows that the next checkpoint leaves out of its shards. */
   readonly rows: readonly Row[];
   readonly extension: ArchiveExtension;
-  /** The checkpoint that names the segments is on disk. */
+  /** Finishes the move once the checkpoint that names the segments is on disk. */
   complete(): void;
-  /** There will be no such checkpoint. @param inDoubt unless the disk has it all the same */
+  /** Cancels the move because the checkpoint failed. @param inDoubt whether it may be on disk nevertheless */
   abandon(inDoubt: boolean): Promise<void>;
 }
 
 /**
- * Takes what has ended out of memory. A checkpoint writes it into segments and names those in the same
- * step as the shards that no longer have the rows, so that each of them is in one place whatever crashes
- * when. What has ended never changes; it is only forgotten, and never while it is being moved.
+ * Moves ended tasks from memory to the archive. A checkpoint writes them into segments, and its list names
+ * the segments and the shards without the rows at once, so that after any crash each record is in exactly
+ * one place. Ended tasks never change. They are deleted only while no move is in progress.
  */
 export class TaskArchiver {
   readonly #state: State;
@@ -60,11 +60,11 @@ export class TaskArchiver {
     this.#archive = archive;
   }
 
-  /** Forgets something, while nothing is being moved. */
+  /** Runs an operation that deletes records, while no move is in progress. */
   async runExclusive<Value>(work: () => Promise<Value>): Promise<Value> {
     while (this.#busy) await this.#busy;
     if (this.#isInDoubt) {
-      throw storeUnavailable(new Error('the last checkpoint may or may not be on disk'));
+      throw storeUnavailable(new Error('it is not known whether the last checkpoint is on disk'));
     }
     const done = this.#lock();
     try {
@@ -75,13 +75,13 @@ export class TaskArchiver {
   }
 
   /**
-   * Writes what ended before the journal in use was begun into the archive. Between two batches, when
-   * all that is durable is in the journals before. Null while something is being forgotten.
+   * Writes tasks that ended before the current journal started into the archive. Called between two
+   * batches, when all synced changes are in earlier journals. Returns null during a deletion.
    */
   startMove(commits: CommitQueue): Promise<ArchiveMove> | null {
     if (this.#busy) return null;
     const done = this.#lock();
-    // Before anything is awaited: what ends from now on is in the new journal.
+    // Selected synchronously: tasks that end from now on are in the new journal.
     return this.#move(this.#select(commits), done);
   }
 
@@ -110,7 +110,7 @@ export class TaskArchiver {
         done();
       },
       abandon: async (inDoubt) => {
-        // Once in doubt, it stays so until a checkpoint is known to be on disk.
+        // Stays in doubt until a checkpoint is known to be on disk.
         this.#isInDoubt ||= inDoubt;
         await extension.abandon(inDoubt);
         done();
@@ -172,7 +172,7 @@ export class TaskArchiver {
   }
 }
 
-/** @throws Failure 409 `asset_exists` where an asset of the archive has the name of a new one */
+/** @throws Failure 409 `asset_exists` if the archive has an asset with the identifier of a new one */
 export async function checkAssetIds(archive: Archive, assets: readonly NewAsset[]): Promise<void> {
   for (const { id } of assets) if (await archive.has('asset', id)) throw assetExists(id);
 }
@@ -192,7 +192,7 @@ export function findArchivedTask(
   });
 }
 
-/** The delivery of an archived task that ended after it. */
+/** Finds the delivery of an archived task that ended after the task was archived. */
 export function findArchivedDelivery(
   archive: Archive,
   taskId: string,
@@ -203,7 +203,7 @@ export function findArchivedDelivery(
   });
 }
 
-/** Records by the segments that they go into, each in the order of accounts and of creation. */
+/** Groups records into segments, each in the order of accounts and of creation. */
 function* batchesOf(selected: readonly ArchiveCandidate[]): Generator<Iterable<ArchivedRecord>> {
   let batch: ArchiveCandidate[] = [];
   let bytes = 0;
@@ -218,7 +218,7 @@ function* batchesOf(selected: readonly ArchiveCandidate[]): Generator<Iterable<A
   if (batch.length > 0) yield recordsOf(batch);
 }
 
-/** One after another, as they are written: together they may be megabytes. */
+/** Serialises records one by one: all of a batch may be many megabytes. */
 function* recordsOf(batch: readonly ArchiveCandidate[]): Generator<ArchivedRecord> {
   for (const record of batch) yield recordOf(record);
 }

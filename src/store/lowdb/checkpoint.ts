@@ -11,37 +11,37 @@ import { JsonFile } from './json-file.ts';
 import { SHARD_ROWS, type ShardKey, shardName } from './state/shard.ts';
 import type { Change, Collection } from './state/state.ts';
 
-/** Written before ended tasks were archived: names no segments. */
+/** Version before the archive: names no segments. */
 const WITHOUT_ARCHIVE = 2;
-/** Written before stores had an identity; names neither the store nor the journal before. */
+/** Version before stores had identifiers: names neither the store nor the previous journal. */
 const WITHOUT_IDENTITY = 1;
 const VERSION = 3;
 const FILE = 'checkpoint.json';
 
-/** Where a shard is, and what to know it by. */
+/** A shard file with its checksum. */
 export interface ShardEntry {
   readonly collection: Collection;
-  /** It reservations the rows of orders from this times 512 on. */
+  /** The shard has the orders from `number * SHARD_ROWS` on. */
   readonly number: number;
   readonly file: string;
   readonly checksum: number;
 }
 
-/** What a checkpoint consists of. Shards are never changed: newer ones get new names. */
+/** Content of checkpoint.json. Shards are never changed: a newer one gets a new name. */
 interface CheckpointFile {
   readonly version: number;
   /** Identifier of the store. */
   readonly store: string;
-  /** The first journal that reservations what the shards do not. */
+  /** Number of the first journal whose changes the shards do not have. */
   readonly journal: number;
-  /** What the journal before it held. */
+  /** Extent of the journal before that one. */
   readonly previous: Extent | null;
   readonly shards: readonly ShardEntry[];
   /** Segments of the archive. */
   readonly segments: SegmentList;
-  /** Places of the next rows: those of rows in the archive are not given again. */
+  /** Next order of each collection, so that orders of archived rows are not used again. */
   readonly next: Partial<Record<Collection, number>>;
-  /** Of all of the above, as JSON. */
+  /** CRC-32 of all of the above as JSON. */
   readonly checksum: number;
 }
 
@@ -49,7 +49,7 @@ interface Shard extends ShardKey {
   readonly rows: readonly (readonly [order: number, row: unknown])[];
 }
 
-/** The state on disk without its journal: shards of rows, and the list of them that counts. */
+/** The state on disk without its journals: shards of rows, and checkpoint.json, which lists the valid ones. */
 export class Checkpoint {
   readonly #files: Files;
   readonly #directory: string;
@@ -57,15 +57,15 @@ export class Checkpoint {
   #shards = new Map<string, ShardEntry>();
   #names: ReadonlySet<string> = new Set();
 
-  /** The first journal to replay upon it; 1 where there has been no checkpoint. */
+  /** Number of the first journal to replay; 1 without a checkpoint. */
   journal = 1;
-  /** What the journal before that one held; undefined where the checkpoint does not say. */
+  /** Extent of the journal before that one; undefined if the checkpoint does not say. */
   previous: Extent | null | undefined;
-  /** As it was read. */
+  /** Segments, as they were read. */
   segments: SegmentList = { files: [], next: 1 };
-  /** Places of the next rows, as they were read. */
+  /** Next orders, as they were read. */
   next: CheckpointFile['next'] = {};
-  /** Whether the last one that failed may be on disk all the same. */
+  /** Whether the last checkpoint failed in a way that it may be on disk nevertheless. */
   isInDoubt = false;
 
   constructor(files: Files, directory: string, folder: string) {
@@ -74,7 +74,7 @@ export class Checkpoint {
     this.#folder = folder;
   }
 
-  /** Names in the folder of shards that are part of the checkpoint. */
+  /** Names of the checkpoint's shard files. */
   get names(): ReadonlySet<string> {
     return this.#names;
   }
@@ -82,9 +82,9 @@ export class Checkpoint {
   /**
    * Reads the checkpoint, shard by shard.
    *
-   * @param manifest null for a store of the version before, or a new one
-   * @returns whether there is one
-   * @throws Failure service_error, code `store_corrupt`, where a file of it is missing or not as written
+   * @param manifest null for a new store, and for one of version 1
+   * @returns whether a checkpoint exists
+   * @throws Failure service_error, code `store_corrupt`, if a file is missing or differs from what was written
    */
   async read(manifest: Manifest | null, take: (change: Change) => void): Promise<boolean> {
     const path = join(this.#directory, FILE);
@@ -96,7 +96,8 @@ export class Checkpoint {
     if (![VERSION, WITHOUT_ARCHIVE, WITHOUT_IDENTITY].includes(version)) {
       throw corruptStore(path, `written as version ${version}, which is unknown`);
     }
-    if (crc32(JSON.stringify(list)) !== checksum) throw corruptStore(path, 'not as it was written');
+    if (crc32(JSON.stringify(list)) !== checksum)
+      throw corruptStore(path, 'the content differs from what was written');
     if (version !== WITHOUT_IDENTITY) {
       checkStoreId(manifest, this.#directory, path, list.store);
       this.previous = list.previous;
@@ -127,20 +128,20 @@ export class Checkpoint {
     if (low.data === null)
       throw corruptStore(
         path,
-        'missing, although checkpoint.json names it: it is lost, or that is of an older backup',
+        'missing, although checkpoint.json names it: the file was lost, or checkpoint.json is from an older backup',
       );
-    if (adapter.checksum !== entry.checksum) throw corruptStore(path, 'not as it was written');
+    if (adapter.checksum !== entry.checksum)
+      throw corruptStore(path, 'the content differs from what was written');
     const { collection, rows } = low.data;
     for (const [order, row] of rows) take([collection, order, row] as Change);
   }
 
   /**
-   * Writes the shards that changed, then the list that makes them count. Until then the former
-   * checkpoint and its journals hold everything.
+   * Writes the changed shards, then checkpoint.json, which makes them valid. Until then the previous
+   * checkpoint and its journals have everything.
    *
-   * @param first the first journal that reservations what these shards may not
-   * @param changed names of shards
-   * @param durable the row as it is to be in a shard; null for none
+   * @param first first journal whose changes may be missing in these shards
+   * @param changed shards to write
    */
   async write(
     first: Journal,
@@ -172,7 +173,7 @@ export class Checkpoint {
     try {
       await new Low<CheckpointFile | null>(new JsonFile(this.#files, path), manifest).write();
     } catch (error) {
-      // It has its name already where it was the folder that could not be synced.
+      // If only the sync of the folder failed, the new file already has its name.
       const { checksum } = manifest;
       this.isInDoubt ||= (await this.#checksumOnDisk(path).catch(() => checksum)) === checksum;
       throw error;

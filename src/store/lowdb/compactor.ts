@@ -12,7 +12,7 @@ import type { Journals } from './journal/journals.ts';
 import { isShardFile, shardName, shardNumber } from './state/shard.ts';
 import { COLLECTIONS, type State } from './state/state.ts';
 
-/** Journals that may wait for a checkpoint, however short they are. */
+/** Number of closed journals at which a checkpoint is made, however short they are. */
 const MAX_JOURNALS = 16;
 
 /** Backoff after a failed checkpoint, in milliseconds: first and longest. */
@@ -27,33 +27,33 @@ interface CompactorOptions {
   readonly state: State;
   readonly archive: Archive;
   readonly archiver: TaskArchiver;
-  /** Bytes after which a journal is closed and its changes go into shards. */
+  /** Journal size in bytes at which the next journal is started and a checkpoint made. */
   readonly journalLimit: number;
-  /** Bytes of journals beyond which new work is refused while checkpoints fail. */
+  /** Size of all journals in bytes above which new work is rejected while checkpoints fail. */
   readonly backlogLimit: number;
   readonly onFault: (error: unknown) => void;
 }
 
-/** Keeps the journal short: begins a new one in time, and has the older ones' changes put into shards. */
+/** Limits the journals: starts a new one in time, and moves the changes of older ones to shards. */
 export class JournalCompactor {
   readonly #options: CompactorOptions;
   #closed: ClosedJournal[];
-  /** Bytes at which the present journal is followed by another. */
+  /** Size in bytes at which the next journal is started. */
   #limit: number;
   #underWay: Promise<void> | null = null;
-  /** Why the last checkpoint failed. */
+  /** Failure of the last checkpoint; null if it succeeded. */
   #checkpointFailure: Failure | null = null;
   #backoffMs = FIRST_BACKOFF_MS;
   #retry: NodeJS.Timeout | null = null;
 
-  /** @param length bytes of the present journal */
+  /** @param length bytes of the current journal */
   constructor(options: CompactorOptions, closed: readonly ClosedJournal[], length: number) {
     this.#options = options;
     this.#closed = [...closed];
     this.#limit = this.#bytes(length) >= options.journalLimit ? 0 : options.journalLimit;
   }
 
-  /** @param length bytes of the present journal */
+  /** @param length bytes of the current journal */
   health(length: number): Pick<StoreHealth, 'checkpointFault' | 'journals' | 'journalBytes'> {
     return {
       checkpointFault: this.#checkpointFailure?.message ?? null,
@@ -63,9 +63,9 @@ export class JournalCompactor {
   }
 
   /**
-   * Why new work is refused although the journal can be written; null where it is not.
+   * Failure with which new work is rejected although the journal accepts writes; null if it is accepted.
    *
-   * @param length bytes of the present journal
+   * @param length bytes of the current journal
    */
   backlogFailure(length: number): Failure | null {
     return this.#checkpointFailure && this.#bytes(length) > this.#options.backlogLimit
@@ -73,9 +73,7 @@ export class JournalCompactor {
       : null;
   }
 
-  /**
-   * To be called between two batches. Resolves with the journal for the next.
-   */
+  /** Starts the next journal and a checkpoint when it is time. Called between batches; returns the journal to use. */
   async afterBatch(journal: Journal, commits: CommitQueue): Promise<Journal> {
     const areMany = this.#closed.length >= MAX_JOURNALS && !this.#checkpointFailure;
     if (this.#underWay || !(journal.length >= this.#limit || areMany)) return journal;
@@ -83,7 +81,7 @@ export class JournalCompactor {
     try {
       next = await this.#options.journals.next(journal);
     } catch (error) {
-      // The present journal stays in use until it has grown by as much again.
+      // The current journal stays in use until it has grown by the limit again.
       this.#limit = journal.length + this.#options.journalLimit;
       this.#fail(error, commits);
       return journal;
@@ -96,14 +94,14 @@ export class JournalCompactor {
     return next;
   }
 
-  /** Begins the journal after one that failed. @param first a batch that it has from the first moment */
+  /** Starts the journal after a failed one. @param first batch to write with its header */
   async replaceJournal(failed: Journal, first: string | null): Promise<Journal> {
     const next = await this.#options.journals.replaceFailed(failed, first);
     await this.#closeJournal(failed);
     return next;
   }
 
-  /** Resolves when no checkpoint is under way, and none will be. */
+  /** Waits for a checkpoint in progress, and starts no other. */
   async close(): Promise<void> {
     await this.#underWay;
     this.#stopRetrying();
@@ -121,7 +119,7 @@ export class JournalCompactor {
   async #checkpoint(first: Journal, commits: CommitQueue): Promise<void> {
     const { checkpoint, state, archive, archiver, onFault } = this.#options;
     const changed = commits.takeChanged();
-    // Both belong to one moment: what the journal that has just been begun will have is in neither.
+    // Both are taken at the same moment: changes to the journal that was just started are in neither.
     const moving = archiver.startMove(commits);
     let move: ArchiveMove | null = null;
     try {
@@ -151,7 +149,7 @@ export class JournalCompactor {
     await this.removeObsolete().catch(onFault);
   }
 
-  /** Schedules another attempt. It begins another journal, since shards are named after it and never rewritten. */
+  /** Schedules another attempt. It starts another journal, since shards are named after it and never rewritten. */
   #fail(error: unknown, commits: CommitQueue): void {
     const { onFault } = this.#options;
     const { journals, journalBytes } = this.health(commits.journalLength);
@@ -160,7 +158,7 @@ export class JournalCompactor {
     const { message } = this.#checkpointFailure;
     const waiting = `${journals} journals with ${journalBytes} bytes wait for it`;
     onFault(new Error(`${message}; ${waiting}; retrying within ${backoff} s`, { cause: error }));
-    // A journal that grows to its limit meanwhile causes an attempt as well.
+    // A journal that reaches its limit earlier also causes an attempt.
     this.#retry ??= setTimeout(() => {
       this.#retry = null;
       this.#backoffMs = Math.min(2 * this.#backoffMs, LONGEST_BACKOFF_MS);
@@ -175,7 +173,7 @@ export class JournalCompactor {
     this.#backoffMs = FIRST_BACKOFF_MS;
   }
 
-  /** Removes journals and shards that the checkpoint has made superfluous, and what a crash left. */
+  /** Removes journals, shards and segments that the checkpoint replaced, and unfinished files of a crash. */
   async removeObsolete(): Promise<void> {
     const { files, journalFolder, shardFolder, checkpoint, archive } = this.#options;
     await archive.removeObsolete();
@@ -184,7 +182,7 @@ export class JournalCompactor {
         await remove(files, join(shardFolder, name));
     }
     for (const name of await namesIn(files, journalFolder)) {
-      // One that was being made bears a longer name. Names that are not ours are left alone.
+      // `.new` is the suffix of an unfinished file. Files with other names are left alone.
       const sequence = sequenceOf(name.replace(/\.new$/, ''));
       const stale = sequence !== null && sequence < checkpoint.journal;
       if (stale || (sequence !== null && name.endsWith('.new'))) {

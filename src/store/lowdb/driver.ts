@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ErrorCode } from '../../error-codes.ts';
 import type { Account, ApiKey, Plan } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import {
@@ -19,6 +20,7 @@ import type {
   NewAccount,
   NewKey,
   NewTask,
+  Payer,
   Reservation,
   Store,
   StoreHealth,
@@ -31,12 +33,20 @@ import type { Records } from './records/records.ts';
 import { TaskWriter } from './records/tasks.ts';
 import { UploadWriter } from './records/uploads.ts';
 
-/** Ledgers are folded once they are longer than kept by this factor, rather than at the end of every task. */
+/** A ledger is compacted when it exceeds its limit by this factor, not at the end of every task. */
 const LEDGER_SLACK = 1.1;
 
 /**
- * The verbs that write, over records in memory. Each finds what it needs, applies the rules beside the contracts,
- * and commits; from the first to the last it does so without giving way to another.
+ * Store of one process: records in memory, a journal and checkpoints on disk.
+ *
+ * The journal makes transactions durable: a method appends its changes to it as one line of JSON with a
+ * checksum, and resolves once the line is synced. A start reads the last checkpoint and replays the
+ * journals after it. The checkpoint consists of JSON documents, checkpoint.json and shards of 512 rows.
+ * lowdb reads and writes these documents, through an adapter that syncs (json-file.ts), and does nothing
+ * else: queries, transactions, the lock and the archive of ended tasks are code of this folder.
+ *
+ * A method that writes does so synchronously from its first read of the state to its commit, so that no
+ * other method can run in between.
  */
 export class LowdbStore extends StoreReader implements Store {
   readonly #tasks: TaskWriter;
@@ -54,7 +64,7 @@ export class LowdbStore extends StoreReader implements Store {
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
-    // A name that is another's identifier would never be found.
+    // An account whose name is another's identifier could never be found by it.
     if (this.records.state.accountByName.get(name) ?? this.records.state.accountById.get(name)) {
       throw conflict(`there is an account ${JSON.stringify(name)} already`, 'account_exists');
     }
@@ -174,7 +184,7 @@ export class LowdbStore extends StoreReader implements Store {
 
   expireTask(taskId: string): Promise<Task> {
     const message = 'the task did not end before its deadline';
-    const error: TaskError = { type: 'timeout', message, code: 'task_expired' };
+    const error: TaskError = { type: 'timeout', message, code: 'task_expired' satisfies ErrorCode };
     return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
   }
 
@@ -228,7 +238,7 @@ export class LowdbStore extends StoreReader implements Store {
   async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
     const holder = this.records.holder({ accountId, keyId }, this.records.bookedState);
     checkFunds(holder, amount, this.records.reservedFor(holder));
-    // A free request has no charge to lose; its counts wait in memory until they can be written.
+    // A free request has no charge to lose: its usage is kept in memory until it can be written.
     if (amount > 0) {
       const { failure } = this.records.commits;
       if (failure) throw failure;
@@ -237,10 +247,7 @@ export class LowdbStore extends StoreReader implements Store {
     return this.records.reservations.begin(accountId, keyId, amount);
   }
 
-  async settle(
-    source: Reservation | Pick<Reservation, 'accountId' | 'keyId'>,
-    metered: MeteredUsage,
-  ): Promise<number> {
+  async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {
     checkAmount(metered.charge, 'charge');
     const holder = this.records.holder(source, this.records.bookedState);
     if ('id' in source && !this.records.reservations.end(source.id)) return 0;

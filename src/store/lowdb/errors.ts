@@ -1,13 +1,13 @@
 import { Failure } from '../../failure.ts';
 
-/** What is stored is not as it was written: nothing may be built on it, and nothing be written over it. */
+/** A stored file differs from what was written. The store must neither use nor overwrite it. */
 export function corruptStore(file: string, what: string, offset?: number): Failure {
   const where = offset === undefined ? file : `${file}, byte ${offset}`;
   const message = `${where}: ${what}. Nothing was changed; restore the data directory from a backup.`;
   return new Failure('service_error', message, { code: 'store_corrupt' });
 }
 
-/** The disk did not take what must be written. */
+/** The disk did not accept a write. */
 export function storeUnavailable(cause: unknown, what = 'the store cannot write'): Failure {
   if (cause instanceof Failure) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -3,9 +3,9 @@ import type { Adapter } from 'lowdb';
 import { type Files, isMissing, writeDurably } from '../files.ts';
 import { corruptStore } from './errors.ts';
 
-/** A JSON document that appears whole and durable, or not at all, and is never taken for an empty one. */
+/** lowdb adapter for a JSON file that is replaced atomically and synced. A missing file is not taken for an empty one. */
 export class JsonFile<Data> implements Adapter<Data | null> {
-  /** CRC-32 of the file as it was read or written last. */
+  /** CRC-32 of the file as it was last read or written. */
   checksum = 0;
   readonly #files: Files;
   readonly #path: string;
@@ -27,7 +27,7 @@ export class JsonFile<Data> implements Adapter<Data | null> {
     try {
       return JSON.parse(bytes.toString()) as Data;
     } catch {
-      throw corruptStore(this.#path, 'this is not JSON');
+      throw corruptStore(this.#path, 'the content is not JSON');
     }
   }
 

@@ -24,7 +24,7 @@ import { type Change, COLLECTIONS, type Collection, State } from './state/state.
 export interface LowdbOptions extends StoreOptions {
   /** Journal size at which its changes are moved to shards, in bytes; 16 MiB by default. */
   readonly journalLimit?: number;
-  /** Size of all journals above which new work is refused while checkpoints fail, in bytes; 256 MiB by default. */
+  /** Size of all journals above which new work is rejected while checkpoints fail, in bytes; 256 MiB by default. */
   readonly backlogLimit?: number;
   readonly files?: Files;
 }
@@ -47,7 +47,7 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
   }
 }
 
-/** Read by the operator alone: unlike later failures of the store, it names the file. */
+/** Only the operator reads this message: unlike later failures of the store, it names the folder. */
 function cannotOpen(directory: string, cause: unknown): Failure {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new Failure('service_error', `cannot open the store in ${directory}: ${reason}`, {
@@ -62,7 +62,7 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
   const { journals: folder, shards: shardFolder, archive: archiveFolder } = foldersIn(directory);
   const checkpoint = new Checkpoint(files, directory, shardFolder);
 
-  // First everything is read: where something is wrong, nothing has been touched.
+  // Everything is read before anything is written: a corrupt store stays as it is.
   const known = await readManifest(files, directory);
   const { state, newest, changes, last, closed } = await loadState(
     files,
@@ -104,13 +104,13 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
         backlogLimit,
         onFault,
       },
-      // The newest is among them where another was begun after it.
+      // The newest journal is closed too if another was started after it.
       last && journal.sequence > last.journal.sequence
         ? [...closed, { sequence: last.journal.sequence, length: last.length }]
         : closed,
       journal.length,
     );
-    // What the checkpoint replaces may go only once its own name, and the journal's, outlast a power cut.
+    // Files that the checkpoint replaces may go only once its own name, and the journal's, are synced.
     await syncFolder(files, directory);
     await syncFolder(files, folder);
     await upkeep.removeObsolete();
@@ -129,7 +129,7 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
         onFault(new Error(`the charges of ${pending} requests could not be written`));
       await upkeep.close();
       await archive.close();
-      // Without this mark the store opens as after a crash.
+      // Without this the next start treats the journal as after a crash.
       await journals.mark().catch(onFault);
       await held.release();
     });
@@ -149,13 +149,13 @@ function foldersIn(directory: string) {
 
 interface LoadedStore extends Replay {
   readonly state: State;
-  /** Time of the newest record, in milliseconds since the epoch; 0 where there is none. */
+  /** Time of the newest record, in milliseconds since the epoch; 0 without records. */
   readonly newest: number;
-  /** What the journals hold beyond the checkpoint. */
+  /** Changes of the journals after the checkpoint. */
   readonly changes: readonly Change[];
 }
 
-/** @param known null for a new store, and one of the version before */
+/** @param known null for a new store, and for one of version 1 */
 async function loadState(
   files: Files,
   directory: string,
@@ -184,19 +184,19 @@ async function loadState(
   for (const name of COLLECTIONS) state[name].reserve(checkpoint.next[name] ?? 0);
   const segments = new Set(checkpoint.segments.files.map(({ number }) => number));
   for (const [order, { segment }] of [...state.forgotten.rows]) {
-    // Written while a checkpoint took the segment away.
+    // A tombstone that was written while a checkpoint removed the segment.
     if (!segments.has(segment)) state.apply(['forgotten', order, null]);
   }
   return { ...history, state, newest: rows.newest, changes };
 }
 
-/** @param last the newest journal of a store of the version before; null for a new store */
+/** @param last the newest journal of a version 1 store; null for a new store */
 function newManifest(last: Replay['last'], now: number): Manifest {
   const clock = { at: now, isHeld: false };
   const journal = last
     ? { sequence: last.journal.sequence, ...extentOf(last) }
     : { sequence: 0, length: 0, checksum: 0, isFinal: false };
-  // A store of the version before knows all that was made before it had an identity.
+  // Creation time of a version 1 store is not known: 0 is before all of its records.
   return { store: randomUUID(), createdAt: last ? 0 : now, journal, clock };
 }
 
@@ -204,7 +204,7 @@ function extentOf({ journal, length }: NonNullable<Replay['last']>): Extent {
   return { length, checksum: checksumOf(journal.bytes, length), isFinal: false };
 }
 
-/** Goes on with the newest journal, or begins one where there is none that may be gone on with. */
+/** Continues the newest journal, or starts one if there is none or it may not be continued. */
 async function openJournal(
   journals: Journals,
   last: Replay['last'],
@@ -221,38 +221,38 @@ async function openJournal(
   return journals.next({ sequence, extent: { ...extentOf(last), isFinal } });
 }
 
-/** How far the clock may be ahead of the newest record, in milliseconds. */
+/** Maximum of the clock ahead of the newest record, in milliseconds. */
 const DAY = 86_400_000;
 
-/** Compares the clock with the newest time that the store knows. @param newest of all records; 0 for none */
+/** Compares the clock with the newest known time. @param newest time of the newest record; 0 without records */
 function checkClock(
   { now = Date.now, acceptClock = false, onClockAhead = () => {} }: LowdbOptions,
   known: Clock | undefined,
   newest: number,
 ): Clock {
   const present = now();
-  // Records that were made while the clock was in doubt tell nothing.
+  // Records that were created while the clock was not trusted do not confirm it.
   const at = known?.isHeld ? known.at : Math.max(known?.at ?? 0, newest);
   if (acceptClock || at === 0 || present <= at + DAY) return { at: present, isHeld: false };
   onClockAhead({ now: present, newest: at });
   return { at, isHeld: true };
 }
 
-/** A task with what tasks did not have when the version before wrote it. */
+/** Adds the fields that version 1 did not write to tasks. */
 function withDefaults(task: Task): Task {
   return task.progress === undefined ? { ...task, callbackUrl: null, progress: null } : task;
 }
 
-/** When a record was made or changed last. */
+/** Time at which a record was created or last changed. */
 function timeOf([, , row]: Change): number {
   if (row === null || 'day' in row || 'segment' in row) return 0;
   if ('at' in row) return row.at;
   return 'updatedAt' in row ? row.updatedAt : row.createdAt;
 }
 
-/** Rows as they are read: in any order, the last one counts. */
+/** Collects rows as they are read. Of several rows with the same order the last is valid. */
 class RowCollector {
-  /** Time of the newest record, in milliseconds since the epoch; 0 where there is none. */
+  /** Time of the newest record, in milliseconds since the epoch; 0 without records. */
   newest = 0;
   readonly #collections = new Map<Collection, Map<number, Change>>(
     COLLECTIONS.map((name) => [name, new Map()]),
@@ -265,7 +265,7 @@ class RowCollector {
     else rows.set(order, collection === 'tasks' ? [collection, order, withDefaults(row)] : change);
   }
 
-  /** What came out of it, in the order of creation. */
+  /** The resulting state, with its rows in the order of creation. */
   state(): State {
     const state = new State();
     for (const rows of this.#collections.values()) {

@@ -1,36 +1,36 @@
 import { Failure } from '../../failure.ts';
 import type { DialectName, TextEvent } from '../canonical.ts';
-import { DIALECT_NAMES } from './request-errors.ts';
+import { dialectNamed } from './registry.ts';
 
-/** A provider's answer stopped without its end. */
+/** The failure of an answer that ended before it was complete. */
 export function truncatedAnswer(): Failure {
   return new Failure('network_error', 'The provider ended its answer before it was whole', {
     code: 'stream_truncated',
   });
 }
 
-/** A provider sent what nobody can read. @param what with its article */
+/** The failure of an answer that cannot be decoded. @param what with its article */
 export function invalidAnswer(what: string): Failure {
   return new Failure('service_error', `The provider sent ${what}`, {
     code: 'invalid_upstream_answer',
   });
 }
 
-/** The model wrote what its client's format has no word for. It was paid for all the same. */
+/** The failure of an answer that the client's dialect cannot express. The provider charges for it. */
 export function untranslatableAnswer(client: DialectName, what: string): Failure {
   return new Failure(
     'billable_error',
-    `The model answered with ${what}, which ${DIALECT_NAMES[client]} cannot say`,
+    `The model answered with ${what}, which ${dialectNamed(client).label} cannot say`,
     { code: 'untranslatable_output' },
   );
 }
 
-/** The same, of a block that only another dialect knows. */
+/** The failure of an answer with a block that only another dialect has. */
 export function untranslatableBlock(
   client: DialectName,
   { dialect, value }: TextEvent & { readonly type: 'native' },
 ): Failure {
   const type = (value as { readonly type?: unknown } | null)?.type;
   const kind = typeof type === 'string' ? ` (${type.slice(0, 60)})` : '';
-  return untranslatableAnswer(client, `a block of ${DIALECT_NAMES[dialect]}${kind}`);
+  return untranslatableAnswer(client, `a block of ${dialectNamed(dialect).label}${kind}`);
 }

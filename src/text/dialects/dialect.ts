@@ -1,75 +1,74 @@
+import type * as v from 'valibot';
 import type { Failure } from '../../failure.ts';
-import type { DialectName, Json, TextEvent, TextRequest, Usage } from '../canonical.ts';
+import type { Json, RequestSetting, TextEvent, TextRequest, Usage } from '../canonical.ts';
 import type { Check } from './inspection.ts';
 
-/** Where a request goes. */
+/** Where a request is sent. */
 export interface Target {
-  readonly dialect: DialectName;
-  /** The provider's name in the configuration: reasoning goes back to who wrote it. */
+  /** The name of the dialect that the upstream speaks. */
+  readonly dialect: string;
+  /** The provider's name in the configuration: reasoning is sent back only to the provider that wrote it. */
   readonly provider: string;
-  /** What the provider calls the model. */
+  /** The upstream's name of the model. */
   readonly model: string;
   readonly rules: 'fixed-reasoning' | null;
   /** Whether the catalog says that the model reasons. */
   readonly reasons: boolean;
-  /** The most that the model writes; null where nobody says. */
+  /** The output limit of the model in tokens; null where the catalog has none. */
   readonly maxOutputTokens: number | null;
 }
 
 export interface DecodeContext {
   /** The provider's name in the configuration, for the signatures of its reasoning. */
   readonly provider: string;
-  /** The client's name of a tool whose name had to be changed on the way up. */
+  /** Returns the client's name of a tool whose name was changed for the upstream. */
   readonly toolName: (wire: string) => string;
 }
 
-/** Makes TextEvents of what an upstream sends. */
+/** Decodes an upstream's response to TextEvents. */
 export interface EventDecoder {
-  /** Takes the data of one server-sent event. @param data JSON, or `[DONE]` */
+  /** Decodes the data of one server-sent event. @param data JSON, or the dialect's end marker */
   push(data: string): void;
-  /** Takes a whole answer that was not streamed, and ends. */
+  /** Decodes a whole response that was not streamed, and ends. */
   whole(body: unknown): void;
-  /**
-   * The stream is over: emits `finish`, or an `error` where its own end was missing. Nothing where
-   * that came before.
-   */
+  /** Ends the stream: emits `finish`, or an `error` where the response lacks its end, unless it has ended. */
   end(): void;
 }
 
 export interface EncodeContext {
-  /** What is answered. */
+  /** The request that is answered. */
   readonly request: TextRequest;
   /** Seconds since 1970. */
   readonly created: number;
 }
 
-/** Makes server-sent events of TextEvents, for a client. */
+/** Encodes TextEvents to server-sent events for a client. */
 export interface EventEncoder {
   /**
-   * The frames for one event, blank lines included; empty where it tells the client nothing.
+   * Returns the frames for one event, blank lines included; empty where the dialect has none for it.
    *
    * @param choice which of the `n` answers it belongs to
    */
   push(event: TextEvent, choice?: number): string;
-  /** Frames that were kept back for what might come along with them, and has not by now. */
+  /** Returns frames that were kept back for events that have not come by now. */
   flush?(): string;
 }
 
-/** What one event of a stream tells a relay that passes it on as it is. */
+/** What a relay reads from one event of a stream that it passes on. */
 export interface Observation {
-  /** The whole of it so far. */
+  /** The usage of the whole answer so far. */
   readonly usage?: Usage;
   /** The event with the usage of interface part 2.2 in it, where it must have that. */
   readonly rewritten?: Json;
-  /** The stream went wrong, and says so. */
+  /** The failure that the event reports. */
   readonly failure?: Failure;
-  /** Nothing more that matters comes: the answer is whole. */
+  /** Whether the answer is complete with this event. */
   readonly terminal?: boolean;
-  /** Says only what the client did not ask for. */
+  /** Whether the event holds only usage. */
   readonly usageOnly?: boolean;
 }
 
-/** A stream of an upstream as far as it was passed on. */
+/** A relayed stream as far as it was passed on. */
 export interface Relayed {
   readonly context: EncodeContext;
   /** The first of its events with a marker in it; null where there was none. */
@@ -78,38 +77,130 @@ export interface Relayed {
   readonly last: string;
 }
 
-/** One wire format: how its requests and answers are read and written. */
-export interface Dialect {
-  readonly name: DialectName;
+/** The paths of settings in a request's body, the preferred one first. A setting that is absent, the dialect has not. */
+export type SettingNames = Readonly<Partial<Record<RequestSetting, readonly string[]>>>;
 
-  /** @throws Failure invalid_request, `param` naming the field by its path */
-  decodeRequest(body: unknown): TextRequest;
-  /** Finds what of a body is not on the allow-list of this dialect, and what must be allowed by name. */
+/** Request headers as Node gives them: lower-case names. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Protocol headers of a client's request. */
+export interface ForwardedHeaders {
+  /** Headers for an upstream of the same dialect. */
+  readonly sent: Readonly<Record<string, string>>;
+  /** Values that are not sent. */
+  readonly ignored: readonly string[];
+}
+
+/** An HTTP route on which clients speak a dialect. */
+export interface Endpoint {
+  /** A path in Fastify's notation; its parameter `:model` names the model where the body does not. */
+  readonly path: string;
+  /** Whether its answers are streamed; absent where `stream` in the body says so. */
+  readonly stream?: boolean;
+  readonly summary: string;
+  readonly request: v.GenericSchema;
+  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  readonly example: object;
+  /** The whole response with status 200. */
+  readonly response: v.GenericSchema;
+}
+
+/** What the URL of a client's request says. */
+export interface RequestAddress {
+  /** Null where the body names the model. */
+  readonly model: string | null;
+  /** Null where the body says whether to stream. */
+  readonly stream: boolean | null;
+}
+
+/** How a dialect treats reasoning. */
+interface ReasoningTraits {
+  /** The field of an assistant's message that holds its reasoning; null where reasoning is a block or an item. */
+  readonly field: string | null;
+  /** Whether upstreams take reasoning back without a signature. */
+  readonly isUnsigned: boolean;
+  /** Whether requests can limit reasoning in tokens. */
+  readonly hasBudget: boolean;
+  /** Whether a request asks for reasoning by an alias that upstreams need not know. */
+  isAlias?(body: Json): boolean;
+}
+
+/** One wire format of text: its name in settings and URLs, and how its requests and answers are read and written. */
+export interface Dialect {
+  /** Its name in the configuration. */
+  readonly name: string;
+  /** Its name in error messages. */
+  readonly label: string;
+
+  readonly endpoints: readonly Endpoint[];
+  /** The field of a request that holds the conversation. */
+  readonly promptField: string;
+  readonly settings: SettingNames;
+  readonly reasoning: ReasoningTraits;
+  /** The header with the API key where clients send no bearer token, if any. */
+  readonly keyHeader?: string;
+  /** The header that repeats the request's identifier in every response to a client, if any. */
+  readonly requestIdHeader?: string;
+  /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
+  errorBody?(body: Json, requestId: string): Json;
+  /** Protocol headers of a client for an upstream of the same dialect. @param allowsAll whether every beta is allowed */
+  forwardHeaders?(headers: Headers, allowsAll: boolean): ForwardedHeaders;
+
+  /** The path of an upstream's endpoint below its base URL. */
+  path(target: Target, stream: boolean): string;
+  /** Headers of every request to an upstream. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether requests can say how closely to look at an image. */
+  readonly takesImageDetail: boolean;
+
+  /**
+   * Decodes a client's request. An address is given with a request that has one.
+   *
+   * @throws Failure invalid_request, `param` naming the field by its path
+   */
+  decodeRequest(body: unknown, address?: RequestAddress): TextRequest;
+  /** Kinds of output that a request names, where its field is none of those that `image-prompt.ts` reads. */
+  outputModalities?(body: Json): readonly unknown[];
+  /** Finds properties of a body that are not on the dialect's allow-list, and features that must be allowed by name. */
   readonly inspect: Check;
   /**
-   * A request for an upstream of this dialect, whatever the client's own is.
+   * Encodes a request of any dialect for an upstream of this one.
    *
-   * @throws Failure invalid_request where this dialect cannot say it; `param` names the client's field
+   * @throws Failure invalid_request where this dialect cannot express it; `param` names the client's field
    */
   encodeRequest(request: TextRequest, target: Target): Json;
+  /** A copy of a client's own body for an upstream of this dialect, which names the upstream's model and asks for usage. */
+  forwardBody(request: TextRequest, target: Target): Record<string, unknown>;
   decodeEvents(context: DecodeContext, emit: (event: TextEvent) => void): EventDecoder;
   encodeEvents(context: EncodeContext): EventEncoder;
-  /** The answer that is not streamed. @param choices the events of each of the `n` answers */
+  /** Encodes the answer that is not streamed. @param choices the events of each of the `n` answers */
   foldEvents(context: EncodeContext, choices: readonly (readonly TextEvent[])[]): Json;
 
-  /** Texts without one of which an event has nothing to observe: most need not be parsed. */
+  /** The data of the event that ends a stream; null where the last event of the answer ends it. */
+  readonly endMarker: string | null;
+  /** Strings of which each event that `observe` must see contains one: most events need not be parsed. */
   readonly markers: readonly string[];
-  /** How many events in whole frames hold output: not comments, pings nor empty events. */
+  /** The member by which every event names the model; null where only events with a marker name it. */
+  readonly modelMember: string | null;
+  /** The paths of the model's name in whole answers and in events. */
+  readonly modelPaths: readonly (readonly string[])[];
+  /** Members of events whose strings are pieces of the answer. */
+  readonly textMembers: readonly string[];
+  /** Counts the events in whole frames that hold output: not comments, pings or empty events. */
   countOutput(frames: string): number;
-  /** @param before the usage that earlier events of the stream told: some tell it in parts */
+  /** @param before the usage in earlier events of the stream; some upstreams send it in parts */
   observe(event: Json, before?: Usage | null): Observation;
-  /** The frames that end a stream which was passed on so far, and went wrong. */
+  /** Encodes the frames that end a relayed stream after a failure. */
   failFrames(failure: Failure, relayed: Relayed): string;
+  /** The field of a whole answer that holds a list with the model's output. */
+  readonly answerKey: string;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */
   observeAnswer(body: Json): {
     readonly usage: Usage | null;
     readonly body: Json;
-    /** What it says went wrong. */
+    /** The failure that it reports. */
     readonly failure?: Failure | null;
   };
+  /** Identifiers of what the provider stored with an answer. */
+  storedIds?(request: TextRequest, answer: Json): readonly string[];
 }

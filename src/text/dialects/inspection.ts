@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
-import { FILE } from './media-source.ts';
+import { FILE_SCHEME } from '../canonical.ts';
 
 /** Something in a request that its model or its key must allow. */
 export interface Use {
@@ -142,7 +142,7 @@ export const media: Check = each((value, found) => {
 /** An address that the provider reads, data within a URL, or a file that it has. */
 export const address: Check = (value, found) => {
   if (typeof value !== 'string' || /^data:/i.test(value.slice(0, 5))) return;
-  if (value.startsWith(FILE)) found.use('file_id', value);
+  if (value.startsWith(FILE_SCHEME)) found.use('file_id', value);
   else found.address(value);
 };
 

@@ -1,9 +1,6 @@
 import { quoteValue } from '../../schema/fields.ts';
-import type { MediaSource } from '../canonical.ts';
+import { FILE_SCHEME, type MediaSource } from '../canonical.ts';
 import { invalid } from './request-errors.ts';
-
-/** How files are called that a provider already has. */
-export const FILE = 'ms://';
 
 /**
  * Where media are, from a URL.
@@ -11,7 +8,7 @@ export const FILE = 'ms://';
  * @param path of the URL in the request
  */
 export function sourceOf(url: string, path: string): MediaSource {
-  if (url.startsWith(FILE)) return { kind: 'file', id: url };
+  if (url.startsWith(FILE_SCHEME)) return { kind: 'file', id: url };
   const scheme = url.slice(0, 8).toLowerCase();
   if (scheme.startsWith('https://') || scheme.startsWith('http://')) return { kind: 'url', url };
   if (!scheme.startsWith('data:')) {

@@ -1,9 +1,10 @@
 import { parseJson } from '../../schema/json.ts';
 import type { DialectName, ReasoningSignature } from '../canonical.ts';
+import { hasDialect } from './registry.ts';
 
 /**
- * What marks reasoning of another dialect where a dialect has one opaque field for its own. No
- * provider's signature or ciphertext begins like this.
+ * Begins a wrapped signature in the opaque field that a dialect has for its own. No provider's
+ * signature or ciphertext begins like this.
  */
 const MARK = 'oriel:';
 
@@ -30,7 +31,7 @@ export function unwrapSignature(text: string): ReasoningSignature | null {
     const parts: unknown = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString());
     if (!Array.isArray(parts)) return null;
     const [dialect, provider, value] = parts as unknown[];
-    if (dialect !== 'chat' && dialect !== 'responses' && dialect !== 'messages') return null;
+    if (typeof dialect !== 'string' || !hasDialect(dialect)) return null;
     if (provider !== null && typeof provider !== 'string') return null;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
     return { dialect, provider, value: value as Readonly<Record<string, unknown>> };

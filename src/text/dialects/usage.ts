@@ -1,7 +1,12 @@
+import * as v from 'valibot';
 import { countOf } from '../../schema/untrusted.ts';
+import { usageEntries } from '../../schema/usage.ts';
 import type { Json, Usage } from '../canonical.ts';
 
-/** The six integers of interface part 2.2, which chat and responses tell beside their own details. */
+/** The usage object of interface part 2.2; providers add fields. */
+export const usageSchema = v.looseObject(usageEntries);
+
+/** The six integers of interface part 2.2, which chat and responses have beside their own details. */
 export function integersOf({ input, output, cachedInput }: Usage) {
   return {
     prompt_tokens: input,

@@ -1,8 +1,9 @@
 import type { Part, RequestSetting, TextRequest, Turn } from '../canonical.ts';
+import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 
-/** Rule 3: sampling is fixed, so that these are taken off. */
+/** Rule 3: sampling is fixed, so that these settings are removed. */
 export const FIXED_SETTINGS = [
   'temperature',
   'topP',
@@ -48,10 +49,11 @@ function checkMedia(part: Part, id: string): void {
   );
 }
 
-/** Rule 5: a turn of the assistant comes back whole, its reasoning included. */
+/** Rule 5: a turn of the assistant is sent back with its reasoning. */
 function checkReplay({ dialect }: TextRequest, turn: Turn, id: string): void {
   if (turn.partial || turn.parts.some(({ type }) => type === 'reasoning')) return;
-  const param = dialect === 'chat' ? `${turn.path}.reasoning_content` : turn.path;
+  const { field } = dialectNamed(dialect).reasoning;
+  const param = field === null ? turn.path : `${turn.path}.${field}`;
   throw invalid(
     param,
     `the model ${id} needs earlier answers back whole, with their reasoning`,
@@ -59,7 +61,7 @@ function checkReplay({ dialect }: TextRequest, turn: Turn, id: string): void {
   );
 }
 
-/** Rule 5, too: results without their calls tell the model nothing. */
+/** Rule 5: results come with their calls. */
 function checkResults(turn: Turn, calls: ReadonlySet<string>): void {
   for (const part of turn.parts) {
     if (part.type !== 'tool-result' || calls.has(part.callId)) continue;

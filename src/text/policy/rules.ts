@@ -8,6 +8,7 @@ import type {
   TextRequest,
 } from '../canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
+import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { checkFixedReasoning, FIXED_SETTINGS } from './fixed-reasoning.ts';
@@ -16,16 +17,16 @@ import { checkFixedReasoning, FIXED_SETTINGS } from './fixed-reasoning.ts';
 const ANSWER_ROOM = 4096;
 
 /** Answers that one request may ask for, as at OpenAI. */
-const MOST_CHOICES = 128;
+const MAX_CHOICES = 128;
 
-/** A request by the rules of its model, and the settings that they changed. */
-export interface Ruled {
+/** A request after the rules of its model, with the settings that they changed. */
+export interface RuleResult {
   readonly request: TextRequest;
   readonly changedSettings: readonly RequestSetting[];
 }
 
 /**
- * Holds a request against its model's entry in the catalog (interface part 4.1).
+ * Applies the rules of a model's catalog entry to a request (interface part 4.1).
  *
  * @param id the model's public identifier
  * @param defaultLimit tokens of output where neither the client nor a model with a price sets a limit
@@ -36,7 +37,7 @@ export function applyRules(
   id: string,
   model: TextModel,
   defaultLimit: number,
-): Ruled {
+): RuleResult {
   const limit = maxOutputTokensOf(model);
   const { maxOutputTokens, n } = request;
   if (maxOutputTokens !== null && limit !== null && maxOutputTokens > limit) {
@@ -45,20 +46,20 @@ export function applyRules(
       `the model ${id} writes at most ${limit} tokens, received ${maxOutputTokens}`,
     );
   }
-  if (n !== null && n > MOST_CHOICES) {
-    throw invalid('n', `expected an integer from 1 to ${MOST_CHOICES}, received ${n}`);
+  if (n !== null && n > MAX_CHOICES) {
+    throw invalid('n', `expected an integer from 1 to ${MAX_CHOICES}, received ${n}`);
   }
   const changes: Partial<Record<RequestSetting, unknown>> = {};
-  const reasoning = ruledReasoning(request, id, model);
+  const reasoning = reasoningByRules(request, id, model);
   if (reasoning !== request.reasoning) changes.reasoning = reasoning;
   if (model.rules === 'fixed-reasoning') {
     checkFixedReasoning(request, id);
     for (const setting of FIXED_SETTINGS) if (request[setting] !== null) changes[setting] = null;
-    // Rule 2: however the client called the limit, this model knows the newer name.
+    // Rule 2: the upstream takes the limit by its newer name only.
     if (maxOutputTokens !== null) changes.maxOutputTokens = maxOutputTokens;
   }
   const changedSettings = Object.keys(changes) as RequestSetting[];
-  // A request that costs is sent with a limit, so that what is held for it covers its answer.
+  // A priced request is sent with a limit, so that the held credits cover its answer.
   if (maxOutputTokens === null && limit === null && isPriced(model)) {
     const { effort = null, budget = null } = reasoning ?? {};
     const thinking = budget ?? budgetOf(effort ?? 'none');
@@ -66,17 +67,18 @@ export function applyRules(
   } else if (changedSettings.length === 0) {
     return { request, changedSettings };
   }
+  const { hasBudget } = dialectNamed(request.dialect).reasoning;
   return {
     request: { ...request, ...(changes as Partial<RequestSettings>) },
-    // Where a budget is native it stays as it came: the effort only says the same to others.
+    // A budget stays as the client wrote it: the effort expresses it for other dialects.
     changedSettings: changedSettings.filter((setting) => {
-      return setting !== 'reasoning' || reasoning === null || request.dialect !== 'messages';
+      return setting !== 'reasoning' || reasoning === null || !hasBudget;
     }),
   };
 }
 
-/** How much the model is to reason; the very object that the client asked with where that stands. */
-function ruledReasoning(
+/** How much the model reasons: the client's own object where the rules change nothing. */
+function reasoningByRules(
   request: TextRequest,
   id: string,
   model: TextModel,
@@ -90,7 +92,7 @@ function ruledReasoning(
     effort === 'none' &&
     (supported.length === 0 || (can_disable && !supported.includes('none')))
   ) {
-    // What does not reason need not be told so, and may not understand it.
+    // A model without reasoning may refuse a request not to reason.
     return supported.length === 0 ? null : asked;
   }
   if (effort !== null) {
@@ -107,9 +109,9 @@ function ruledReasoning(
   return { ...asked, effort: usual ?? (efforts.includes('medium') ? 'medium' : efforts[0]!) };
 }
 
-/** Whether the client changedSettings reasoning on by the alias that only chat has, which upstreams need not know. */
+/** Whether the client asked for reasoning by an alias that upstreams need not know. */
 function isAlias({ dialect, body }: TextRequest): boolean {
-  return dialect === 'chat' && typeof body['thinking'] === 'object' && body['thinking'] !== null;
+  return dialectNamed(dialect).reasoning.isAlias?.(body) ?? false;
 }
 
 function unsupported(id: string, supported: readonly Effort[], effort: Effort): string {
@@ -118,7 +120,7 @@ function unsupported(id: string, supported: readonly Effort[], effort: Effort): 
   return `expected one of ${supported.join(', ')} for the model ${id}, received ${quoteValue(effort)}`;
 }
 
-/** The most of the efforts that a budget pays for; where it pays for none, the least. */
+/** The largest effort that a budget pays for; the smallest one where it pays for none. */
 function nearest(efforts: readonly Effort[], budget: number): Effort {
   const ascending = EFFORTS.filter((effort) => efforts.includes(effort));
   return ascending.findLast((effort) => budgetOf(effort) <= budget) ?? ascending[0]!;

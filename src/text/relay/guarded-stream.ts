@@ -1,4 +1,5 @@
 import { MIN_KEY_LENGTH, redactKeyInBody } from '../../routing/redaction.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { SplitKeyFilter } from './split-key.ts';
 
@@ -8,11 +9,15 @@ export class GuardedStream implements ResponseStream {
   readonly #secret: string | undefined;
   readonly #filter: SplitKeyFilter | null;
 
-  constructor(response: ResponseStream, secret: string | undefined) {
+  constructor(
+    response: ResponseStream,
+    secret: string | undefined,
+    { textMembers }: Pick<Dialect, 'textMembers'>,
+  ) {
     this.#response = response;
     this.#secret = secret;
     const isSecret = secret !== undefined && secret.length >= MIN_KEY_LENGTH;
-    this.#filter = isSecret ? new SplitKeyFilter(secret) : null;
+    this.#filter = isSecret ? new SplitKeyFilter(secret, textMembers) : null;
   }
 
   get begun(): boolean {

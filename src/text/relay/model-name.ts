@@ -1,39 +1,43 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical.ts';
-
-/** The member that names the model, as far as its value. */
-const MEMBER = '"model":';
+import type { Dialect } from '../dialects/dialect.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
 
 /**
- * Puts another name of the model into an answer or an event, in place: responses and messages name it
- * within the object that an event is about.
+ * Replaces the name of the model in an answer or an event, in place.
  *
+ * @param paths where a dialect names the model
  * @returns whether the name was another
  */
-export function renameModel(body: Json, model: string): boolean {
+export function renameModel(body: Json, paths: Dialect['modelPaths'], model: string): boolean {
   let renamed = false;
-  for (const own of [body, body['response'], body['message']]) {
-    if (!isObject(own) || typeof own['model'] !== 'string' || own['model'] === model) continue;
-    (own as Record<string, unknown>)['model'] = model;
+  for (const path of paths) {
+    const own = path.length === 1 ? body : body[path[0]!];
+    const member = path.at(-1)!;
+    if (!isObject(own) || typeof own[member] !== 'string' || own[member] === model) continue;
+    (own as Record<string, unknown>)[member] = model;
     renamed = true;
   }
   return renamed;
 }
 
-/** Puts another name of the model into chunks of chat, each of which names it, without parsing them. */
+/** Replaces the name of the model in events, each of which names it, without parsing them. */
 export class ChunkRenamer {
+  /** The member as far as its value. */
+  readonly #member: string;
   readonly #name: string;
 
-  constructor(model: string) {
+  /** @param member the name of the member that names the model */
+  constructor(model: string, member: string) {
+    this.#member = `"${member}":`;
     this.#name = Buffer.from(JSON.stringify(model)).toString('latin1');
   }
 
   /**
-   * Renames the first member `model` of each frame. Inside a text its quotes are escaped, so that no
-   * answer can be taken for one.
+   * Replaces the value of the first such member of each frame. Inside a JSON string its quotes are
+   * escaped, so that no text of an answer is taken for one.
    *
    * @param frames bytes of whole frames, as characters
    * @returns the same text where no name is another
@@ -41,9 +45,10 @@ export class ChunkRenamer {
   rename(frames: string): string {
     let renamed = '';
     let copied = 0;
-    let at = frames.indexOf(MEMBER);
+    const member = this.#member;
+    let at = frames.indexOf(member);
     while (at !== -1) {
-      let start = at + MEMBER.length;
+      let start = at + member.length;
       while (frames.charCodeAt(start) === SPACE) start += 1;
       const end = frames.charCodeAt(start) === QUOTE ? endOfText(frames, start) : -1;
       if (end !== -1 && !this.#isNamed(frames, start, end)) {
@@ -51,7 +56,7 @@ export class ChunkRenamer {
         copied = end;
       }
       const next = frames.indexOf('data:', start);
-      at = next === -1 ? -1 : frames.indexOf(MEMBER, next);
+      at = next === -1 ? -1 : frames.indexOf(member, next);
     }
     return copied === 0 ? frames : renamed + frames.slice(copied);
   }

@@ -8,11 +8,8 @@ import { truncatedAnswer } from '../dialects/answer-errors.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { dataOf, FrameStream, isWhole } from './sse.ts';
+import { DONE, dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
-
-/** How chat says that nothing more comes; the other dialects have an event for that. */
-const DONE = '[DONE]';
 
 const END_OF_LINE = /\r\n|\n|\r/;
 
@@ -27,18 +24,19 @@ interface RelayOptions {
   readonly response: ResponseStream;
   readonly tracker: UsageTracker;
   /** Called with the whole answer where the stream's last event has it. */
-  readonly answered: (answer: Json) => void;
-  /** A failure without what no client may know. */
+  readonly onAnswer: (answer: Json) => void;
+  /** Removes from a failure what clients must not see. */
   readonly clean: (failure: Failure) => Failure;
 }
 
 /**
  * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came but for the
- * model's name, as soon as they are there. Only those with usage, an end, a failure or, outside chat,
- * the model are parsed. Those that end the stream are kept, to be sent once the answer is charged.
+ * model's name, as soon as they are there. Only frames with a marker are parsed: those with usage, an
+ * end, a failure or, outside chat, the model. Those that end the stream are kept, to be sent once the
+ * answer is charged.
  */
 export class Relay {
-  /** What went wrong, once something has. */
+  /** The failure that ended the stream. */
   failure: Failure | null = null;
   /** Frames that end the stream. */
   end = '';
@@ -48,35 +46,38 @@ export class Relay {
   readonly #chunks: ChunkRenamer | null;
   readonly #response: ResponseStream;
   readonly #tracker: UsageTracker;
-  readonly #answered: (answer: Json) => void;
+  readonly #onAnswer: (answer: Json) => void;
   readonly #clean: (failure: Failure) => Failure;
-  /** Answers of which the end has not been seen. */
+  /** Answers whose end has not come yet. */
   #open: number;
   readonly #frames = new FrameStream();
-  /** Nothing that matters can come any more. */
+  /** Whether the stream has ended; later frames are ignored. */
   #ended = false;
-  /** The model has said all. */
+  /** Whether the model has finished all answers. */
   #finished = false;
   #committed = false;
-  /** The last frame that was passed on, for what must go on counting after it. */
+  /** The last frame that was passed on: frames that end the stream continue its sequence numbers. */
   #last: Buffer | string = '';
-  /** The first event that was looked at: it tells whose answer this is. */
+  /** The first event with a marker. */
   #first: Json | null = null;
-  /** What the stream told of it so far. */
+  /** The usage in events so far. */
   #usage: Usage | null = null;
 
-  constructor({ dialect, context, model, response, tracker, answered, clean }: RelayOptions) {
+  constructor({ dialect, context, model, response, tracker, onAnswer, clean }: RelayOptions) {
     this.#dialect = dialect;
     this.#context = context;
     this.#model = model;
-    this.#chunks = model !== null && dialect.name === 'chat' ? new ChunkRenamer(model) : null;
+    const { modelMember } = dialect;
+    this.#chunks =
+      model !== null && modelMember !== null ? new ChunkRenamer(model, modelMember) : null;
     this.#response = response;
     this.#tracker = tracker;
-    this.#answered = answered;
+    this.#onAnswer = onAnswer;
     this.#clean = clean;
     this.#open = context.request.n ?? 1;
   }
 
+  /** Whether a frame was passed on, so that no other route can answer. */
   get committed(): boolean {
     return this.#committed;
   }
@@ -93,12 +94,12 @@ export class Relay {
     );
     if (this.#ended) return;
     const rest = this.#frames.rest();
-    // The last frame may lack its blank line. Of half a frame nobody could make anything.
+    // The last frame may lack its blank line. Half a frame is of no use to a client.
     if (isWhole(dataIn(rest.toString()))) this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
     if (!this.#ended) this.#end();
   }
 
-  /** The stream is over, or cannot go on. */
+  /** Ends the stream with a failure. */
   fail(failure: Failure): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -117,7 +118,8 @@ export class Relay {
       return;
     }
     this.#ended = true;
-    if (this.#dialect.name === 'chat') this.end = `data: ${DONE}\n\n`;
+    const { endMarker } = this.#dialect;
+    if (endMarker !== null) this.end = `data: ${endMarker}\n\n`;
   }
 
   #pass(frames: Buffer): boolean {
@@ -126,13 +128,13 @@ export class Relay {
     this.#tracker.frames(this.#dialect.countOutput(received));
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
-    if (!this.#tells(bytes)) return this.#write(named);
+    if (!this.#hasMarker(bytes)) return this.#write(named);
     let passed = '';
     for (const frame of named.toString().split(BLANK_LINE)) {
       if (frame === '') continue;
-      const next = this.#look(frame);
+      const next = this.#observe(frame);
       if (next instanceof Failure) {
-        // What has not been told may yet come well from elsewhere.
+        // Where no frame was passed on, another route may still answer.
         if (this.#committed && passed !== '') this.#write(passed);
         this.fail(next);
         return true;
@@ -147,9 +149,9 @@ export class Relay {
     return passed === '' || this.#write(passed);
   }
 
-  #tells(bytes: string): boolean {
+  #hasMarker(bytes: string): boolean {
     for (const marker of this.#dialect.markers) if (bytes.includes(marker)) return true;
-    return this.#dialect.name === 'chat' && bytes.includes(DONE);
+    return false;
   }
 
   #write(frames: Buffer | string): boolean {
@@ -158,25 +160,26 @@ export class Relay {
     return this.#response.write(frames);
   }
 
-  /** The frame as it is to be passed on, or what it says went wrong. */
-  #look(frame: string): string | Failure {
+  /** Returns the frame as it is passed on, or the failure that it reports. */
+  #observe(frame: string): string | Failure {
     const data = dataIn(frame);
     const whole = `${frame}\n\n`;
-    if (data === DONE) {
-      // Only chat ends so; elsewhere it says nothing.
-      if (this.#dialect.name !== 'chat') return '';
-      // Without a reason why it finished there is at least the word that it did.
+    if (data === this.#dialect.endMarker) {
+      // An answer may end without a finish reason.
       this.#finished = true;
       this.#ended = true;
       return whole;
     }
+    // Some upstreams of dialects without an end marker send chat's.
+    if (data === DONE) return '';
     const event = data === '' ? undefined : tryParseJson(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
-    const renamed = this.#model !== null && renameModel(event as Json, this.#model);
+    const renamed =
+      this.#model !== null && renameModel(event as Json, this.#dialect.modelPaths, this.#model);
     const seen = this.#dialect.observe(event as Json, this.#usage);
     const { response } = event as Json;
-    if (seen.terminal && isObject(response)) this.#answered(response);
+    if (seen.terminal && isObject(response)) this.#onAnswer(response);
     return this.#apply(renamed ? { rewritten: event as Json, ...seen } : seen, whole);
   }
 
@@ -192,7 +195,7 @@ export class Relay {
         this.#tracker.finish();
         this.#finished = true;
       }
-      if (this.#dialect.name !== 'chat') this.#ended = true;
+      if (this.#dialect.endMarker === null) this.#ended = true;
     }
     if (seen.usageOnly && !this.#context.request.includeUsage) return '';
     if (!seen.rewritten) return whole;

@@ -8,17 +8,23 @@ const HELD_FROM = 4;
 const PART = 13;
 
 /** Writes that are held back at most while the rest of a key may come. */
-const MOST_HELD = 64;
+const MAX_HELD = 64;
 
-/** Texts followed at once; upstreams number them as they like. */
-const MOST_LANES = 64;
+/** Texts that are tracked at once; upstreams number them as they like. */
+const MAX_TEXTS = 64;
 
-/**
- * A member that numbers what follows, or one that holds a piece of an answer's text, as far as its
- * first quote, in each of the three formats.
- */
-const MEMBERS =
-  /"(?:(?:output_)?index": ?(\d{1,9})|(content|reasoning_content|reasoning|refusal|arguments|text|thinking|partial_json|delta|summary)": ?")/g;
+const PATTERNS = new WeakMap<readonly string[], RegExp>();
+
+/** Matches a member that numbers a text, or a member with a piece of one as far as its first quote. */
+function patternOf(textMembers: readonly string[]): RegExp {
+  let pattern = PATTERNS.get(textMembers);
+  if (pattern === undefined) {
+    const names = textMembers.join('|');
+    pattern = new RegExp(`"(?:(?:output_)?index": ?(\\d{1,9})|(${names})": ?")`, 'g');
+    PATTERNS.set(textMembers, pattern);
+  }
+  return pattern;
+}
 
 /** The frames of one write. */
 interface Frames {
@@ -37,7 +43,7 @@ interface Piece {
 }
 
 /** One text of an answer, which comes in pieces. */
-interface Lane {
+interface SplitText {
   /** Characters of the key that the text so far ends with. */
   matched: number;
   /** The pieces that these may be in. */
@@ -53,11 +59,14 @@ export class SplitKeyFilter {
   readonly #key: string;
   /** By characters matched: how many remain matched where the next one differs (Knuth, Morris, Pratt). */
   readonly #fallback: readonly number[];
-  readonly #lanes = new Map<string, Lane>();
+  readonly #members: RegExp;
+  readonly #texts = new Map<string, SplitText>();
   #held: Frames[] = [];
 
-  constructor(key: string) {
+  /** @param textMembers names of members that hold pieces of an answer's text */
+  constructor(key: string, textMembers: readonly string[]) {
     this.#key = key;
+    this.#members = patternOf(textMembers);
     this.#fallback = fallbackOf(key);
   }
 
@@ -66,7 +75,7 @@ export class SplitKeyFilter {
     const isBytes = typeof given !== 'string';
     const frames: Frames = { text: isBytes ? given.toString('latin1') : given, isBytes, cuts: [] };
     this.#scan(frames);
-    const isHeld = this.#longestMatch() >= HELD_FROM && this.#held.length < MOST_HELD;
+    const isHeld = this.#longestMatch() >= HELD_FROM && this.#held.length < MAX_HELD;
     if (this.#held.length === 0 && frames.cuts.length === 0 && !isHeld) return given;
     this.#held.push(frames);
     return isHeld ? null : this.#release();
@@ -80,7 +89,7 @@ export class SplitKeyFilter {
 
   #longestMatch(): number {
     let longest = 0;
-    for (const { matched, pieces } of this.#lanes.values()) {
+    for (const { matched, pieces } of this.#texts.values()) {
       // A text that did not go on while frames were held may have ended like this.
       if (pieces.length > 0) longest = Math.max(longest, matched);
     }
@@ -88,9 +97,9 @@ export class SplitKeyFilter {
   }
 
   #release(): Buffer {
-    for (const lane of this.#lanes.values()) {
-      if (lane.matched >= PART) this.#cut(lane, lane.matched);
-      lane.pieces = [];
+    for (const split of this.#texts.values()) {
+      if (split.matched >= PART) this.#cut(split, split.matched);
+      split.pieces = [];
     }
     const held = this.#held;
     this.#held = [];
@@ -100,55 +109,56 @@ export class SplitKeyFilter {
   #scan(frames: Frames): void {
     const { text } = frames;
     let index = '';
-    MEMBERS.lastIndex = 0;
-    for (let found = MEMBERS.exec(text); found !== null; found = MEMBERS.exec(text)) {
+    const members = this.#members;
+    members.lastIndex = 0;
+    for (let found = members.exec(text); found !== null; found = members.exec(text)) {
       const [, number, member] = found;
       if (number !== undefined) {
         index = number;
         continue;
       }
-      const start = MEMBERS.lastIndex;
+      const start = members.lastIndex;
       const end = endOfText(text, start - 1) - 1;
       if (end < start) return;
-      this.#follow(this.#laneOf(`${member}${index}`), { frames, start, end });
-      MEMBERS.lastIndex = end;
+      this.#follow(this.#textNamed(`${member}${index}`), { frames, start, end });
+      members.lastIndex = end;
     }
   }
 
-  #laneOf(name: string): Lane {
-    let lane = this.#lanes.get(name);
-    if (lane === undefined) {
-      if (this.#lanes.size >= MOST_LANES) this.#lanes.clear();
-      lane = { matched: 0, pieces: [] };
-      this.#lanes.set(name, lane);
+  #textNamed(name: string): SplitText {
+    let split = this.#texts.get(name);
+    if (split === undefined) {
+      if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
+      split = { matched: 0, pieces: [] };
+      this.#texts.set(name, split);
     }
-    return lane;
+    return split;
   }
 
-  #follow(lane: Lane, piece: Piece): void {
+  #follow(split: SplitText, piece: Piece): void {
     const { text } = piece.frames;
     const key = this.#key;
-    if (piece.start < piece.end) lane.pieces.push(piece);
+    if (piece.start < piece.end) split.pieces.push(piece);
     let length = 0;
     for (let at = piece.start; at < piece.end; length += 1) {
       const width = widthAt(text, at);
       const code = width === 1 ? text.charCodeAt(at) : escapedAt(text, at);
-      while (lane.matched > 0 && key.charCodeAt(lane.matched) !== code) {
-        lane.matched = this.#fallback[lane.matched - 1]!;
+      while (split.matched > 0 && key.charCodeAt(split.matched) !== code) {
+        split.matched = this.#fallback[split.matched - 1]!;
       }
-      if (key.charCodeAt(lane.matched) === code) lane.matched += 1;
+      if (key.charCodeAt(split.matched) === code) split.matched += 1;
       at += width;
-      if (lane.matched < key.length) continue;
-      this.#cut(lane, key.length, at);
+      if (split.matched < key.length) continue;
+      this.#cut(split, key.length, at);
     }
-    if (lane.matched === 0) lane.pieces = [];
-    else if (lane.matched <= length) lane.pieces = [piece];
+    if (split.matched === 0) split.pieces = [];
+    else if (split.matched <= length) split.pieces = [piece];
   }
 
   /** Takes the last characters of a text out of its pieces. @param end where they end in the last one */
-  #cut(lane: Lane, length: number, end = lane.pieces.at(-1)!.end): void {
+  #cut(split: SplitText, length: number, end = split.pieces.at(-1)!.end): void {
     let left = length;
-    for (const { frames, start, end: whole } of lane.pieces.toReversed()) {
+    for (const { frames, start, end: whole } of split.pieces.toReversed()) {
       const to = left === length ? end : whole;
       const starts = startsIn(frames.text, start, to);
       const from = starts[Math.max(0, starts.length - left)];
@@ -157,7 +167,7 @@ export class SplitKeyFilter {
       left -= starts.length;
       if (left <= 0) break;
     }
-    lane.matched = 0;
+    split.matched = 0;
   }
 }
 

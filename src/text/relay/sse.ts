@@ -6,6 +6,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
+/** The data of the event that ends a stream of chat completions, and some streams of other dialects. */
+export const DONE = '[DONE]';
+
 const BYTE_ORDER_MARK = 0xfeff;
 
 /** @param event its name; empty where it has none */
@@ -186,7 +189,7 @@ function valueAfter(text: string, colon: number, end: number): string {
 
 /** Whether an event's data is all that it was to be, by what it says. */
 export function isWhole(data: string): boolean {
-  if (data === '[DONE]') return true;
+  if (data === DONE) return true;
   try {
     return typeof JSON.parse(data) === 'object';
   } catch {

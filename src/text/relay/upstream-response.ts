@@ -18,9 +18,6 @@ const MOST_STREAMED = 4 * MOST_BYTES;
 /** How long an upstream may keep its connection once it has said all, in milliseconds. */
 const LINGER = 1000;
 
-/** Where an answer has what the model said. */
-const SAID = { chat: 'choices', responses: 'output', messages: 'content' } as const;
-
 export function isEventStream({ headers }: UpstreamResponse): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
@@ -42,10 +39,10 @@ export async function readJson(exchange: UpstreamResponse): Promise<Json> {
  *
  * @throws Failure where it is no answer
  */
-export function observed(dialect: Dialect, body: Json): ReturnType<Dialect['observeAnswer']> {
+export function observeWhole(dialect: Dialect, body: Json): ReturnType<Dialect['observeAnswer']> {
   const observed = dialect.observeAnswer(body);
   if (observed.failure) throw observed.failure;
-  if (!Array.isArray(body[SAID[dialect.name]])) throw upstreamFailure(502, body);
+  if (!Array.isArray(body[dialect.answerKey])) throw upstreamFailure(502, body);
   return observed;
 }
 

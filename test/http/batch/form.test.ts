@@ -29,7 +29,7 @@ const withHeaders = (disposition: string): PartSource => ({
   body: 'x',
 });
 
-describe('names of files', () => {
+describe('file names', () => {
   test.each([
     ['in UTF-8 as browsers send them', 'filename="Été 日本 🙂.jpg"', 'Été 日本 🙂.jpg'],
     ['quotes as browsers escape them', 'filename="a%22b%0D%0Ac.jpg"', 'a"b\r\nc.jpg'],
@@ -47,14 +47,14 @@ describe('names of files', () => {
     expect(await names(bodyOf([withHeaders(disposition)]))).toEqual([expected]);
   });
 
-  test('beyond a thousand characters are refused', async () => {
+  test('of more than 1024 characters are refused', async () => {
     const { status, json } = await send(server, HASH, bodyOf([filePart('a'.repeat(1025), 'x')]));
     expect([status, json.error?.param]).toEqual([400, 'files']);
   });
 });
 
 describe('forms', () => {
-  test('may be made by undici', async () => {
+  test('made by undici are accepted', async () => {
     const image = await quadrants({ width: 8, height: 8 }).png().toBuffer();
     const { status, json } = await send(server, HASH, formOf({ 'é"ü.png': image, 'b.png': image }));
     expect(status).toBe(200);
@@ -69,7 +69,7 @@ describe('forms', () => {
     });
   });
 
-  test('count fields that were left empty as left out', async () => {
+  test('with empty fields are read as without them', async () => {
     const image = await quadrants({ width: 8, height: 8 }).png().toBuffer();
     const parts = [filePart('a.png', image), fieldPart('perceptual', ''), fieldPart('files', '')];
     const { status, json } = await send(server, HASH, bodyOf(parts));
@@ -107,16 +107,16 @@ describe('forms', () => {
         two,
       ]),
     ],
-  ])('with %s', async (_, body) => {
+  ])('with %s are accepted', async (_, body) => {
     expect(await names(body)).toEqual(['1', '2']);
   });
 
-  test('whose boundary is quoted', async () => {
+  test('with a quoted boundary are accepted', async () => {
     const type = 'Multipart/Form-Data; charset=utf-8; boundary="a-boundary"';
     expect(await names(bodyOf([one]), type)).toEqual(['1']);
   });
 
-  test('that come byte by byte', async () => {
+  test('that arrive byte by byte are accepted', async () => {
     const body = bodyOf([fieldPart('perceptual', 'none'), one, two]);
     const client = new RawClient(server);
     client.socket.setNoDelay();
@@ -221,7 +221,7 @@ describe('a form is refused', () => {
     expect(server.files()).toEqual([]);
   });
 
-  test('and the connection serves the next one', async () => {
+  test('and its connection serves the next request', async () => {
     const client = new RawClient(server);
     const bad = bodyOf([one, fieldPart('perceptual', 'loud')]);
     const length = (body: Buffer) => ({ 'Content-Length': `${body.length}` });
@@ -239,6 +239,6 @@ describe('a form is refused', () => {
   });
 });
 
-test('nothing that a form did was logged as an error', () => {
+test('no form caused a logged error', () => {
   expect(server.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });

@@ -23,8 +23,8 @@ async function ownServer(settings: ServerSettings): Promise<TestServer> {
 const many = (count: number) =>
   bodyOf(Array.from({ length: count }, (_, index) => filePart(`${index}`, 'x')));
 
-describe('twenty files', () => {
-  test('are taken, in their order', async () => {
+describe('a batch of twenty files', () => {
+  test('is accepted, with results in the same order', async () => {
     const { status, json } = await send(server, HASH, many(20));
     expect(status).toBe(200);
     const { results } = json as { results: { inputFilename: string; index: number }[] };
@@ -33,7 +33,7 @@ describe('twenty files', () => {
     );
   });
 
-  test('and one are refused as soon as it begins', async () => {
+  test('and one more is refused as soon as that file begins', async () => {
     const { status, json } = await send(server, HASH, many(21));
     expect([status, json.error?.param]).toEqual([400, 'files']);
     const client = new RawClient(server);
@@ -46,8 +46,8 @@ describe('twenty files', () => {
   });
 });
 
-describe('thirty megabytes', () => {
-  test('of one file are taken; one byte more is its own error, and the others go on', async () => {
+describe('a file of thirty megabytes', () => {
+  test('is accepted; with one byte more it fails alone', async () => {
     const [fits, exceeds] = [randomBytes(30 * MEGABYTE), randomBytes(30 * MEGABYTE + 1)];
     const files = { 'exceeds.bin': exceeds, 'fits.bin': fits, 'small.bin': Buffer.from('x') };
     const { status, json } = await send(server, HASH, formOf(files));
@@ -72,21 +72,21 @@ describe('thirty megabytes', () => {
 });
 
 describe('a request of more than a hundred megabytes', () => {
-  test('is refused by its length before any of it is read', async () => {
+  test('is refused by Content-Length before its body is read', async () => {
     const client = new RawClient(server);
     await client.write(headOf(HASH, { 'Content-Length': `${100 * MEGABYTE + 1}` }));
     expect(await client.receive(/\}\}\n$/)).toMatch(/^HTTP\/1\.1 413 [\s\S]*request_too_large/);
     client.socket.destroy();
   });
 
-  test('is told so before it is sent, where the client asks', async () => {
+  test('is refused before it is sent if the client expects 100-continue', async () => {
     const client = new RawClient(server);
     const headers = { 'Content-Length': `${100 * MEGABYTE + 1}`, Expect: '100-continue' };
     await client.write(headOf(HASH, headers));
     expect(await client.whole()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('is refused when it is counted, and the client that only sends hears of it', async () => {
+  test('in chunks is refused while it arrives, and a client that only sends gets the response', async () => {
     const client = new RawClient(server);
     await client.write(headOf(HASH, { 'Transfer-Encoding': 'chunked', Connection: 'close' }));
     const piece = randomBytes(MEGABYTE);
@@ -104,7 +104,7 @@ describe('a request of more than a hundred megabytes', () => {
   });
 });
 
-test('a client whose key is refused hears of it although it sends on', async () => {
+test('a client whose key is refused gets the response although it continues to send', async () => {
   const client = new RawClient(server);
   const body = bodyOf([filePart('a', randomBytes(20 * MEGABYTE))]);
   const headers = { Authorization: 'Bearer nobody', 'Content-Length': `${body.length}` };
@@ -114,7 +114,7 @@ test('a client whose key is refused hears of it although it sends on', async () 
 });
 
 describe('the spool', () => {
-  test('is bounded: a request that would not fit is refused before it is sent', async () => {
+  test('has a limit: a request beyond it is refused before it is sent', async () => {
     const own = await ownServer({ config: { batch: { spool: '100MB' } } });
     const first = new RawClient(own);
     await first.write(headOf(HASH, { 'Content-Length': `${90 * MEGABYTE}` }));
@@ -139,7 +139,7 @@ describe('the spool', () => {
     );
   });
 
-  test('is bounded for those who do not say how much they send', async () => {
+  test('has a limit for chunked requests', async () => {
     const own = await ownServer({ config: { batch: { spool: '100MB' } } });
     const first = new RawClient(own);
     await first.write(headOf(HASH, { 'Content-Length': `${90 * MEGABYTE}` }));
@@ -170,11 +170,11 @@ describe('the spool', () => {
   });
 });
 
-describe('who may', () => {
+describe('access to batch endpoints:', () => {
   const body = bodyOf([filePart('a', 'x')]);
   test.each([
-    ['nobody without a key', null, 401, 'missing_api_key'],
-    ['nobody with a wrong key', 'sk-wrong', 401, 'invalid_api_key'],
+    ['refused without a key', null, 401, 'missing_api_key'],
+    ['refused with a wrong key', 'sk-wrong', 401, 'invalid_api_key'],
     ['no free account', KEYS.free, 403, 'paid_account_required'],
   ])('%s', async (_, key, status, code) => {
     const sent = await send(server, HASH, body, { key });
@@ -186,12 +186,12 @@ describe('who may', () => {
   });
 });
 
-describe('a client that leaves while it sends', () => {
+describe('a client that disconnects while it sends', () => {
   test.each([
     ['in the middle of a file', bodyOf([filePart('a', randomBytes(MEGABYTE))]).subarray(0, -9000)],
     ['between files', bodyOf([filePart('a', randomBytes(MEGABYTE))]).subarray(0, -16)],
     ['in a field', bodyOf([filePart('a', 'x'), fieldPart('perceptual', 'none')]).subarray(0, -20)],
-  ])('%s leaves nothing behind', async (_, body) => {
+  ])('%s leaves no file in the spool', async (_, body) => {
     const before = server.log.length;
     const client = new RawClient(server);
     await client.write(headOf(HASH, { 'Content-Length': '5000000', 'Content-Type': FORM_TYPE }));
@@ -205,7 +205,7 @@ describe('a client that leaves while it sends', () => {
   });
 });
 
-test('an upload that trickles in is ended', async () => {
+test('a slow upload ends after server.requestTimeout', async () => {
   const own = await ownServer({ config: { server: { requestTimeout: '1s' } } });
   const client = new RawClient(own);
   await client.write(headOf(HASH, { 'Content-Length': '5000000' }));

@@ -76,7 +76,7 @@ const flagsOf = (fields: Readonly<Record<string, string>>) =>
     return value === 'false' ? [] : [`--${name}=${value}`];
   });
 
-describe('a batch sent by curl gives what the command line gives', () => {
+describe('a batch sent by curl has the same results as the command line', () => {
   test.each(cases)('$name', async ({ name, gives, endpoint, fields }) => {
     const folder = temporaryFolder();
     for (const [file, bytes] of Object.entries(files)) writeFileSync(join(folder, file), bytes);
@@ -121,8 +121,8 @@ describe('a batch sent by curl gives what the command line gives', () => {
   });
 });
 
-describe('names in the archive', () => {
-  test('are safe and unlike one another, whatever the files are called', async () => {
+describe('names in the ZIP', () => {
+  test('are safe and unique for any file names', async () => {
     const image = files['a é.png']!;
     const hostile = [
       '../../etc/passwd',
@@ -154,7 +154,7 @@ describe('names in the archive', () => {
   });
 });
 
-test('the refusal of SVG names the setting that allows it', async () => {
+test('the error for SVG names the setting that allows it', async () => {
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
   const { json } = await send(server, 'batch-image-metadata', formOf({ 'a.svg': svg }, {}));
   expect(json).toMatchObject({
@@ -169,7 +169,7 @@ test('the refusal of SVG names the setting that allows it', async () => {
   });
 });
 
-describe('a batch of which nothing succeeds', () => {
+describe('a batch without a success', () => {
   test.each(['batch-convert-images', 'batch-color-palette'])(
     'is done all the same: %s',
     async (endpoint) => {
@@ -201,7 +201,7 @@ describe('a batch of which nothing succeeds', () => {
   );
 });
 
-describe('options are refused before any work', () => {
+describe('invalid options are refused before any work', () => {
   test.each([
     ['batch-convert-images', {}, 'format', /expected one of jpeg, png/],
     ['batch-convert-images', { format: 'bmp' }, 'format', /received "bmp"/],
@@ -233,7 +233,7 @@ describe('options are refused before any work', () => {
   });
 });
 
-test('the use of an endpoint is recorded by the time that its answer ends', async () => {
+test('usage is recorded when the response ends', async () => {
   const own = await startServer();
   try {
     await send(own, 'batch-convert-images', formOf(files, { format: 'png' }));
@@ -249,7 +249,7 @@ test('the use of an endpoint is recorded by the time that its answer ends', asyn
   }
 });
 
-test('one batch counts once against the rate limit', async () => {
+test('a batch counts as one request against the rate limit', async () => {
   const remaining = async () => {
     const { headers } = await send(server, 'batch-image-hash', formOf(files));
     return Number(headers.get('x-ratelimit-remaining-requests'));
@@ -258,7 +258,7 @@ test('one batch counts once against the rate limit', async () => {
   expect(await remaining()).toBe(before - 1);
 });
 
-test('the documentation has ranges, choices and defaults of the fields', async () => {
+test('the OpenAPI document has ranges, choices and defaults of the fields', async () => {
   const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
     paths: Record<
       string,

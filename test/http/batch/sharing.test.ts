@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
-import { Door, handPool, imageOf } from '../manual-pool.ts';
+import { Gate, imageOf, manualPool } from '../manual-pool.ts';
 import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
 
@@ -41,8 +41,8 @@ async function post(server: TestServer, files: number): Promise<RawClient> {
   return client;
 }
 
-describe('clients', () => {
-  test('do not wait for the queues of others', async () => {
+describe('accounts', () => {
+  test('do not wait for the queues of other accounts', async () => {
     const server = await ownServer({ config: { pool: { threads: 1 } } });
     const large = await photo({ width: 900, height: 900 }).jpeg().toBuffer();
     const order: string[] = [];
@@ -62,7 +62,7 @@ describe('clients', () => {
     expect(order).toEqual(['one', 'twenty large ones']);
   });
 
-  test('that send two batches at once get two whole answers', async () => {
+  test('that send two batches at once get two complete responses', async () => {
     const server = await ownServer({});
     const image = await photo({ width: 200, height: 200 }).jpeg().toBuffer();
     const answers = await Promise.all(
@@ -81,9 +81,9 @@ describe('clients', () => {
 });
 
 describe('batches', () => {
-  test('wait in a queue, and are turned away where it is full', async () => {
-    const door = new Door();
-    const pool = handPool(2, () => door.opened.then(() => imageOf(10)));
+  test('wait in a queue and are refused when it is full', async () => {
+    const gate = new Gate();
+    const pool = manualPool(2, () => gate.opened.then(() => imageOf(10)));
     const server = await ownServer({ pool, config: { batch: { concurrency: 1, queue: 1 } } });
     const running = send(server, CONVERT, tiny(1));
     await until(() => pool.started === 1);
@@ -96,7 +96,7 @@ describe('batches', () => {
       'overloaded',
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    door.open();
+    gate.open();
     expect((await running).status).toBe(200);
     expect((await waiting).status).toBe(200);
     expect(await server.metrics()).toMatch(
@@ -104,7 +104,7 @@ describe('batches', () => {
     );
   });
 
-  test('that are still being sent hold no place', async () => {
+  test('that are still being uploaded hold no slot', async () => {
     const server = await ownServer({ config: { batch: { concurrency: 1, queue: 0 } } });
     const slow = new RawClient(server);
     await slow.write(headOf(CONVERT, { 'Content-Length': '5000' }));
@@ -116,14 +116,14 @@ describe('batches', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   test.each([
     ['before its answer begins', 0],
     ['in the middle of its answer', 3],
-  ])('%s stops its work', async (_, done) => {
-    const door = new Door();
-    const pool = handPool(2, (_job, number) => {
-      return number <= done ? imageOf(MEGABYTE) : door.opened.then(() => imageOf(10));
+  ])('%s stops its batch', async (_, done) => {
+    const gate = new Gate();
+    const pool = manualPool(2, (_job, number) => {
+      return number <= done ? imageOf(MEGABYTE) : gate.opened.then(() => imageOf(10));
     });
     const server = await ownServer({ pool });
     const client = await post(server, 20);
@@ -132,16 +132,16 @@ describe('a client that leaves', () => {
     client.socket.destroy();
     // It waits for the two under way, which cannot be called back.
     await server.disconnected();
-    door.open();
+    gate.open();
     await untilMetrics(server, 'outcome="abandoned"');
     await server.idle();
     expect(pool.started).toBe(done + 2);
     expect(errors(server)).toEqual([]);
   });
 
-  test('while it waits for its turn leaves the queue', async () => {
-    const door = new Door();
-    const pool = handPool(1, () => door.opened.then(() => imageOf(10)));
+  test('while its batch waits removes it from the queue', async () => {
+    const gate = new Gate();
+    const pool = manualPool(1, () => gate.opened.then(() => imageOf(10)));
     const server = await ownServer({ pool, config: { batch: { concurrency: 1 } } });
     const running = send(server, CONVERT, tiny(1));
     await until(() => pool.started === 1);
@@ -150,29 +150,29 @@ describe('a client that leaves', () => {
     waiting.socket.destroy();
     await untilMetrics(server, 'oriel_batches_waiting 0');
     await until(() => server.files().length === 1);
-    door.open();
+    gate.open();
     expect((await running).status).toBe(200);
     await server.idle();
     expect(pool.started).toBe(1);
   });
 
-  test('leaves the files of its other jobs to nobody', async () => {
-    const door = new Door();
-    const pool = handPool(1, () => door.opened.then(() => imageOf(10)));
+  test('has its uploads deleted', async () => {
+    const gate = new Gate();
+    const pool = manualPool(1, () => gate.opened.then(() => imageOf(10)));
     const server = await ownServer({ pool });
     const [leaving, staying] = [await post(server, 20), send(server, CONVERT, tiny(2))];
     await until(() => pool.started === 1 && pool.statistics().waiting === 1);
     leaving.socket.destroy();
-    door.open();
+    gate.open();
     expect((await staying).status).toBe(200);
     await server.idle();
   });
 });
 
-describe('a reader', () => {
-  test('that is slow slows the work down, so that memory stays bounded', async () => {
+describe('a client that reads', () => {
+  test('slowly slows the batch down, so that memory stays limited', async () => {
     const size = 4 * MEGABYTE;
-    const pool = handPool(2, () => imageOf(size));
+    const pool = manualPool(2, () => imageOf(size));
     const server = await ownServer({
       pool,
       config: { batch: { concurrency: 2, memory: '16MB' } },
@@ -193,8 +193,8 @@ describe('a reader', () => {
     expect(pool.started).toBe(20);
   });
 
-  test('that takes nothing for server.sendTimeout is cut off', async () => {
-    const pool = handPool(2, () => imageOf(8 * MEGABYTE));
+  test('nothing for server.sendTimeout is disconnected', async () => {
+    const pool = manualPool(2, () => imageOf(8 * MEGABYTE));
     const server = await ownServer({ pool, config: { server: { sendTimeout: '1s' } } });
     const client = await post(server, 20);
     await client.receive(/^HTTP\/1\.1 200 /);
@@ -202,24 +202,24 @@ describe('a reader', () => {
     await untilMetrics(server, 'outcome="abandoned"');
     await server.idle();
     expect(pool.started).toBeLessThan(20);
-    const message = 'a client that read nothing was disconnected';
+    const message = 'disconnected a client that did not read its response';
     expect(server.log).toContainEqual(expect.objectContaining({ level: 'warn', msg: message }));
     client.socket.destroy();
   });
 });
 
 describe('a defect', () => {
-  test('in the middle of a ZIP ends the connection without its end', async () => {
-    const door = new Door();
-    const pool = handPool(1, async (_job, number) => {
+  test('in the middle of a ZIP ends the connection without the last chunk', async () => {
+    const gate = new Gate();
+    const pool = manualPool(1, async (_job, number) => {
       if (number === 1) return imageOf(MEGABYTE);
-      await door.opened;
+      await gate.opened;
       throw new Error('on purpose');
     });
     const server = await ownServer({ pool });
     const client = await post(server, 3);
     await client.receive(/^HTTP\/1\.1 200 /);
-    door.open();
+    gate.open();
     const answer = await client.whole();
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*transfer-encoding: chunked/i);
     expect(answer.endsWith('0\r\n\r\n')).toBe(false);
@@ -230,7 +230,7 @@ describe('a defect', () => {
   test.each([CONVERT, 'batch-color-palette'])(
     'before an answer is a plain error: %s',
     async (endpoint) => {
-      const pool = handPool(1, () => {
+      const pool = manualPool(1, () => {
         throw new Error('on purpose');
       });
       const server = await ownServer({ pool });

@@ -20,7 +20,7 @@ async function administer(...args: string[]): Promise<string> {
 }
 
 describe('GET /v1/account', () => {
-  it('tells plan, credits in decimals, limits and the key in use', async () => {
+  it('has plan, credits in decimals, limits and the key in use', async () => {
     const { status, body } = await get('/v1/account');
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -41,7 +41,7 @@ describe('GET /v1/account', () => {
     });
   });
 
-  it('tells what a key of another account may do', async () => {
+  it('has the limits of a key of another account', async () => {
     await administer('accounts', 'create', 'guest');
     const flags = ['--rpm', '7', '--budget', '0.5', '--models', 'sandbox-chat', '--expires', '1d'];
     const key = await administer('keys', 'create', '--account', 'guest', '--name', 'ci', ...flags);
@@ -67,7 +67,7 @@ describe('GET /v1/account', () => {
     });
   });
 
-  it('stops at once for a key that is revoked, and follows the plan of its account', async () => {
+  it('refuses a revoked key at once, and follows a change of plan', async () => {
     await administer('accounts', 'create', 'changing', '--plan', 'paid');
     const key = await administer('keys', 'create', '--account', 'changing');
     expect((await get('/v1/account', key)).status).toBe(200);
@@ -87,7 +87,7 @@ describe('GET /v1/account', () => {
     });
   });
 
-  it('stops for a key once it has expired', async () => {
+  it('refuses an expired key', async () => {
     await administer('accounts', 'create', 'short');
     const key = await administer('keys', 'create', '--account', 'short', '--expires', '2s');
     const answers = new Set<unknown>();
@@ -187,7 +187,7 @@ describe('GET /v1/account/usage', () => {
 });
 
 describe('tasks', () => {
-  it('are unknown where there are none, whosever they would be', async () => {
+  it('are not found if there are none', async () => {
     expect(await get('/v1/tasks')).toEqual({
       status: 200,
       body: { object: 'list', data: [], has_more: false },

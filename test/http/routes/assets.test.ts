@@ -28,8 +28,8 @@ const ask = (
   where = path,
 ) => fetch(server().url + where, { ...init, headers });
 
-describe('a file', () => {
-  it('is served to everybody, for good, and cannot do anything', async () => {
+describe('an asset', () => {
+  it('is public and immutable, and runs no scripts', async () => {
     const response = await ask();
     expect([response.status, await response.text()]).toEqual([200, TEXT]);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -45,7 +45,7 @@ describe('a file', () => {
     });
   });
 
-  it('is told of without being sent', async () => {
+  it('has the same headers for HEAD', async () => {
     const response = await ask({ range: 'bytes=0-1' }, { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(response.headers.get('content-length')).toBe('10');
@@ -90,7 +90,7 @@ describe('a file', () => {
     ['W/TAG', false],
     ['"other"', false],
     ['Sat, 21 Nov 2026 12:00:00 GMT', false],
-  ])('answers a range only where If-Range is its tag: %s', async (condition, counts) => {
+  ])('answers a range only if If-Range is its tag: %s', async (condition, counts) => {
     const value = condition.replace('TAG', `"${asset.id}"`);
     const response = await ask({ range: 'bytes=0-1', 'if-range': value });
     expect([response.status, await response.text()]).toEqual(counts ? [206, '01'] : [200, TEXT]);
@@ -103,7 +103,7 @@ describe('a file', () => {
     ['*', 304],
     ['"other"', 200],
     ['', 200],
-  ])('is not sent again where If-None-Match is %s', async (condition, status) => {
+  ])('gives 304 or 200 for If-None-Match %s', async (condition, status) => {
     const value = condition.replace('TAG', `"${asset.id}"`);
     for (const method of ['GET', 'HEAD']) {
       const response = await ask({ 'if-none-match': value, range: 'bytes=99-' }, { method });
@@ -117,7 +117,7 @@ describe('a file', () => {
     }
   });
 
-  it('of no bytes is a file', async () => {
+  it('without bytes is served', async () => {
     const { id } = await keep('');
     const whole = await ask({}, {}, `/assets/${id}`);
     expect([whole.status, await whole.text()]).toEqual([200, '']);
@@ -125,7 +125,7 @@ describe('a file', () => {
     expect([part.status, part.headers.get('content-range')]).toEqual([416, 'bytes */0']);
   });
 
-  it('of megabytes comes whole, also to one who leaves others midway', async () => {
+  it('of several megabytes is served completely after aborted downloads', async () => {
     const text = TEXT.repeat(2_000_000);
     const { id } = await keep(text);
     const { port } = server();
@@ -141,7 +141,7 @@ describe('a file', () => {
   });
 });
 
-describe('there is no file', () => {
+describe('there is no asset', () => {
   const missing = async (where: string) => {
     const response = await ask({}, {}, where);
     const { error } = (await response.json()) as { error: object };
@@ -168,13 +168,13 @@ describe('there is no file', () => {
     expect(await missing(`/assets/${id}`)).toBe('asset_not_found');
   });
 
-  it('to be written', async () => {
+  it('that can be written', async () => {
     const response = await ask({}, { method: 'PUT' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });
 
-describe('a file that is damaged on the disk', () => {
+describe('an asset that is damaged on the disk', () => {
   const flipped = async (text: string, at: number) => {
     const { id } = await keep(text);
     const file = server().assets.pathOf(id);
@@ -188,7 +188,7 @@ describe('a file that is damaged on the disk', () => {
     ['whole', {}],
     ['as a whole range', { headers: { range: 'bytes=0-' } }],
     ['in part', { headers: { range: 'bytes=1-2' } }],
-  ])('is refused when it is asked for %s', async (_, init) => {
+  ])('is refused for a request %s', async (_, init) => {
     const response = await fetch(server().url + (await flipped(TEXT, 5)), init);
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({
@@ -197,20 +197,20 @@ describe('a file that is damaged on the disk', () => {
     expect(response.headers.get('cache-control')).toBeNull();
   });
 
-  test('breaks off before its end where it is large', async () => {
+  test('ends early if it is large', async () => {
     const text = TEXT.repeat(100_000);
     const response = await fetch(server().url + (await flipped(text, 999_990)));
     expect(response.headers.get('content-length')).toBe(`${text.length}`);
     await expect(response.arrayBuffer()).rejects.toThrow();
   });
 
-  test('is refused once its length is another, even without being sent', async () => {
+  test('of another length is refused, also for HEAD', async () => {
     const path = await flipped(TEXT, 1);
     await appendFile(server().assets.pathOf(path.slice('/assets/'.length)), 'x');
     expect((await ask({}, { method: 'HEAD' }, path)).status).toBe(500);
   });
 
-  test('does not stop others from being sent whole', async () => {
+  test('does not affect other assets', async () => {
     const text = TEXT.repeat(100_000);
     const { id } = await keep(text);
     const response = await fetch(`${server().url}/assets/${id}`);
@@ -218,13 +218,13 @@ describe('a file that is damaged on the disk', () => {
   });
 });
 
-test('addresses begin as the configuration says', async () => {
+test('URLs of assets begin with server.publicUrl', async () => {
   const form = new FormData();
   form.append('file', new Blob(['x']), 'a.png');
   const { json } = await server().ask('/v1/images/upload', { method: 'POST', body: form });
   expect(json).toEqual({ url: 'https://images.example.com/oriel/assets/a-name.png' });
 });
 
-test('nothing of that was a defect', () => {
+test('no request caused a logged defect', () => {
   expect(server().log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { METRICS_TOKEN, sharedDaemon, startDaemon } from '../../daemon.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { handPool, imageOf } from '../manual-pool.ts';
+import { imageOf, manualPool } from '../manual-pool.ts';
 import { startServer } from '../test-server.ts';
 
 const daemon = sharedDaemon();
@@ -16,7 +16,7 @@ it.each(['/healthz', '/readyz'])('%s answers without a key', async (path) => {
   expect(await response.json()).toEqual({ status: 'ok' });
 });
 
-it('the metrics count requests by route and not by path, and know the store and the pool', async () => {
+it('/metrics counts requests by route, not by path, and has store and pool', async () => {
   for (const id of ['one', 'two']) await daemon().request(`/v1/tasks/${id}`);
   await daemon().request('/v1/account');
   expect((await fetch(`${daemon().url}/metrics`)).status).toBe(401);
@@ -51,7 +51,7 @@ it('the metrics count requests by route and not by path, and know the store and 
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(0);
 });
 
-it('the metrics keep the rules for their names', async () => {
+it('/metrics follows the naming rules of Prometheus', async () => {
   const text = await daemon().metrics();
   const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map(([, name]) => name);
   expect(gauges.filter((name) => /_(total|count|sum|bucket)$/.test(name!))).toEqual([]);
@@ -63,7 +63,7 @@ it('the metrics keep the rules for their names', async () => {
   if (error === undefined) expect(stdout + stderr).toBe('');
 });
 
-it('the metrics can be switched off', async () => {
+it('metrics.enabled: false removes /metrics', async () => {
   const off = await startDaemon({ config: { metrics: { enabled: false } } });
   expect((await off.request('/metrics')).status).toBe(404);
 });
@@ -74,15 +74,15 @@ async function readinessOf(url: string): Promise<string> {
   return `${response.status} ${error?.code}: ${error?.message}`;
 }
 
-it('/readyz says that image work is stuck', async () => {
-  const pool = { ...handPool(1, () => imageOf(1)), probe: async () => 'no work was begun' };
+it('/readyz gives 503 while image work is stuck', async () => {
+  const pool = { ...manualPool(1, () => imageOf(1)), probe: async () => 'no work was begun' };
   const server = await startServer({ pool });
   onTestFinished(() => server.close());
   expect(await readinessOf(server.url)).toBe('503 pool_unavailable: no work was begun');
 });
 
 // Opening a pipe that nobody writes to keeps one of libuv's threads, as a disk that hangs does.
-it('/readyz says that the disk does not answer, and that it does again', async () => {
+it('/readyz gives 503 while the disk does not answer, and 200 afterwards', async () => {
   const server = await startServer({});
   onTestFinished(() => server.close());
   const pipe = join(temporaryFolder(), 'pipe');

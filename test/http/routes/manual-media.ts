@@ -22,7 +22,7 @@ const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => Vali
   audio: readAudioRequest,
 };
 
-/** What came to be done, with the bytes of its files. */
+/** A submitted call, with the bytes of its files. */
 export interface Asked {
   readonly call: MediaCall;
   readonly request: ValidatedRequest;
@@ -30,13 +30,13 @@ export interface Asked {
   readonly mask: string | null;
 }
 
-/** Media whose tasks are recorded as they are in earnest, and end as the test says. */
-export class HandMedia implements Media {
+/** A media gateway that stores tasks as the real one does; the test ends them. */
+export class ManualMedia implements Media {
   readonly asked: Asked[] = [];
   readonly waits: { readonly milliseconds: number; readonly left: AbortSignal }[] = [];
-  /** What becomes of a task while somebody waits for it. */
+  /** Called for a task while a request waits for it. */
   end: (task: Task, left: AbortSignal) => Promise<Task> = async (task) => task;
-  /** What the last upload held. */
+  /** Content of the last upload. */
   uploaded: string | undefined;
   readonly #store: Store;
   readonly #config: Config;

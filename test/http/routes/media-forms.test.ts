@@ -19,7 +19,7 @@ const image = (body: string | Uint8Array = 'one', name = 'image') => filePart('a
 const mask = filePart('m.png', 'mask', 'mask');
 
 describe('an edit', () => {
-  it('hands over files and fields in the types that JSON would have', async () => {
+  it('passes on files, and fields in the types that JSON has', async () => {
     const file = await server().file('png', 'image/png', 'x');
     server().media.end = (task) => server().complete(task, [file]);
     const fields = { size: '16:9', n: '2', quality: 'low', seed: '7', user: '5' };
@@ -56,7 +56,7 @@ describe('an edit', () => {
     expect(server().files()).toEqual([]);
   });
 
-  it('takes sixteen images, no mask, and the longest prompt', async () => {
+  it('accepts sixteen images, no mask, and the longest prompt', async () => {
     server().media.end = async (task) => task;
     const images = Array.from({ length: 16 }, (_, index) => image(String(index)));
     const longest = '🙂'.repeat(32_000);
@@ -131,7 +131,7 @@ describe('an edit', () => {
   test.each([
     ['application/json', 415],
     ['multipart/form-data', 400],
-  ])('that says to be %s is refused', async (type, status) => {
+  ])('with content type %s is refused', async (type, status) => {
     const answer = await send(EDITS, [...basics, image()], { 'content-type': type });
     expect([answer.status, answer.json!['error']]).toMatchObject([
       status,
@@ -139,14 +139,14 @@ describe('an edit', () => {
     ]);
   });
 
-  it('with a bad idempotency key is refused before its files are taken', async () => {
+  it('with an invalid idempotency key is refused before its files are read', async () => {
     const { status, json } = await send(EDITS, [...basics, image()], { 'idempotency-key': '' });
     expect([status, json!['error']]).toMatchObject([400, { param: 'Idempotency-Key' }]);
   });
 });
 
 describe('an upload', () => {
-  it('gives the address of what is kept', async () => {
+  it('returns the URL of the asset', async () => {
     const { status, json } = await send(UPLOAD, [filePart('a.png', 'the bytes', 'file')]);
     expect([status, json]).toEqual([200, { url: `${server().url}/assets/a-name.png` }]);
     expect(server().media.uploaded).toBe('the bytes');
@@ -164,7 +164,7 @@ describe('an upload', () => {
     expect(server().files()).toEqual([]);
   });
 
-  it('of more than a form may have is refused by its length', async () => {
+  it('beyond the limit is refused by Content-Length', async () => {
     const { status, json } = await send(UPLOAD, [
       filePart('a', Buffer.alloc(32 * 1024 * 1024), 'file'),
     ]);
@@ -172,6 +172,6 @@ describe('an upload', () => {
   });
 });
 
-test('nothing of that was a defect', () => {
+test('no request caused a logged defect', () => {
   expect(server().log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });

@@ -1,27 +1,27 @@
-/** The server with media that the test does by hand. */
+/** The server with a media gateway whose tasks the test ends. */
 import { afterAll, beforeAll } from 'vitest';
 import type { StoredResult } from '../../../src/media/result.ts';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import type { Task } from '../../../src/store/task.ts';
 import { KEYS, startServer, type TestServer } from '../test-server.ts';
-import { HandMedia, MODELS } from './manual-media.ts';
+import { ManualMedia, MODELS } from './manual-media.ts';
 
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Null where the answer is none. */
+  /** Null if the response is not JSON. */
   readonly json: Readonly<Record<string, unknown>> | null;
 }
 
 export interface MediaServer extends TestServer {
-  readonly media: HandMedia;
+  readonly media: ManualMedia;
   readonly drain: AbortController;
   ask(path: string, init?: RequestInit): Promise<Answer>;
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Writes a file for an asset to be recorded. */
   file(extension: string, mediaType: string, bytes: string): Promise<NewAsset>;
-  /** Takes a task up and completes it with files, the first of them with a revised prompt. */
+  /** Claims a task and completes it with files, the first of them with a revised prompt. */
   complete(task: Task, files: readonly NewAsset[], usage?: StoredResult['usage']): Promise<Task>;
 }
 
@@ -36,13 +36,13 @@ export function mediaServer(config: Readonly<Record<string, object>> = {}): () =
 }
 
 async function start(config: Readonly<Record<string, object>>): Promise<MediaServer> {
-  let media: HandMedia | undefined;
+  let media: ManualMedia | undefined;
   const drain = new AbortController();
   const server = await startServer({
     config: { ...MODELS, ...config },
     draining: drain.signal,
     media: (store, settings) => {
-      media = new HandMedia(store, settings);
+      media = new ManualMedia(store, settings);
       return media;
     },
   });

@@ -28,12 +28,12 @@ async function create(path: string, body: object): Promise<string> {
   return json!['task_id'] as string;
 }
 
-describe('a task', () => {
+describe('a media task', () => {
   test.each([
     [IMAGES, 'native', 'image', 'image'],
     ['/v1/videos/generations', 'video', 'video', 'video'],
     ['/v1/audio/generations', 'audio', 'audio', 'audio'],
-  ])('is made by %s', async (path, model, type, kind) => {
+  ])('is created by %s', async (path, model, type, kind) => {
     const { status, json } = await server().post(path, { model, prompt });
     expect(status).toBe(202);
     const id = json!['task_id'];
@@ -57,7 +57,7 @@ describe('a task', () => {
     expect(request.request).toMatchObject({ type, prompt });
   });
 
-  it('shows the images that it gave, where they are to be had', async () => {
+  it('has the URLs of its images', async () => {
     const id = await create(IMAGES, { model: 'native', prompt });
     const files = [
       await server().file('png', 'image/png', '1'),
@@ -85,7 +85,7 @@ describe('a task', () => {
       (urls: string[]) => ({ status: 'completed', video_url: urls[0], urls }),
     ],
     ['/v1/audio/generations', 'audio', (urls: string[]) => ({ audio_url: urls[0], urls })],
-  ])('of %s shows what it gave', async (path, model, shape) => {
+  ])('of %s has its results', async (path, model, shape) => {
     const id = await create(path, { model, prompt });
     const files = [await server().file('bin', 'x/y', '1'), await server().file('bin', 'x/y', '2')];
     await server().complete((await server().store.listOpenTasks()).at(-1)!, files);
@@ -93,7 +93,7 @@ describe('a task', () => {
     expect((await task(id))['result']).toEqual(shape(urls));
   });
 
-  it('shows what ended it', async () => {
+  it('has the error that ended it', async () => {
     const failed = await create(IMAGES, { model: 'image', prompt });
     const error = { type: 'billable_error', message: 'nothing usable came', code: null } as const;
     await server().store.failTask(failed, error);
@@ -107,7 +107,7 @@ describe('a task', () => {
     });
   });
 
-  it('is known to its account alone, and so are its callbacks', async () => {
+  it('and its callbacks are visible to its account alone', async () => {
     const id = await create(IMAGES, { model: 'image', prompt });
     for (const path of [
       `/v1/tasks/${id}`,
@@ -120,7 +120,7 @@ describe('a task', () => {
     }
   });
 
-  it('lists whom it told of its end', async () => {
+  it('lists its callbacks', async () => {
     const url = 'https://example.com/hook';
     const id = await create(IMAGES, { model: 'image', prompt, callback_url: url });
     const callbacks = () => server().ask(`/v1/tasks/${id}/callbacks`);
@@ -153,7 +153,7 @@ describe('a task', () => {
     });
   });
 
-  it('is made once for one idempotency key', async () => {
+  it('is created once for one idempotency key', async () => {
     const key = { 'idempotency-key': 'order 7 ~' };
     const send = (body: object) => server().post(IMAGES, body, key);
     const first = await send({ model: 'image', prompt });
@@ -172,7 +172,7 @@ describe('a task', () => {
     ['of nothing', ''],
     ['that is too long', 'x'.repeat(256)],
     ['of other letters', 'caf\u00e9'],
-  ])('is not made with an idempotency key %s', async (_, key) => {
+  ])('is not created with an idempotency key %s', async (_, key) => {
     const { status, json } = await server().post(
       IMAGES,
       { model: 'image', prompt },
@@ -182,7 +182,7 @@ describe('a task', () => {
   });
 });
 
-describe('a request is refused', () => {
+describe('a media request is refused', () => {
   test.each<[string, unknown, number, string | null]>([
     [IMAGES, {}, 400, 'model'],
     [IMAGES, { model: 'none', prompt }, 404, 'model'],
@@ -210,7 +210,7 @@ describe('a request is refused', () => {
     ]);
   });
 
-  it('whatever is nested in it', async () => {
+  it('for each invalid nested value', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     for (const field of ['prompt', 'input_images', 'response_format', 'seed', 'strange']) {
       const { status, json } = await server().ask(SYNC, {
@@ -228,10 +228,10 @@ describe('a request is refused', () => {
   });
 });
 
-describe('whoever waits for images', () => {
+describe('a request that waits for images', () => {
   const wait = (body: object = {}) => server().post(SYNC, { model: 'image', prompt, ...body });
 
-  it('gets them', async () => {
+  it('gets their URLs', async () => {
     const file = await server().file('png', 'image/png', 'x');
     server().media.end = (task) => server().complete(task, [file], USAGE);
     const { status, json } = await wait({ response_format: 'url' });
@@ -247,7 +247,7 @@ describe('whoever waits for images', () => {
     expect(server().media.asked.at(-1)!.call.fields).toEqual({ model: 'image', prompt });
   });
 
-  it('gets them inside the answer', async () => {
+  it('gets them as base64 in the response', async () => {
     const texts = ['', 'x', 'xy', `${'0123456789'.repeat(40_000)}\xff`];
     const files = await Promise.all(texts.map((text) => server().file('png', 'image/png', text)));
     server().media.end = (task) => server().complete(task, files, USAGE);
@@ -263,7 +263,7 @@ describe('whoever waits for images', () => {
     });
   });
 
-  it('is told where they have been deleted', async () => {
+  it('gets 404 if they have been deleted', async () => {
     const file = await server().file('png', 'image/png', 'x');
     server().media.end = async (task) => {
       await server().assets.remove([file.id]);
@@ -273,7 +273,7 @@ describe('whoever waits for images', () => {
     expect([status, json!['error']]).toMatchObject([404, { code: 'asset_not_found' }]);
   });
 
-  it('gets the task where it still runs', async () => {
+  it('gets the task if it still runs', async () => {
     server().media.end = async (task) => (await server().store.claimTask(task.id))!;
     const { status, json } = await wait();
     expect([status, json!['status']]).toEqual([202, 'processing']);
@@ -296,13 +296,13 @@ describe('whoever waits for images', () => {
     ]);
   });
 
-  it('gets a timeout where it expired', async () => {
+  it('gets a timeout if the task expired', async () => {
     server().media.end = ({ id }) => server().store.expireTask(id);
     const { status, json } = await wait();
     expect([status, json!['error']]).toMatchObject([504, { type: 'timeout' }]);
   });
 
-  it('may leave: the task goes on', async () => {
+  it('does not end the task when its client disconnects', async () => {
     const client = new AbortController();
     const ended = new Promise<string>((resolve) => {
       server().media.end = async (task, left) => {
@@ -325,7 +325,7 @@ describe('whoever waits for images', () => {
 });
 
 describe('moderations', () => {
-  it('are answered as they come', async () => {
+  it('return the result of the provider', async () => {
     const { status, json } = await server().post('/v1/moderations', { model: 'judge', input: 'a' });
     expect([status, json]).toMatchObject([
       200,
@@ -334,7 +334,7 @@ describe('moderations', () => {
   });
 });
 
-test('the secret of callbacks is told to its account', async () => {
+test('an account can read its callback secret', async () => {
   const { status, headers, json } = await server().ask('/v1/account/callback-secret');
   const { callbackSecret: secret } = (await server().store.findAccount('a'))!;
   expect([status, json]).toEqual([200, { object: 'callback_secret', secret }]);
@@ -344,7 +344,7 @@ test('the secret of callbacks is told to its account', async () => {
 describe('while the daemon drains', () => {
   const drained = mediaServer();
 
-  it('nothing is begun', async () => {
+  it('no task is created', async () => {
     drained().drain.abort();
     onTestFinished(() => expect(drained().media.asked).toEqual([]));
     const paths = [
@@ -363,6 +363,6 @@ describe('while the daemon drains', () => {
   });
 });
 
-test('nothing of that was a defect', () => {
+test('no request caused a logged defect', () => {
   expect(server().log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });

@@ -25,7 +25,7 @@ function isLimited(failedKeys: InvalidKeyLimit, address: string, limit = 1): boo
   }
 }
 
-it('counts the failed keys of one /64 together, and of a bounded number of networks', () => {
+it('counts invalid keys by /64 network, for a limited number of networks', () => {
   const failedKeys = new InvalidKeyLimit();
   expect(isLimited(failedKeys, '2001:db8::1')).toBe(false);
   expect(isLimited(failedKeys, '2001:db8::2')).toBe(true);
@@ -48,7 +48,7 @@ describe('an address that sends invalid keys', () => {
       headers: { authorization: `Bearer ${key}`, 'x-forwarded-for': address },
     });
 
-  it('gets 429 with Retry-After, while good keys and other addresses are accepted', async () => {
+  it('gets 429 with Retry-After, while valid keys and other addresses are accepted', async () => {
     for (let count = 0; count < 3; count += 1) {
       expect((await ask('wrong', '2001:db8::1')).status).toBe(401);
     }
@@ -79,7 +79,7 @@ describe('limits.address.connections', () => {
     return [accepted, socket];
   }
 
-  it('closes further connections of an address, until one of them has ended', async () => {
+  it('closes connections of an address beyond the limit, until an earlier one has ended', async () => {
     const daemon = await startDaemon({ config: { limits: { address: { connections: 2 } } } });
     const [, first] = await isAccepted(daemon);
     expect((await isAccepted(daemon))[0]).toBe(true);

@@ -30,7 +30,7 @@ async function hangingUpstream(): Promise<{ url: string; arrived(count: number):
   };
 }
 
-it('bounds the bytes of bodies that wait for an upstream, by account, and frees them', async () => {
+it('limits the bytes of bodies that wait for an upstream, by account, and releases them', async () => {
   const upstream = await hangingUpstream();
   const daemon = await startDaemon({
     config: {

@@ -31,7 +31,7 @@ function residentMegabytes({ child }: TestDaemon): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
 }
 
-describe('a connection that never reads', () => {
+describe('a connection whose client never reads', () => {
   const daemon = sharedDaemon({
     config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
   });
@@ -53,15 +53,15 @@ describe('a connection that never reads', () => {
     },
   );
 
-  it('is closed once it has read nothing of one response for sendTimeout', async () => {
+  it('is closed after sendTimeout without progress', async () => {
     const socket = await open(daemon());
     socket.pause();
     socket.write(get('/docs/static/swagger-ui-bundle.js').repeat(8));
-    await daemon().logged('a client that read nothing was disconnected');
+    await daemon().logged('disconnected a client that did not read its response');
   });
 });
 
-it('closes the files of downloads that nobody reads, and of requests that wait behind them', async () => {
+it('closes the files of unread downloads and of the requests queued behind them', async () => {
   const daemon = await startDaemon({ config: { server: { sendTimeout: '2s' } } });
   const descriptors = () => readdirSync(`/proc/${daemon.child.pid}/fd`).length;
   const picture = await photo({ width: 1200, height: 1200 }).png().toBuffer();
@@ -82,7 +82,7 @@ it('closes the files of downloads that nobody reads, and of requests that wait b
   expect((await fetch(daemon.url + path)).status).toBe(200);
 });
 
-it('closes a connection that reads nothing while it sends empty lines', async () => {
+it('closes a connection whose client sends empty lines and does not read', async () => {
   const daemon = await startDaemon({
     config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
   });
@@ -92,10 +92,10 @@ it('closes a connection that reads nothing while it sends empty lines', async ()
   // RFC 9112, section 2.2: a server ignores empty lines before a request.
   const lines = setInterval(() => socket.write('\r\n'), 50);
   onTestFinished(() => clearInterval(lines));
-  await daemon.logged('a client that read nothing was disconnected');
+  await daemon.logged('disconnected a client that did not read its response');
 });
 
-it('answers pipelined requests of a client that reads, in their order', async () => {
+it('answers pipelined requests in their order', async () => {
   const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '1h' } } });
   const socket = await open(daemon);
   let text = '';
@@ -108,7 +108,7 @@ it('answers pipelined requests of a client that reads, in their order', async ()
   expect([...text.matchAll(/\/nowhere\/\d+/g)].map(([path]) => path)).toEqual(paths);
 });
 
-it('closes connections beyond maxConnections, and accepts again when one has gone', async () => {
+it('closes connections beyond maxConnections, and accepts one after another has closed', async () => {
   const daemon = await startDaemon({ config: { server: { maxConnections: 2 } } });
   const ask = async (socket: Socket) => {
     const first = Promise.race([once(socket, 'data').catch(() => []), closeOf(socket)]);

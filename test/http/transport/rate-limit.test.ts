@@ -4,7 +4,7 @@ import { Failure } from '../../../src/failure.ts';
 import { RateLimiter } from '../../../src/http/transport/rate-limit.ts';
 import { startDaemon } from '../../daemon.ts';
 
-/** Sends a request at each time and tells which were let through. */
+/** Sends a request at each time; returns which were accepted. */
 function replay(times: readonly number[], limit: number): number[] {
   let now = 0;
   const limiter = new RateLimiter(() => now);
@@ -29,7 +29,7 @@ const arrivals = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 
 });
 
 describe('the rate limiter', () => {
-  it('lets no more than the limit through in any sixty seconds', () => {
+  it('accepts at most the limit in any sixty seconds', () => {
     fc.assert(
       fc.property(arrivals, fc.integer({ min: 1, max: 10 }), (times, limit) => {
         const passed = replay(times, limit);
@@ -41,7 +41,7 @@ describe('the rate limiter', () => {
     );
   });
 
-  it('lets a request through when it said it would', () => {
+  it('accepts a request after the time in Retry-After', () => {
     fc.assert(
       fc.property(arrivals, fc.integer({ min: 1, max: 10 }), (times, limit) => {
         let now = 0;
@@ -59,23 +59,23 @@ describe('the rate limiter', () => {
     );
   });
 
-  it('refuses nobody who stays below the limit', () => {
+  it('accepts all requests below the limit', () => {
     const times = Array.from({ length: 200 }, (_, index) => index * 6200);
     expect(replay(times, 10)).toEqual(times);
   });
 
-  it('counts each key by itself', () => {
+  it('counts each key separately', () => {
     const limiter = new RateLimiter(() => 0);
     limiter.take('one', 1);
     expect(limiter.take('two', 1)).toMatchObject({ limit: 1, remaining: 0 });
     expect(() => limiter.take('one', 1)).toThrow(/1 requests in a minute/);
   });
 
-  it('lets a limit of zero through never', () => {
+  it('accepts no request with a limit of zero', () => {
     expect(replay([0, 100_000, 200_000], 0)).toEqual([]);
   });
 
-  it('tells what is left and when all of it is back', () => {
+  it('returns the remaining requests and the time until the full limit', () => {
     let now = 500;
     const limiter = new RateLimiter(() => now);
     expect(limiter.take('key', 3)).toEqual({ limit: 3, remaining: 2, reset: 60.5 });
@@ -86,8 +86,8 @@ describe('the rate limiter', () => {
   });
 });
 
-describe('over HTTP', () => {
-  it('counts requests by key, tells so in headers, and refuses with 429', async () => {
+describe('the rate limit over HTTP', () => {
+  it('counts requests by key, reports the state in headers, and refuses with 429', async () => {
     const daemon = await startDaemon({ config: { limits: { paid: { rpm: 2 } } } });
     const first = await daemon.request('/v1/models');
     expect(first.headers.get('x-ratelimit-limit-requests')).toBe('2');
@@ -107,7 +107,7 @@ describe('over HTTP', () => {
     });
   });
 
-  it('does not count who reads its account, and tells it where it stands', async () => {
+  it('does not count reading the account, which reports the state', async () => {
     const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
     const states: (readonly (string | null)[])[] = [];
     const read = async (path: string) => {
@@ -129,7 +129,7 @@ describe('over HTTP', () => {
     }
   });
 
-  it('does not count who has no key, nor questions after health', async () => {
+  it('does not count requests without a key, nor health checks', async () => {
     const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
     for (let count = 0; count < 3; count += 1) {
       expect((await fetch(`${daemon.url}/v1/account`)).status).toBe(401);

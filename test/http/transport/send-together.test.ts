@@ -2,7 +2,7 @@ import fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
 import { sendTogether } from '../../../src/http/transport/send-together.ts';
 
-it('answers all of a turn, also where one of them cannot be sent as it is', async () => {
+it('sends all responses of a tick, even if one of them fails', async () => {
   const server = fastify();
   onTestFinished(() => server.close());
   sendTogether(server);

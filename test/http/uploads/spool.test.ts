@@ -8,8 +8,8 @@ async function* chunks(...sizes: number[]): AsyncGenerator<Uint8Array> {
   for (const size of sizes) yield new Uint8Array(size);
 }
 
-describe('a spool', () => {
-  test('begins empty, whatever a killed process left', async () => {
+describe('the spool', () => {
+  test('is empty after the start, although a killed process left files', async () => {
     const folder = join(temporaryFolder(), 'spool');
     mkdirSync(join(folder, 'deeper'), { recursive: true });
     writeFileSync(join(folder, 'left'), 'x');
@@ -17,7 +17,7 @@ describe('a spool', () => {
     expect([readdirSync(folder), spool.bytes]).toEqual([[], 0]);
   });
 
-  test('counts what it keeps, and drops what is too large while it counts on', async () => {
+  test('counts the bytes of kept files, and counts a file that is too large without keeping it', async () => {
     const folder = temporaryFolder();
     const spool = await Spool.open(folder, 100);
     const uploads = spool.uploads();
@@ -28,7 +28,7 @@ describe('a spool', () => {
     expect([readdirSync(folder), spool.bytes]).toEqual([[], 0]);
   });
 
-  test('refuses what has no room, and keeps what was there', async () => {
+  test('refuses a file without room and keeps the earlier ones', async () => {
     const spool = await Spool.open(temporaryFolder(), 100);
     const [one, other] = [spool.uploads(), spool.uploads()];
     await one.receive(chunks(60), 90);
@@ -43,7 +43,7 @@ describe('a spool', () => {
     await one.discard();
   });
 
-  test('keeps nothing of what arrives after it was discarded', async () => {
+  test('does not keep bytes that arrive after discard', async () => {
     const folder = temporaryFolder();
     const spool = await Spool.open(folder, 100);
     const uploads = spool.uploads();
@@ -58,7 +58,7 @@ describe('a spool', () => {
     expect([readdirSync(folder), spool.bytes]).toEqual([[], 0]);
   });
 
-  test('that cannot be written is an error of the service, not a defect', async () => {
+  test('that cannot be written throws a Failure, not a defect', async () => {
     const folder = temporaryFolder();
     const spool = await Spool.open(folder, 100);
     rmSync(folder, { recursive: true });

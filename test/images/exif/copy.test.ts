@@ -9,7 +9,7 @@ import { type Directory, type Order, Writer } from './exif-block.ts';
 
 const SIZE = { width: 12, height: 8 };
 
-/** One value of each type that has an order of bytes, short and long. */
+/** One value of each type with a byte order, short and long. */
 function description(writer: Writer): Directory {
   return {
     entries: {
@@ -40,7 +40,7 @@ describe.each<Order>(['little', 'big'])('%s-endian tags', (order) => {
   const block = writer.block(description(writer));
   const expected = readExif(block)!;
 
-  test('come out of a TIFF file without those that describe the file', () => {
+  test('are copied from a TIFF file without those that describe the file', () => {
     const own = description(writer);
     const entries = {
       ...own.entries,
@@ -55,7 +55,7 @@ describe.each<Order>(['little', 'big'])('%s-endian tags', (order) => {
     expect(Buffer.from(exif).includes(maker)).toBe(true);
   });
 
-  test('go into a TIFF file, whose pixels and tags stay as they are', async () => {
+  test('are added to a TIFF file, whose pixels and tags do not change', async () => {
     const plain = await quadrants(SIZE).withDensity(200).tiff({ compression: 'lzw' }).toBuffer();
     const prefixed = Buffer.concat([Buffer.from('Exif\0\0', 'latin1'), block]);
     for (const exif of [block, prefixed]) {
@@ -68,7 +68,7 @@ describe.each<Order>(['little', 'big'])('%s-endian tags', (order) => {
   });
 });
 
-test('tags of any type leave a TIFF file that decodes without a warning', async () => {
+test('a TIFF file with added tags of any type decodes without a warning', async () => {
   const plain = await quadrants(SIZE).tiff({ compression: 'lzw' }).toBuffer();
   const writer = new Writer('little');
   const values = [
@@ -89,11 +89,11 @@ test('tags of any type leave a TIFF file that decodes without a warning', async 
   }
 });
 
-test('a TIFF file that describes nothing has no EXIF', async () => {
+test('a TIFF file without descriptive tags has no EXIF', async () => {
   expect(exifOfTiff(await quadrants(SIZE).tiff().toBuffer())).toBeNull();
 });
 
-test('any bytes are taken', () => {
+test('exifOfTiff and tiffWithExif accept any bytes', () => {
   const header = fc.constantFrom('II*\0\x08\0\0\0', 'MM\0*\0\0\0\x08', '');
   const writer = new Writer('big');
   const honest = writer.block(description(writer));
@@ -110,7 +110,7 @@ test('any bytes are taken', () => {
   fc.assert(
     fc.property(fc.oneof(damaged, random), (bytes) => {
       const exif = exifOfTiff(bytes);
-      // Each value is copied once: at most what there was, a header, and what a directory adds.
+      // Each value is copied once: at most the original bytes, a header, and those of a directory.
       if (exif) expect(exif.length).toBeLessThanOrEqual(bytes.length * 3 + 100);
     }),
   );

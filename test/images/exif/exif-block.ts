@@ -1,15 +1,15 @@
-/** Builds Exif blocks for tests, in either byte order. Nothing here is shared with the reader. */
+/** Builds Exif blocks for tests in either byte order. Shares no code with the reader. */
 
 export type Order = 'little' | 'big';
 
-/** A directory entry: its type code, how many values it claims, and the bytes of the value. */
+/** A directory entry: its type code, its stated number of values, and the bytes of the value. */
 export interface Entry {
   type: number;
   count: number;
   bytes: readonly number[];
 }
 
-/** Entries by tag number; `pointers` are tags whose value is the place of another directory. */
+/** Entries by tag number; `pointers` are tags whose value is the offset of another directory. */
 export interface Directory {
   entries: Readonly<Record<number, Entry>>;
   pointers?: Readonly<Record<number, Directory>>;

@@ -10,7 +10,7 @@ const PREFIX = [...Buffer.from('Exif\0\0', 'latin1')];
 
 const TAG = { photo: 0x8769, gps: 0x8825, interop: 0xa005 };
 
-/** A picture as a good camera describes it. */
+/** The tags of a picture from a camera. */
 function camera(writer: Writer): Directory {
   return {
     entries: {
@@ -67,7 +67,7 @@ function camera(writer: Writer): Directory {
 
 const PLAIN = { image: {}, photo: {}, gps: {}, interop: {} };
 
-/** What becomes of one entry in IFD0. */
+/** The value that is read from one entry in IFD0. */
 function imageTags(make: (writer: Writer) => Directory['entries'], order: Order = 'little') {
   const writer = new Writer(order);
   return readExif(writer.block({ entries: make(writer) }))?.image;
@@ -83,7 +83,7 @@ function gpsTags(make: (writer: Writer) => Directory['entries']) {
 describe.each(ORDERS)('a block in %s endian order', (order) => {
   const block = new Writer(order).block(camera(new Writer(order)));
 
-  it('is read whole, with names and plain values', () => {
+  it('is read with names and plain values of all tags', () => {
     expect(readExif(block)).toEqual({
       image: {
         Make: 'Acme',
@@ -127,14 +127,14 @@ describe.each(ORDERS)('a block in %s endian order', (order) => {
     });
   });
 
-  it('is the same behind its prefix and at an odd place of a larger buffer', () => {
+  it('is read after its prefix and at an odd offset of a larger buffer', () => {
     const prefixed = Uint8Array.from([...PREFIX, ...block]);
     expect(readExif(prefixed)).toEqual(readExif(block));
     const larger = Uint8Array.from([0xff, ...prefixed, 0xff]);
     expect(readExif(larger.subarray(1, -1))).toEqual(readExif(block));
   });
 
-  it('gives its basics', () => {
+  it('has basic tags', () => {
     expect(basicExif(readExif(block)!)).toEqual({
       make: 'Acme',
       model: 'Ösen 5',
@@ -152,7 +152,7 @@ describe.each(ORDERS)('a block in %s endian order', (order) => {
     });
   });
 
-  it('gives its position', () => {
+  it('has a GPS position', () => {
     expect(gpsPosition(readExif(block)!)).toEqual({
       latitude: -33.8599667,
       longitude: 151.2111,
@@ -161,7 +161,7 @@ describe.each(ORDERS)('a block in %s endian order', (order) => {
     });
   });
 
-  it('can be cut anywhere', () => {
+  it('can be truncated at any byte', () => {
     const whole = readExif(block)!;
     for (let length = 0; length < block.length; length += 1) {
       const tags = readExif(block.subarray(0, length));
@@ -175,10 +175,10 @@ describe.each(ORDERS)('a block in %s endian order', (order) => {
   });
 });
 
-describe('what is no block', () => {
+describe('readExif of bytes that are no Exif block', () => {
   const good = [0x49, 0x49, 42, 0, 8, 0, 0, 0, 0, 0];
 
-  it('is told from an empty one', () => {
+  it('returns null, unlike for an empty block', () => {
     expect(readExif(Uint8Array.from(good))).toEqual(PLAIN);
   });
 
@@ -191,12 +191,12 @@ describe('what is no block', () => {
     ['a first directory inside the header', good.with(4, 4)],
     ['a first directory beyond the end', good.with(4, 9)],
     ['a cut header', good.slice(0, 7)],
-  ])('%s', (_, bytes) => {
+  ])('returns null: %s', (_, bytes) => {
     expect(readExif(Uint8Array.from(bytes))).toBeNull();
   });
 });
 
-describe('values', () => {
+describe('values of tags', () => {
   it('of every numeric type become numbers', () => {
     for (const order of ORDERS) {
       const tags = imageTags(
@@ -231,7 +231,7 @@ describe('values', () => {
     }
   });
 
-  it('that JSON cannot hold become null', () => {
+  it('that JSON cannot represent become null', () => {
     const tags = imageTags((writer) => ({
       1: writer.rationals([1, 0]),
       2: writer.rationals([0, 0]),
@@ -249,7 +249,7 @@ describe('values', () => {
     expect(Object.is(tags?.['0x0005'], 0)).toBe(true);
   });
 
-  it('of unknown type, without members or beyond the end are passed over', () => {
+  it('of unknown type, without members or beyond the end are skipped', () => {
     const tags = imageTags((writer) => ({
       1: { type: 99, count: 1, bytes: [1] },
       2: { type: 3, count: 0, bytes: [] },
@@ -260,14 +260,14 @@ describe('values', () => {
     expect(tags).toEqual({ '0x0005': 5 });
   });
 
-  it('are those of the first entry where a tag comes twice', () => {
+  it('are those of the first entry if a tag is repeated', () => {
     const writer = new Writer('little');
     const block = writer.block({ entries: { 272: writer.shorts(1), 273: writer.shorts(2) } });
     block.set(writer.whole(0x0110, 2), 10 + 12);
     expect(readExif(block)?.image).toEqual({ Model: 1 });
   });
 
-  it('that are long or opaque are only told of', () => {
+  it('that are long or opaque are returned as their size', () => {
     const many = Array.from({ length: 65 }, (_, index) => index);
     expect(
       imageTags((writer) => ({
@@ -289,7 +289,7 @@ describe('values', () => {
   });
 });
 
-describe('text', () => {
+describe('text of tags', () => {
   const make = (bytes: readonly number[] | Buffer) =>
     imageTags(() => ({ 271: { type: 2, count: bytes.length, bytes: [...bytes] } }))?.['Make'];
 
@@ -302,23 +302,23 @@ describe('text', () => {
     ['cannot steer a terminal', Buffer.from('a\u001b[31mb\r\nc\u0007\u009bd\0'), 'a [31mb c d'],
     ['cannot turn its direction', Buffer.from('a\u202egpj.exe\u2066\0'), 'a gpj.exe'],
     ['is left out when empty', Buffer.from('     \0'), undefined],
-  ])('%s', (_, bytes, text) => {
+  ])('is decoded: %s', (_, bytes, text) => {
     expect(make(bytes)).toBe(text);
   });
 
-  it('is cut when long, but not through a character', () => {
+  it('is truncated if long, but not within a character', () => {
     const text = make(Buffer.from(`${'x'.repeat(4095)}é and more\0`));
     expect(text).toBe('x'.repeat(4095));
   });
 
-  it('of UTF-8 type is read as such', () => {
+  it('of type UTF-8 is decoded as UTF-8', () => {
     const bytes = [...Buffer.from('写真\0')];
     expect(imageTags(() => ({ 271: { type: 129, count: bytes.length, bytes } }))).toEqual({
       Make: '写真',
     });
   });
 
-  it('of Windows is UTF-16 of little endian order in any block', () => {
+  it('of Windows tags is little-endian UTF-16 in any block', () => {
     const bytes = [...Buffer.from('Tïtle\0', 'utf16le')];
     for (const order of ORDERS) {
       expect(imageTags((writer) => ({ 40091: writer.bytes(...bytes) }), order)).toEqual({
@@ -338,13 +338,13 @@ describe('text', () => {
     ['JIS', 'big', Buffer.from('JIS\0\0\0\0\0\x1b$B<L??\x1b(B', 'latin1'), '写真'],
     ['no code at all', 'big', Buffer.from('taken by hand'), 'taken by hand'],
     ['no code, and short', 'big', Buffer.from('short'), 'short'],
-  ])('behind a character code: %s', (_, order, bytes, text) => {
+  ])('after a character code is decoded: %s', (_, order, bytes, text) => {
     const tags = imageTags((writer) => ({ 37510: writer.undefined([...bytes]) }), order);
     expect(tags?.['UserComment']).toBe(text);
   });
 });
 
-describe('dates', () => {
+describe('dates of tags', () => {
   const dateTime = (date: string, offset?: string) => {
     const writer = new Writer('big');
     const entries = offset === undefined ? {} : { 36881: writer.ascii(offset) };
@@ -366,7 +366,7 @@ describe('dates', () => {
     ['0000:00:00 00:00:00', undefined],
     ['    :  :     :  :  ', undefined],
     ['last summer', undefined],
-  ])('%j', (text, date) => {
+  ])('%j are converted to ISO 8601', (text, date) => {
     expect(dateTime(text)).toBe(date);
   });
 
@@ -376,26 +376,26 @@ describe('dates', () => {
     ['+5', '2024-01-02T03:04:05'],
     ['   :  ', '2024-01-02T03:04:05'],
     ['+99:00', '2024-01-02T03:04:05'],
-  ])('with the offset %j', (offset, date) => {
+  ])('get the offset %j', (offset, date) => {
     expect(dateTime('2024:01:02 03:04:05', offset)).toBe(date);
   });
 
-  it('that are no text are left out', () => {
+  it('of another type than text are left out', () => {
     expect(imageTags((writer) => ({ 306: writer.shorts(2024) }))).toEqual({});
   });
 });
 
-describe('the basics', () => {
+describe('basicExif', () => {
   const basics = (make: (writer: Writer) => Directory['entries']) => {
     const writer = new Writer('little');
     return basicExif(readExif(writer.block({ entries: make(writer) }))!);
   };
 
-  it('are empty where nothing is known', () => {
+  it('is empty if no tag is known', () => {
     expect(basics(() => ({}))).toEqual({});
   });
 
-  it('pass over values of the wrong kind', () => {
+  it('ignores values of the wrong type', () => {
     expect(
       basics((writer) => ({
         271: writer.shorts(3),
@@ -407,7 +407,7 @@ describe('the basics', () => {
     ).toEqual({});
   });
 
-  it('take the date of digitising, then of changing, where that of taking is missing', () => {
+  it('has the date of digitising, or else of changing, if that of taking is missing', () => {
     const changed = (writer: Writer) => ({ 306: writer.ascii('2020:01:01 00:00:00') });
     const digitised = (writer: Writer) => ({
       ...changed(writer),
@@ -417,21 +417,21 @@ describe('the basics', () => {
     expect(basics(digitised)).toEqual({ dateTime: '2019-01-01T00:00:00' });
   });
 
-  it('take a high sensitivity from where it fits', () => {
+  it('has a high sensitivity from a long tag', () => {
     const high = { type: 4, count: 1, bytes: [0, 144, 1, 0] };
     expect(basics((w) => ({ 34855: w.shorts(65535), 34866: high })).iso).toBe(102400);
     expect(basics((w) => ({ 34855: w.shorts(65535) })).iso).toBe(65535);
     expect(basics((w) => ({ 34855: w.shorts(200, 0) })).iso).toBe(200);
   });
 
-  it('tell a flash that did not fire from none', () => {
+  it('distinguishes a flash that did not fire from an unknown one', () => {
     expect(basics((w) => ({ 37385: w.shorts(16) }))).toEqual({ flash: false });
     expect(basics((w) => ({ 37385: w.shorts(0) }))).toEqual({ flash: false });
     expect(basics((w) => ({ 37385: w.shorts(1) }))).toEqual({ flash: true });
   });
 });
 
-describe('the position', () => {
+describe('gpsPosition', () => {
   type Angle = readonly (readonly [number, number])[];
   const at = (latitude: Angle, longitude: Angle, north = 'N', east = 'E') =>
     gpsPosition(
@@ -476,7 +476,7 @@ describe('the position', () => {
       ],
       90,
     ],
-  ])('from %s', (_, latitude, degrees) => {
+  ])('has degrees from %s', (_, latitude, degrees) => {
     expect(at(latitude, origin)).toEqual({ latitude: degrees, longitude: 0 });
   });
 
@@ -519,11 +519,11 @@ describe('the position', () => {
     ['without a hemisphere', at([[1, 1]], [[1, 1]], '', 'E')],
     ['of an unknown hemisphere', at([[1, 1]], [[1, 1]], 'N', 'N')],
     ['of a block without any', gpsPosition({ ...PLAIN })],
-  ])('is none %s', (_, position) => {
+  ])('is null %s', (_, position) => {
     expect(position).toBeNull();
   });
 
-  it('is none from negative degrees', () => {
+  it('is null for negative degrees', () => {
     const tags = gpsTags((writer) => ({
       1: writer.ascii('N'),
       2: writer.srationals([-5, 1], [0, 1], [0, 1]),
@@ -533,7 +533,7 @@ describe('the position', () => {
     expect(gpsPosition(tags)).toBeNull();
   });
 
-  it('has altitude and time only where they are sound', () => {
+  it('has altitude and time only if they are valid', () => {
     const place = (writer: Writer) => ({
       1: writer.ascii('N'),
       2: writer.rationals([1, 1]),
@@ -557,12 +557,12 @@ describe('the position', () => {
   });
 });
 
-describe('hostile bytes', () => {
+describe('hostile Exif bytes', () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
-  /** How many numbers are read, and how many bytes of text decoded, while a block is read. */
+  /** Counts the numbers read and the bytes of text decoded while a block is read. */
   function workOf(block: Uint8Array): { reads: number; decoded: number } {
     const getters = ['Uint8', 'Int8', 'Uint16', 'Int16', 'Uint32', 'Int32', 'Float32', 'Float64'];
     const spies = getters.map((type) => vi.spyOn(DataView.prototype, `get${type}` as 'getUint8'));
@@ -586,7 +586,7 @@ describe('hostile bytes', () => {
     expect(JSON.stringify(readExif(block)).length).toBeLessThanOrEqual(12 * block.length + 100);
   }
 
-  /** One directory of so many entries, all of which claim the same text at the end of the block. */
+  /** One directory with `count` entries that all refer to the same text at the end of the block. */
   function crowd(order: Order, entries: number, type: number, count: number): Uint8Array {
     const writer = new Writer(order);
     const head = order === 'little' ? [0x49, 0x49, 42, 0] : [0x4d, 0x4d, 0, 42];
@@ -595,7 +595,7 @@ describe('hostile bytes', () => {
       bytes.push(...writer.whole(tag, 2), ...writer.whole(type, 2), ...writer.whole(count, 4));
       bytes.push(...writer.whole(10 + entries * 12, 4));
     }
-    // No UTF-8, so that it has to be decoded twice.
+    // Invalid UTF-8, so that it is decoded twice.
     return Uint8Array.from([...bytes, ...Array.from({ length: 8000 }, () => 0xe9)]);
   }
 
@@ -606,11 +606,11 @@ describe('hostile bytes', () => {
     ['fractions', 5, 64],
     ['fractions by the thousand', 5, 1000],
     ['opaque bytes', 7, 8000],
-  ])('that claim the same place over and over as %s', (_, type, count) => {
+  ])('whose entries repeat the same offset as %s are read in linear time', (_, type, count) => {
     for (const order of ORDERS) expectBounded(crowd(order, 4000, type, count));
   });
 
-  it('whose directories point to each other are read once each', () => {
+  it('with directories that point to each other are read once each', () => {
     for (const order of ORDERS) {
       const writer = new Writer(order);
       const block = writer.block(camera(writer));
@@ -629,7 +629,7 @@ describe('hostile bytes', () => {
     }
   });
 
-  it('whose pointers have no whole places lead nowhere', () => {
+  it('with fractional pointers have no further directories', () => {
     const writer = new Writer('little');
     const entries = {
       [TAG.photo]: writer.double(8.5),
@@ -639,7 +639,7 @@ describe('hostile bytes', () => {
     expect(readExif(writer.block({ entries }))).toEqual({ ...PLAIN, image: { Make: 'Acme' } });
   });
 
-  /** Whatever was read survives JSON as it is, and has nothing in it that steers a terminal. */
+  /** Values round-trip through JSON and have no control characters. */
   function expectHarmless(block: Uint8Array): void {
     const before = block.slice();
     const tags = readExif(block);
@@ -657,7 +657,7 @@ describe('hostile bytes', () => {
     expect(Math.abs(position.longitude)).toBeLessThanOrEqual(180);
   }
 
-  it('of any kind do no harm', () => {
+  it('of any kind do not throw', () => {
     const header = fc.constantFrom(
       [],
       PREFIX,
@@ -672,7 +672,7 @@ describe('hostile bytes', () => {
     );
   });
 
-  it('within a good block do no harm', () => {
+  it('within a valid block do not throw', () => {
     const change = fc.record({
       place: fc.nat(),
       bytes: fc.oneof(
@@ -707,7 +707,7 @@ describe('a picture from a camera', () => {
   const shared = process.env['ORIEL_SHARED'] ?? beside;
   const path = `${shared}/images/jpeg-gps.jpg`;
 
-  /** The payload of the first APP1 segment that is Exif. */
+  /** The payload of the first Exif segment. */
   function exifOf(jpeg: Uint8Array): Uint8Array {
     const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.length);
     for (let place = 2; view.getUint8(place) === 0xff; place += 2 + view.getUint16(place + 2)) {
@@ -718,7 +718,7 @@ describe('a picture from a camera', () => {
     throw new Error('no Exif segment');
   }
 
-  it('tells where and how it was taken', ({ skip }) => {
+  it('has position and exposure', ({ skip }) => {
     if (!existsSync(path)) skip(`${path} is not there; ORIEL_SHARED tells where it is`);
     const tags = readExif(exifOf(readFileSync(path)))!;
     const position = gpsPosition(tags)!;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { colourHistogram, type Histogram } from '../../../src/images/palette/histogram.ts';
 import { oklabFromSrgb } from '../../../src/images/palette/oklab.ts';
 
-/** So many pixels of each colour (0xrrggbb), opaque, in the order given. */
+/** Opaque pixels of each colour (0xrrggbb) in the given number and order. */
 function pixelsOf(...areas: readonly (readonly [colour: number, times: number])[]): Uint8Array {
   return Uint8Array.from(
     areas
@@ -25,7 +25,7 @@ function genuineOf(histogram: Histogram, colour: number): number {
   return histogram.genuine[index]!;
 }
 
-describe('the colour histogram', () => {
+describe('colourHistogram', () => {
   it('counts bins of eight levels and keeps their true mean colour', () => {
     const histogram = colourHistogram(pixelsOf([0x080808, 1], [0x0f0f0f, 3], [0x101010, 2]));
     expect(histogram.size).toBe(2);
@@ -37,7 +37,7 @@ describe('the colour histogram', () => {
     expect(histogram.lightness[1]).toBe(oklabFromSrgb({ red: 16, green: 16, blue: 16 }).lightness);
   });
 
-  it('names the flat colour of a bin only where more than half its pixels have it', () => {
+  it('returns the flat colour of a bin only if more than half of its pixels have it', () => {
     const flatOf = (...areas: readonly (readonly [number, number])[]) => {
       const { flat, flatWeight } = colourHistogram(pixelsOf(...areas));
       return [flat[0], flatWeight[0]];
@@ -47,13 +47,13 @@ describe('the colour histogram', () => {
     expect(flatOf([0x000001, 2], [0x000002, 2], [0x000003, 3])).toEqual([-1, 0]);
   });
 
-  it('ignores a last pixel that is cut short', () => {
+  it('ignores an incomplete last pixel', () => {
     expect(colourHistogram(new Uint8Array([1, 2, 3, 255, 9, 9, 9])).total).toBe(1);
   });
 });
 
-describe('blurred edges', () => {
-  it('have no weight of their own between two flat colours', () => {
+describe('colours of blurred edges', () => {
+  it('have no genuine weight between two flat colours', () => {
     const histogram = colourHistogram(
       pixelsOf([0x000000, 400], [0xffffff, 400], [grey(64), 10], [grey(128), 10], [0x884020, 10]),
     );
@@ -72,13 +72,13 @@ describe('blurred edges', () => {
     expect(genuineOf(histogram, grey(8))).toBe(10);
   });
 
-  it('are too many to be edges when they make up half of an area', () => {
+  it('keep their weight if they are half of an area', () => {
     const shades = Array.from({ length: 24 }, (_, step) => [grey(16 + step * 9), 20] as const);
     const histogram = colourHistogram(pixelsOf([0x000000, 400], [0xffffff, 400], ...shades));
     expect(genuineOf(histogram, grey(16))).toBe(20);
   });
 
-  it('are not looked for where flat colours do not rule the image', () => {
+  it('keep their weight in an image that is no flat drawing', () => {
     const noise = Array.from({ length: 4000 }, (_, i) => [(i * 2654435761) & 0xffffff, 1] as const);
     const histogram = colourHistogram(
       pixelsOf([0x000000, 400], [0xffffff, 400], [grey(128), 10], ...noise),
@@ -88,13 +88,13 @@ describe('blurred edges', () => {
 });
 
 describe('specks', () => {
-  it('have no weight of their own in a flat drawing', () => {
+  it('have no genuine weight in a flat drawing', () => {
     const histogram = colourHistogram(pixelsOf([0xffffff, 9000], [0x0000ff, 900], [0x884020, 2]));
     expect(genuineOf(histogram, 0x884020)).toBe(0);
     expect(genuineOf(histogram, 0x0000ff)).toBe(900);
   });
 
-  it('keep their weight where they are a picture on a flat ground', () => {
+  it('keep their weight if they are a picture on a flat background', () => {
     const picture = Array.from(
       { length: 900 },
       (_, i) => [(i * 2654435761) & 0xffffff, 1] as const,

@@ -3,7 +3,7 @@ import { deltaE, oklabFromSrgb, srgbFromOklab } from '../../../src/images/palett
 
 const srgb = (red: number, green: number, blue: number) => ({ red, green, blue });
 
-describe('OKLab', () => {
+describe('OKLab conversion', () => {
   // Values of CSS Color 4's sample conversions, to the digits that browsers print.
   it.each([
     [srgb(255, 255, 255), 1, 0, 0],
@@ -12,14 +12,14 @@ describe('OKLab', () => {
     [srgb(0, 255, 0), 0.86644, -0.23389, 0.1795],
     [srgb(0, 0, 255), 0.45201, -0.03246, -0.31153],
     [srgb(255, 255, 0), 0.96798, -0.07137, 0.19857],
-  ])('places %o where the reference does', (colour, lightness, a, b) => {
+  ])('of %o agrees with the reference', (colour, lightness, a, b) => {
     const oklab = oklabFromSrgb(colour);
     expect(oklab.lightness).toBeCloseTo(lightness, 4);
     expect(oklab.a).toBeCloseTo(a, 4);
     expect(oklab.b).toBeCloseTo(b, 4);
   });
 
-  it('gives every 8-bit colour back', () => {
+  it('round-trips every 8-bit colour', () => {
     for (let red = 0; red < 256; red += 5) {
       for (let green = 0; green < 256; green += 5) {
         for (let blue = 0; blue < 256; blue += 5) {
@@ -33,7 +33,7 @@ describe('OKLab', () => {
     }
   });
 
-  it('takes levels between whole ones in order', () => {
+  it('is monotonic between whole levels', () => {
     const steps = [254, 254.25, 254.75, 255].map(
       (level) => oklabFromSrgb(srgb(level, level, level)).lightness,
     );
@@ -41,13 +41,13 @@ describe('OKLab', () => {
     expect(new Set(steps).size).toBe(4);
   });
 
-  it('clips what sRGB cannot show', () => {
+  it('clips colours outside of sRGB', () => {
     expect(srgbFromOklab({ lightness: 1.5, a: 0, b: 0 })).toEqual(srgb(255, 255, 255));
     expect(srgbFromOklab({ lightness: -1, a: 0, b: 0 })).toEqual(srgb(0, 0, 0));
     expect(srgbFromOklab({ lightness: 0.6, a: 0.4, b: 0.2 }).green).toBe(0);
   });
 
-  it('measures black to white as one, and from either end', () => {
+  it('measures a distance of one from black to white, in both directions', () => {
     const black = oklabFromSrgb(srgb(0, 0, 0));
     const white = oklabFromSrgb(srgb(255, 255, 255));
     const red = oklabFromSrgb(srgb(255, 0, 0));

@@ -15,7 +15,7 @@ function repeat(colour: Pixel, times: number): Pixel[] {
   return Array.from({ length: times }, () => colour);
 }
 
-/** Stripes of flat colours, drawn 8 times larger and shrunk by averaging: edges become mixtures. */
+/** Stripes of flat colours, drawn 8 times larger and averaged, so that edges become mixtures. */
 function shrunkStripes(colours: readonly Pixel[], size: number): Pixel[] {
   const at = (position: number) => colours[Math.floor((position * colours.length) / (size * 8))]!;
   return Array.from({ length: size * size }, (_, index): Pixel => {
@@ -36,7 +36,7 @@ function oklabOfHex(hex: string): Oklab {
   return oklab(value >> 16, (value >> 8) & 255, value & 255);
 }
 
-/** The mean distance from a pixel to its nearest swatch: what a palette is judged by. */
+/** The mean distance from a pixel to its nearest swatch, which measures the quality of a palette. */
 function meanDistance(colours: readonly Pixel[], swatches: readonly Swatch[]): number {
   const palette = swatches.map((swatch) => oklabOfHex(swatch.hex));
   const nearest = colours.map(([red, green, blue]) => {
@@ -67,7 +67,7 @@ const white: Pixel = [255, 255, 255];
 const blue: Pixel = [33, 70, 139];
 
 describe('a palette of flat areas', () => {
-  it('names the colours of three equal stripes exactly', () => {
+  it('has the exact colours of three equal stripes', () => {
     const flag = [...repeat(red, 300), ...repeat(white, 300), ...repeat(blue, 300)];
     expect(quantise(pixelsOf(flag), 6)).toEqual([
       { hex: '#21468b', proportion: 0.3334 },
@@ -89,7 +89,7 @@ describe('a palette of flat areas', () => {
     ]);
   });
 
-  it.each([3, 6, 20])('sees no colours in blurred edges (%i asked)', (count) => {
+  it.each([3, 6, 20])('has no colours of blurred edges (%i requested)', (count) => {
     const swatches = quantise(pixelsOf(shrunkStripes([red, white, blue], 127)), count);
     expect(swatches.map((swatch) => swatch.hex).toSorted()).toEqual([
       '#21468b',
@@ -99,7 +99,7 @@ describe('a palette of flat areas', () => {
     for (const { proportion } of swatches) expect(Math.abs(proportion - 1 / 3)).toBeLessThan(0.01);
   });
 
-  it('keeps a small colour that is no mixture of the others', () => {
+  it('keeps a rare colour that is no mixture of the others', () => {
     const colours = [...repeat(white, 950), ...repeat(blue, 45), ...repeat([230, 25, 75], 5)];
     expect(quantise(pixelsOf(colours), 6)).toEqual([
       { hex: '#ffffff', proportion: 0.95 },
@@ -117,7 +117,7 @@ describe('a palette of flat areas', () => {
     expect(quantise(pixelsOf(colours), 6).map((swatch) => swatch.hex)).toContain('#777777');
   });
 
-  it('does not let the noise around a dominating colour shift it', () => {
+  it('keeps a dominating colour unchanged by noise around it', () => {
     const noise = Array.from({ length: 400 }, (_, index): Pixel => [100 + (index % 12), 60, 20]);
     const colours = [...repeat([100, 60, 20], 600), ...noise, ...repeat([0, 120, 200], 500)];
     expect(quantise(pixelsOf(colours), 2).map((swatch) => swatch.hex)).toEqual([
@@ -126,21 +126,21 @@ describe('a palette of flat areas', () => {
     ]);
   });
 
-  it('keeps the many rare colours of a picture that stands on white', () => {
+  it('keeps the many rare colours of a picture on white', () => {
     const colours = [...repeat(white, 150 * 150), ...field(120)];
     const swatches = quantise(pixelsOf(colours), 6);
     expect(swatches).toHaveLength(6);
     expect(swatches[0]!.hex).toBe('#ffffff');
   });
 
-  it('shows one swatch for colours that look alike', () => {
+  it('has one swatch for colours that look alike', () => {
     const colours = [...repeat([200, 100, 50], 60), ...repeat([202, 101, 50], 40)];
     expect(quantise(pixelsOf(colours), 6)).toEqual([{ hex: '#c86432', proportion: 1 }]);
   });
 });
 
 describe('the number of swatches', () => {
-  it('is fewer than asked where there are fewer colours', () => {
+  it('is smaller than requested if there are fewer colours', () => {
     expect(quantise(pixelsOf([red, red, white]), 20)).toEqual([
       { hex: '#ae1c28', proportion: 0.6667 },
       { hex: '#ffffff', proportion: 0.3333 },
@@ -151,23 +151,23 @@ describe('the number of swatches', () => {
     expect(quantise(pixelsOf([[1, 2, 3]]), 6)).toEqual([{ hex: '#010203', proportion: 1 }]);
   });
 
-  it('is one when one is asked: the median colour', () => {
+  it('is one if one is requested: the median colour', () => {
     const colours = [...repeat(white, 60), ...repeat(red, 40)];
     expect(quantise(pixelsOf(colours), 1)).toEqual([{ hex: '#ffffff', proportion: 1 }]);
   });
 
-  it('is twenty for a picture with colours enough', () => {
+  it('is twenty for a picture with enough colours', () => {
     expect(quantise(pixelsOf(field(96)), 20)).toHaveLength(20);
   });
 
-  it('is none where nothing is visible', () => {
+  it('is zero if no pixel is visible', () => {
     expect(quantise(new Uint8Array(0), 6)).toEqual([]);
     expect(quantise(pixelsOf(repeat([200, 0, 0, 127], 10)), 6)).toEqual([]);
   });
 });
 
 describe('transparency', () => {
-  it('hides pixels of alpha under 128 and shows the others whole', () => {
+  it('excludes pixels with an alpha under 128 and includes the others as opaque', () => {
     const colours: Pixel[] = [
       ...repeat([255, 0, 0, 127], 500),
       ...repeat([0, 128, 0, 128], 30),
@@ -206,7 +206,7 @@ describe('a palette of a gradient', () => {
 describe('the quality of a palette', () => {
   const colours = field(96);
 
-  it('describes a picture better than any swatch moved, left out or exchanged', () => {
+  it('is better than with any swatch moved, removed or replaced', () => {
     const swatches = quantise(pixelsOf(colours), 6);
     const distance = meanDistance(colours, swatches);
     for (const index of swatches.keys()) {
@@ -235,7 +235,7 @@ describe('the quality of a palette', () => {
   });
 });
 
-describe('whatever the pixels', () => {
+describe('quantise of arbitrary pixels', () => {
   const channel = fc.integer({ min: 0, max: 255 });
   const alpha = fc.constantFrom(0, 127, 128, 255, 255, 255);
   const pixel = fc.tuple(channel, channel, channel, alpha);
@@ -251,7 +251,7 @@ describe('whatever the pixels', () => {
   );
   const count = fc.integer({ min: 1, max: 20 });
 
-  it('gives a list in order, within count, of true hex colours, that sums to one', () => {
+  it('returns at most count sorted hex colours whose proportions sum to one', () => {
     fc.assert(
       fc.property(colours, count, (some, most) => {
         const swatches = quantise(pixelsOf(some), most);
@@ -277,7 +277,7 @@ describe('whatever the pixels', () => {
     );
   });
 
-  it('keeps every swatch within the span of the colours that were seen', () => {
+  it('keeps every swatch within the range of the input colours', () => {
     fc.assert(
       fc.property(colours, count, (some, most) => {
         const seen = some
@@ -297,7 +297,7 @@ describe('whatever the pixels', () => {
     );
   });
 
-  it('gives the same for the same pixels, and in any order of them', () => {
+  it('returns the same for the same pixels in any order', () => {
     const shuffled = colours.chain((some) =>
       fc.tuple(
         fc.constant(some),
@@ -314,7 +314,7 @@ describe('whatever the pixels', () => {
     );
   });
 
-  it('leaves the pixels as they were, and takes them at any offset', () => {
+  it('does not change the pixels, and reads them at any offset', () => {
     const pixels = pixelsOf(field(16));
     const before = pixels.slice();
     const swatches = quantise(pixels, 6);

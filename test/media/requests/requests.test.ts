@@ -70,7 +70,9 @@ describe('an image request', () => {
       inputImages: [],
       callbackUrl: null,
     });
-    expect(read('image', {})).toMatchObject({ request: { native: false, size: null, quality: null } });
+    expect(read('image', {})).toMatchObject({
+      request: { native: false, size: null, quality: null },
+    });
   });
 
   it('keeps what it says', () => {
@@ -250,7 +252,9 @@ describe('a video request', () => {
     [{ size: '854x480', aspect_ratio: '16:9' }, { size: '854x480' }],
     [{ size: '16:9', aspect_ratio: 'auto' }, { size: '16:9' }],
   ])('with %j asks for %j', (more, request) => {
-    expect(read('video', more)).toMatchObject({ request: { type: 'video', inputs: [], ...request } });
+    expect(read('video', more)).toMatchObject({
+      request: { type: 'video', inputs: [], ...request },
+    });
   });
 
   test.each<[object, string]>([
@@ -275,7 +279,10 @@ describe('a video request', () => {
 describe('an audio request', () => {
   it('keeps voice, format and duration', () => {
     const said = { voice: 'alto', format: 'opus', duration: 12 };
-    expect(read('audio', said)).toMatchObject({ request: { type: 'audio', ...said }, inputImages: [] });
+    expect(read('audio', said)).toMatchObject({
+      request: { type: 'audio', ...said },
+      inputImages: [],
+    });
     const unsaid = { voice: null, format: null, duration: null };
     expect(read('audio', {})).toMatchObject({ request: unsaid });
   });

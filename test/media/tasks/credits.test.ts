@@ -21,7 +21,7 @@ describe('an account without the credits', () => {
       type: 'insufficient_quota',
       code: 'insufficient_credits',
       message:
-        'this may cost up to 12 credits, which are set aside until it ends; the account has 11 available',
+        'this may cost up to 12 credits, which are reserved until it ends; the account has 11 available',
     });
     expect((await ann.ask('/v1/tasks')).body.data).toEqual([]);
     expect(first.requests).toHaveLength(0);

@@ -1,4 +1,4 @@
-// Ends tasks in a store, and tells what they cost: memory, and what a start has to read.
+// Ends tasks in a store, and prints their cost: memory, and the rows that a start has to read.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
@@ -31,7 +31,7 @@ async function work() {
       keyId: key.id,
       type: 'image',
       model: 'm',
-      // Each its own: engines share the characters of equal texts.
+      // A different text each time: V8 shares the characters of equal strings.
       request: { prompt: `${left} `.padEnd(characters, `${left} long prompt `) },
       deadline: 4_000_000_000_000,
       callbackUrl: null,
@@ -53,7 +53,7 @@ const page = await store.listTasks({ accountId: owner.id }, { limit: 20 });
 const repeated = await store.findTaskByIdempotencyKey(owner.id, { key: 'key-0', fingerprint: 'f' });
 await store.close();
 
-/** Rows that the next start puts into memory. */
+/** Rows that the next start reads into memory. */
 let rows = 0;
 for (const name of readdirSync(join(directory, 'shards'))) {
   rows += JSON.parse(readFileSync(join(directory, 'shards', name), 'utf8')).rows.length;
@@ -64,5 +64,5 @@ for (const name of readdirSync(join(directory, 'journal'))) {
     .split('\n');
   for (const line of lines.slice(1)) rows += JSON.parse(line.slice(18)).length;
 }
-const told = { heapUsed, completed, page: page.length, repeated: repeated !== undefined, rows };
-console.log(JSON.stringify(told));
+const cost = { heapUsed, completed, page: page.length, repeated: repeated !== undefined, rows };
+console.log(JSON.stringify(cost));

@@ -7,14 +7,14 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
-import { failureWith } from '../fresh.ts';
+import { failureWith } from '../fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash-copy.ts';
 
 const journalLimit = 3000;
 
-interface Told {
+interface Cost {
   readonly heapUsed: number;
   readonly completed: number;
   readonly page: number;
@@ -22,19 +22,19 @@ interface Told {
   readonly rows: number;
 }
 
-/** Ends tasks in a process of its own. */
+/** Ends tasks in a separate process. */
 async function end(
   directory: string,
   { tasks, characters, limit }: { tasks: number; characters: number; limit: number },
-): Promise<Told> {
+): Promise<Cost> {
   const script = join(import.meta.dirname, 'archive-process.mjs');
   const args = ['--max-old-space-size=256', '--expose-gc', script, directory];
   const numbers = [tasks, characters, limit].map(String);
   const { stdout } = await promisify(execFile)(process.execPath, [...args, ...numbers]);
-  return JSON.parse(stdout) as Told;
+  return JSON.parse(stdout) as Cost;
 }
 
-/** Ends tasks until a checkpoint has taken some of them out of memory. */
+/** Ends tasks until a checkpoint has archived some of them. */
 async function archived(store: Store, directory: string, least = 1): Promise<string[]> {
   const [key] = await store.listKeys();
   const ids: string[] = [];
@@ -54,8 +54,8 @@ async function archived(store: Store, directory: string, least = 1): Promise<str
 const segmentsIn = (directory: string) =>
   readdirSync(join(directory, 'archive')).map((name) => join(directory, 'archive', name));
 
-describe('tasks that have ended', () => {
-  it('fit into 256 MB by the thousand with 66 kB each, and after a restart too', async () => {
+describe('the archive of ended tasks', () => {
+  it('keeps 5000 tasks of 66 kB in a process with 256 MB of heap, also after a restart', async () => {
     const directory = temporaryFolder();
     const large = { characters: 66_000, limit: 16 * 2 ** 20 };
     const first = await end(directory, { tasks: 5000, ...large });
@@ -65,30 +65,30 @@ describe('tasks that have ended', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('take no more memory, and no longer to start, where there are twelve times as many', async () => {
+  it('needs no more memory and no more rows at a start for twelve times as many tasks', async () => {
     const small = { characters: 200, limit: 200_000 };
-    const costs: Told[] = [];
+    const costs: Cost[] = [];
     for (const tasks of [1000, 12_000]) {
       const directory = temporaryFolder();
       await end(directory, { tasks, ...small });
-      // What is in memory after a start is what is kept there.
+      // What is in memory after a start is what the store keeps in memory.
       costs.push(await end(directory, { tasks: 0, ...small }));
       rmSync(directory, { recursive: true });
     }
-    const [few, many] = costs as [Told, Told];
+    const [few, many] = costs as [Cost, Cost];
     expect([few.completed, many.completed]).toEqual([1000, 12_000]);
-    // In memory they would take 15 MB more, and 24,000 rows. What has come since the last checkpoint is
-    // chance, and more on a machine under load.
+    // In memory they would take 15 MB more, and 24,000 rows. The number of rows since the last checkpoint
+    // varies, and is higher on a machine under load.
     expect(many.heapUsed - few.heapUsed).toBeLessThan(7.5e6);
     expect(Math.max(few.rows, many.rows)).toBeLessThan(9000);
   });
 
-  it('that a former version kept in shards and journals move as well', async () => {
+  it('takes over tasks from shards and journals of a version without an archive', async () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory, journalLimit });
     await owner(store, 0);
     await store.close();
-    // Many checkpoints were made without segments.
+    // Checkpoints without segments, as that version made them.
     const disk: { hook: Hook } = { hook: () => {} };
     disk.hook = (operation, path) => {
       if (operation === 'open' && path.includes('.segment')) throw systemError('ENOSPC');
@@ -111,7 +111,7 @@ describe('tasks that have ended', () => {
     await again.close();
   });
 
-  it('are forgotten once, whatever is merged meanwhile', async () => {
+  it('deletes each task once while segments are merged', async () => {
     const directory = temporaryFolder();
     let now = 1_000_000_000_000;
     const open = () => openLowdbStore({ directory, journalLimit, now: () => now });
@@ -125,7 +125,7 @@ describe('tasks that have ended', () => {
         await store.expireTask(task.id);
         kept.push(task.id);
       }
-      // As the retention does: what is older than three rounds goes.
+      // Like the retention: deletes what is older than three rounds.
       const { tasks } = await store.deleteTasks(now - 2500);
       const old = kept.splice(0, tasks.length);
       expect(tasks.map(({ id }) => id).sort()).toEqual(old.sort());
@@ -138,11 +138,11 @@ describe('tasks that have ended', () => {
     expect(kept.length).toBeLessThanOrEqual(18);
     expect(await findInconsistencies(store)).toEqual([]);
     await store.close();
-    // Segments of which all is forgotten are gone.
+    // Segments whose records are all deleted are removed.
     expect(segmentsIn(directory).length).toBeLessThan(10);
   });
 
-  it('are not forgotten while it is unknown which checkpoint is on disk', async () => {
+  it('deletes nothing while it is unknown which checkpoint is on disk', async () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
@@ -153,7 +153,7 @@ describe('tasks that have ended', () => {
       onFault: (error) => faults.push(error),
     });
     await owner(store, 0);
-    // The folder cannot be synced after the list of shards and segments has got its name.
+    // The sync of the folder fails after checkpoint.json was renamed.
     let isNamed = false;
     disk.hook = (operation, path) => {
       if (operation === 'rename' && path.endsWith('checkpoint.json')) isNamed = true;
@@ -188,7 +188,7 @@ describe('tasks that have ended', () => {
 });
 
 describe('a damaged record of the archive', () => {
-  it('is told to the operator and to whoever asks for it, and costs no other', async () => {
+  it('is reported to the operator and the caller, and affects no other record', async () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory, journalLimit });
     const { account, key } = await owner(store, 0);
@@ -222,7 +222,7 @@ describe('a damaged record of the archive', () => {
     });
     expect(faults[0]).toContain(damaged[0]);
     await expect(everyTask(again, account.id)).rejects.toEqual(unreadable);
-    // It keeps its place, and neither others nor the rest of the work from being done.
+    // The damaged record stays. Other tasks can be found and deleted.
     expect(await again.findTask(other.id, theirs.id)).toMatchObject({ status: 'expired' });
     expect((await again.deleteTasks(Infinity)).tasks.length).toBeGreaterThan(1);
     expect(await everyTask(again, other.id)).toEqual([]);

@@ -5,7 +5,7 @@ import { owner } from '../records.ts';
 
 const metered = { model: 'm', counts: { inputTokens: 3 }, charge: 2 };
 
-it('takes charges into the records together', async () => {
+it('books 100 charges in one transaction', async () => {
   const directory = temporaryFolder();
   let transactions = 0;
   const store = await openLowdbStore({
@@ -18,7 +18,7 @@ it('takes charges into the records together', async () => {
   const before = transactions;
   const payer = { accountId: account.id, keyId: key.id };
   for (let time = 0; time < 100; time += 1) await store.settle(payer, metered);
-  // What is on its way can neither be spent twice nor is it told as if it could.
+  // A charge that is not booked yet cannot be spent again.
   await expect(store.reserve(account.id, key.id, 801)).rejects.toMatchObject({
     code: 'insufficient_credits',
   });
@@ -29,7 +29,7 @@ it('takes charges into the records together', async () => {
   expect(transactions - before).toBe(1);
 });
 
-it('gives each charge to its day, its key and its model', async () => {
+it('books each charge on its day, key and model', async () => {
   let now = Date.UTC(2026, 10, 21, 23, 59, 59, 999);
   const store = await openLowdbStore({ directory: temporaryFolder(), now: () => now });
   const { account, key } = await owner(store, 1000);
@@ -54,7 +54,7 @@ it('gives each charge to its day, its key and its model', async () => {
   await store.close();
 });
 
-it('takes what is on its way along into a change of the same records', async () => {
+it('books pending charges before a change of the same account', async () => {
   const store = await openLowdbStore({ directory: temporaryFolder() });
   const { account, key } = await owner(store, 10);
   await store.settle({ accountId: account.id, keyId: key.id }, metered);

@@ -22,12 +22,12 @@ import { copyOfCrashed } from './crash-copy.ts';
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
 
-/** What somebody outside knows to have happened. */
+/** What was acknowledged. */
 interface Known {
   readonly made: string[];
   readonly ended: string[];
   readonly assets: string[];
-  /** Tasks whose callback has been delivered. */
+  /** Tasks whose callback was delivered. */
   readonly delivered: string[];
 }
 
@@ -37,7 +37,7 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
   const [key] = account ? await store.listKeys(account.id) : [(await owner(store, 1_000_000)).key];
   for (let round = 0; round < rounds; round += 1) {
     const [input, output] = [newAsset(), newAsset()];
-    const callbackUrl = 'https://example.com/told';
+    const callbackUrl = 'https://example.com/callback';
     const { task } = await store.createTask(
       taskFor(key!, { reservation: 3, callbackUrl, assets: [input] }),
     );
@@ -58,7 +58,7 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
   }
 }
 
-/** Uses a store until something has happened in the background. */
+/** Uses a store until a condition of its background work holds. */
 async function useUntil(store: Store, known: Known, happened: () => boolean): Promise<void> {
   for (let round = 0; round < 500 && !happened(); round += 1) await use(store, known, 1);
   expect(happened()).toBe(true);
@@ -78,7 +78,7 @@ function nothing(): Known {
   return { made: [], ended: [], assets: [], delivered: [] };
 }
 
-/** A directory with a checkpoint, closed. */
+/** Directory of a closed store with a checkpoint. */
 async function checkpointed() {
   const directory = temporaryFolder();
   const known = nothing();
@@ -96,7 +96,7 @@ function filesLike(directory: string, pattern: RegExp): string[] {
 }
 
 describe('a checkpoint', () => {
-  it('takes over from the journals, which go', async () => {
+  it('replaces the journals, which are removed', async () => {
     const { directory, known } = await checkpointed();
     const journals = readdirSync(join(directory, 'journal'));
     expect(journals.length).toBeLessThanOrEqual(2);
@@ -112,7 +112,7 @@ describe('a checkpoint', () => {
     await store.close();
   });
 
-  it('is right whenever the machine dies', async () => {
+  it('loses nothing in a crash at any of its steps', async () => {
     const directory = temporaryFolder();
     const copies: { copy: string; known: Known; after: string }[] = [];
     const known = nothing();
@@ -132,7 +132,7 @@ describe('a checkpoint', () => {
     await useUntil(store, known, () => isLike(/^unlink shards/));
     await use(store, known, 2);
     watched = null;
-    // And while segments are merged.
+    // The same while segments are merged.
     const segments = () => readdirSync(join(directory, 'archive')).length;
     await useUntil(store, known, () => segments() >= 7);
     watched = /archive|checkpoint/;
@@ -183,7 +183,7 @@ describe('a checkpoint', () => {
     for (const [at, { copy, known: then }] of copies.entries()) {
       const crashed = await openLowdbStore({ directory: copy, journalLimit });
       await expectKnown(crashed, then);
-      // And it goes on from there, through further checkpoints.
+      // The store works on, through further checkpoints.
       if (at % 4 === 0) await use(crashed, then, 4);
       await crashed.close();
       if (at % 4 === 0) {
@@ -215,7 +215,7 @@ describe('a checkpoint', () => {
     ["the list's name", 'rename', /checkpoint/],
     ['the removal of a journal', 'unlink', /journal$/],
     ['the removal of a shard', 'unlink', /shards/],
-  ])('that fails at %s is made later', async (_, operation, path) => {
+  ])('that fails at %s is repeated later', async (_, operation, path) => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
@@ -230,7 +230,7 @@ describe('a checkpoint', () => {
     disk.hook = (name, at) => {
       if (name === operation && path.test(at)) throw systemError('ENOSPC');
     };
-    // More than a shard holds: what is in the first one is not touched by what comes later.
+    // More tasks than one shard has: later changes do not touch the first shard.
     const [key] = await store.listKeys();
     const many = Array.from({ length: 600 }, () =>
       store.createTask(taskFor(key!, { reservation: 0 })),
@@ -252,7 +252,7 @@ describe('a checkpoint', () => {
     await again.close();
   });
 
-  it('holds nothing that is not on disk in the journal', async () => {
+  it('contains only what is synced in the journal', async () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const known = nothing();
@@ -262,7 +262,7 @@ describe('a checkpoint', () => {
       files: hookedFiles((...args) => disk.hook(...args)),
     });
     await use(store, known, 4);
-    // The first write beside each checkpoint fails, once that has gone through the ledger.
+    // The first journal write during each checkpoint fails, after the checkpoint has written the ledger.
     let isUnderWay = false;
     disk.hook = async (operation, path) => {
       if (operation === 'open' && path.includes('accounts')) isUnderWay = true;
@@ -293,7 +293,7 @@ describe('a checkpoint', () => {
     }
   });
 
-  it('writes again only the shards in which something has changed', async () => {
+  it('writes only the shards with changed rows', async () => {
     const { directory } = await checkpointed();
     const store = await openLowdbStore({ directory, journalLimit: 1e9 });
     const [key] = await store.listKeys();
@@ -317,7 +317,7 @@ describe('a checkpoint', () => {
     ]);
   });
 
-  it('is read by its owner alone, journals and lock too', async () => {
+  it('creates folders with mode 700 and files with mode 600, like journals and lock', async () => {
     const directory = join(temporaryFolder(), 'a', 'b');
     const mask = process.umask(0);
     try {
@@ -334,7 +334,7 @@ describe('a checkpoint', () => {
     }
   });
 
-  it('leaves strangers in its folders alone', async () => {
+  it('keeps files with other names in its folders', async () => {
     const { directory, known } = await checkpointed();
     for (const name of ['notes.txt', 'journal/00000001.journal.bak', 'shards/mine.json']) {
       writeFileSync(join(directory, name), 'mine');
@@ -351,7 +351,7 @@ describe('a checkpoint', () => {
   });
 });
 
-describe('a damaged store', () => {
+describe('opening a damaged store', () => {
   const SHARD = /^shards\/ledger/;
   const LIST = /^checkpoint\.json$/;
   const JOURNAL = /^journal/;
@@ -389,7 +389,7 @@ describe('a damaged store', () => {
     expect(readFileSync(path, 'utf8')).not.toBe(text);
   }
 
-  it.each(damages)('with %s is refused and left as it is', async (_, which, damage) => {
+  it.each(damages)('with %s is rejected and changes nothing', async (_, which, damage) => {
     const { directory } = await checkpointed();
     const damaged = filesLike(directory, which);
     for (const path of damaged) damage(join(directory, path));
@@ -402,7 +402,7 @@ describe('a damaged store', () => {
     expect(contentBelow(directory)).toEqual(before);
   });
 
-  it('with a gap between its journals is refused', async () => {
+  it('with a gap between its journals is rejected', async () => {
     const directory = temporaryFolder();
     const files = hookedFiles((operation, path) => {
       if (operation === 'rename' && path.includes('shards')) throw systemError('ENOSPC');

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../oriel.ts';
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 21);
 
-/** Opens a store at a time, and tells whether the clock was believed. */
+/** Opens a store at a time. Returns the time comparison if the clock was not trusted. */
 async function start(
   directory: string,
   at: number,
@@ -26,14 +26,14 @@ async function start(
   return ahead;
 }
 
-it('is believed up to a day after the newest record or the last stop', async () => {
+it('trusts a clock up to a day after the newest record or the last stop', async () => {
   const directory = temporaryFolder();
   expect(await start(directory, START, { works: true })).toBeNull();
   expect(await start(directory, START + DAY)).toBeNull();
   expect(await start(directory, START - 9 * DAY)).toBeNull();
 });
 
-it('is not believed further ahead, whatever is recorded meanwhile, until it is accepted', async () => {
+it('does not trust a clock that is further ahead until it is accepted', async () => {
   const directory = temporaryFolder();
   await start(directory, START, { works: true });
   const wrong = START + 1500 * DAY;
@@ -44,7 +44,7 @@ it('is not believed further ahead, whatever is recorded meanwhile, until it is a
   expect(await start(directory, wrong + DAY)).toBeNull();
 });
 
-it('is believed again once it is set right', async () => {
+it('trusts a clock again once it is corrected', async () => {
   const directory = temporaryFolder();
   await start(directory, START, { works: true });
   expect(await start(directory, START + 2 * DAY)).not.toBeNull();

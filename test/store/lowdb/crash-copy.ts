@@ -3,8 +3,8 @@ import { basename } from 'node:path';
 import { temporaryFolder } from '../../oriel.ts';
 
 /**
- * What is on disk now. Nothing else of this process runs meanwhile, so that between two writes this
- * is what a crash would leave; a write under way may be in it in part. The lock names a live process.
+ * Copies a store as a crash would leave it now. Synchronous, so that nothing else of this process runs
+ * meanwhile. A part of a write in progress may be in the copy. The lock is left out: it names a live process.
  */
 export function copyOfCrashed(folder: string): string {
   for (let tries = 1; ; tries += 1) {
@@ -16,7 +16,7 @@ export function copyOfCrashed(folder: string): string {
       });
       return copy;
     } catch (error) {
-      // A file that a thread renames or removes at this moment.
+      // Another thread renamed or removed a file at this moment.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === 5) throw error;
     }
   }

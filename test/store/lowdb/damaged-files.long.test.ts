@@ -27,7 +27,7 @@ function write(directory: string, files: Snapshot): void {
   }
 }
 
-/** Uses a store. @returns the tasks that were made */
+/** Uses a store. @returns identifiers of the tasks that were created */
 async function use(store: Store, rounds: number): Promise<string[]> {
   const [account] = await store.listAccounts();
   const key = account ? (await store.listKeys())[0]! : (await owner(store, 1_000_000)).key;
@@ -42,14 +42,14 @@ async function use(store: Store, rounds: number): Promise<string[]> {
 }
 
 interface Life {
-  /** Every state that the files went through, from the first on. */
+  /** All states of the files, oldest first. */
   readonly snapshots: Snapshot[];
   readonly made: string[];
-  /** How it ended: the newest journal of a crashed store may be torn. */
+  /** Whether the store was closed: the newest journal of a crashed store may be torn. */
   readonly isClosed: boolean;
 }
 
-/** @param checkpoints whether the disk lets checkpoints be made */
+/** @param checkpoints whether the disk accepts checkpoints */
 async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoints: boolean }) {
   const directory = temporaryFolder();
   const life: Life = { snapshots: [], made: [], isClosed };
@@ -70,7 +70,7 @@ async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoint
   return life;
 }
 
-/** What may happen to one file. Null removes it. */
+/** Faults of one file: its name and its content. Null removes the file. */
 function* faultsOf(
   name: string,
   { snapshots, isClosed }: Life,
@@ -80,7 +80,7 @@ function* faultsOf(
   yield ['is removed', null];
   yield ['is empty', Buffer.alloc(0)];
   yield ['is another file', Buffer.from('mine')];
-  // The end of the newest journal of a crashed store cannot be told from what was never written.
+  // The end of the newest journal of a crashed store looks like a torn write.
   const newest = [...now.keys()].filter((other) => other.endsWith('.journal')).at(-1);
   const mayBeTorn = !isClosed && name === newest;
   const end = mayBeTorn ? bytes.indexOf(10) : bytes.length;
@@ -109,9 +109,9 @@ const lives = [
   ['with many journals, crashed', { isClosed: false, checkpoints: false }],
 ] as const;
 
-describe('a store of which one file', () => {
+describe('a store with one damaged file', () => {
   it.each(lives)(
-    'is not as it was, %s, opens whole or names it',
+    '%s, opens with all records or names the file',
     {
       timeout: 300_000,
     },
@@ -127,8 +127,8 @@ describe('a store of which one file', () => {
           const files = new Map(now);
           files.delete(name);
           write(directory, bytes === null ? files : files.set(name, bytes));
-          const told: string[] = [];
-          const onFault = (error: unknown) => told.push((error as Error).message);
+          const reported: string[] = [];
+          const onFault = (error: unknown) => reported.push((error as Error).message);
           let store: Store | undefined;
           try {
             store = await openLowdbStore({
@@ -143,8 +143,8 @@ describe('a store of which one file', () => {
             if (lost + faults.length > 0) outcomes.push(`${name} ${what}: ${lost} lost, ${faults}`);
           } catch (error) {
             const { message } = error as Error;
-            // At the start, or to the operator when a record is read.
-            const isNamed = [message, ...told].some((text) => text.includes(basename(name)));
+            // In the failure at the start, or in a fault when a record is read.
+            const isNamed = [message, ...reported].some((text) => text.includes(basename(name)));
             if (!isNamed) outcomes.push(`${name} ${what}: ${message}`);
           } finally {
             await store?.close();
@@ -159,10 +159,12 @@ describe('a store of which one file', () => {
 });
 
 describe('a backup', () => {
-  it('laid over a newer store opens as it was, or is told', { timeout: 300_000 }, async () => {
+  it('copied over a newer store opens as it was, or is rejected', {
+    timeout: 300_000,
+  }, async () => {
     const { snapshots } = await lifeOf({ isClosed: true, checkpoints: true });
     const newer = snapshots.at(-1)!;
-    const outcomes = { told: 0, restored: 0 };
+    const outcomes = { rejected: 0, restored: 0 };
     for (const backup of snapshots.slice(0, -1).filter((files) => files.has('store.json'))) {
       const alone = temporaryFolder();
       write(alone, backup);
@@ -179,13 +181,13 @@ describe('a backup', () => {
         outcomes.restored += 1;
       } catch (error) {
         expect(error).toMatchObject({ code: 'store_corrupt' });
-        outcomes.told += 1;
+        outcomes.rejected += 1;
       }
     }
-    expect(outcomes.told).toBeGreaterThan(5);
+    expect(outcomes.rejected).toBeGreaterThan(5);
   });
 
-  it('with files of another store is told, or opens as if they were not there', async () => {
+  it('with a file of another store is rejected, or ignores the file', async () => {
     const [one, other] = [temporaryFolder(), temporaryFolder()];
     let tasks: Awaited<ReturnType<typeof everyTask>> = [];
     for (const directory of [other, one]) {
@@ -203,7 +205,7 @@ describe('a backup', () => {
         await expect(opening, name).rejects.toMatchObject({ code: 'store_corrupt' });
         continue;
       }
-      // What the checkpoint does not name, or has in it already, is removed unread.
+      // Files that the checkpoint does not name, or has already, are removed unread.
       const outcome = await opening.catch((error: unknown) => error);
       if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'store_corrupt' });
       else {

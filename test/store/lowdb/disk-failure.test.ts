@@ -17,7 +17,7 @@ const unavailable = expect.objectContaining({
   code: 'store_unavailable',
 });
 
-/** A store on a disk that does as `disk.hook` says. */
+/** A store on a disk whose operations call `disk.hook`. */
 async function onDisk() {
   const directory = temporaryFolder();
   const disk: { hook: Hook } = { hook: () => {} };
@@ -33,9 +33,9 @@ function failing(operation: string, code = 'ENOSPC'): Hook {
   };
 }
 
-describe('a disk that fails', () => {
+describe('a store on a failing disk', () => {
   it.each(['ENOSPC', 'EIO'])(
-    'with %s rejects what it does not take, then works on',
+    'rejects calls with store_unavailable on %s, and works again afterwards',
     async (code) => {
       const { directory, disk, store, key, account } = await onDisk();
       const kept = (await store.createTask(taskFor(key, { reservation: 10 }))).task;
@@ -66,9 +66,9 @@ describe('a disk that fails', () => {
     },
   );
 
-  it('takes no room for uploads, and keeps deliveries with what ended', async () => {
+  it('reverts uploads, progress and deliveries that were not written', async () => {
     const { disk, store, key, account } = await onDisk();
-    const callbackUrl = 'https://example.com/told';
+    const callbackUrl = 'https://example.com/callback';
     const [input, output] = [newAsset(), newAsset()];
     const { task } = await store.createTask(taskFor(key, { callbackUrl, reservation: 1 }));
     await store.claimTask(task.id);
@@ -103,7 +103,7 @@ describe('a disk that fails', () => {
     expect(await findInconsistencies(store)).toEqual([]);
   });
 
-  it('rejects what was computed upon what failed, and takes what comes later', async () => {
+  it('rejects changes that depend on a failed write, and accepts later ones', async () => {
     const { disk, store, key, account } = await onDisk();
     const go = gate();
     const reached = gate();
@@ -117,7 +117,7 @@ describe('a disk that fails', () => {
     const first = store.createTask(taskFor(key, { reservation: 60 }));
     await reached.passed;
     const behind = store.grant(account.id, 11);
-    // It sees what the first has reserved, although nobody outside does.
+    // The reservation of the first call counts although it is not on disk yet.
     await expect(store.createTask(taskFor(key, { reservation: 60 }))).rejects.toMatchObject({
       code: 'insufficient_credits',
     });
@@ -129,10 +129,10 @@ describe('a disk that fails', () => {
     expect(await findInconsistencies(store)).toEqual([]);
   });
 
-  it('that took half a batch has it cut off', async () => {
+  it('truncates a batch that was written in part', async () => {
     const { directory, disk, store, key, account } = await onDisk();
     const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
-    // Two steps of one write: the disk is full after the first.
+    // The disk is full after the first part of the write.
     disk.hook = (operation) => {
       if (operation !== 'write') return;
       appendFileSync(join(directory, 'journal', '00000001.journal'), '01234567 00000100 [["acc');
@@ -152,7 +152,7 @@ describe('a disk that fails', () => {
     await copy.close();
   });
 
-  it('that cannot even be cut back is written again as soon as it takes a fresh journal', async () => {
+  it('starts a new journal when the failed write cannot be truncated', async () => {
     const { directory, disk, store, key, account } = await onDisk();
     const healthy = store.health();
     expect(healthy).toMatchObject({ fault: null, checkpointFault: null, journals: 1 });
@@ -175,16 +175,16 @@ describe('a disk that fails', () => {
     await copy.close();
   });
 
-  it('recovers by itself, and tells when', async () => {
+  it('retries by itself, and reports failure and recovery once', async () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
-    const told: (string | null)[] = [];
+    const reported: (string | null)[] = [];
     const recovered = gate();
     const store = await openLowdbStore({
       directory,
       files: hookedFiles((...args) => disk.hook(...args)),
       onFailure: (failure) => {
-        told.push(failure?.code ?? null);
+        reported.push(failure?.code ?? null);
         if (!failure) recovered.open();
       },
     });
@@ -195,17 +195,17 @@ describe('a disk that fails', () => {
     }
     disk.hook = () => {};
     await recovered.passed;
-    expect(told).toEqual(['store_unavailable', null]);
+    expect(reported).toEqual(['store_unavailable', null]);
     expect(store.health().fault).toBeNull();
     await store.close();
   });
 
   it.each(['truncate', 'nothing'])(
-    'brings no refused task to life whose bytes it has, where %s fails too',
+    'does not replay a rejected task whose bytes are in the file, when %s fails too',
     async (also) => {
       const { directory, disk, store, key, account } = await onDisk();
       const holder = { accountId: account.id, keyId: key.id };
-      // A charge that is not synced yet, so that the task is written first and synced then.
+      // A charge that is not synced yet, so that the next batch is written and synced in two steps.
       await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
       disk.hook = (operation) => {
         if (operation === 'datasync' || operation === also) throw systemError('EIO');
@@ -234,7 +234,7 @@ describe('a disk that fails', () => {
   );
 
   it.each([['writeSync'], ['writeSync', 'write', 'open', 'truncate']])(
-    'gives nothing away while %s fails, and forgets no charge',
+    'keeps charges in memory and rejects reservations while %s fails',
     async (...operations) => {
       const { directory, disk, store, key, account } = await onDisk();
       const holder = { accountId: account.id, keyId: key.id };
@@ -242,12 +242,12 @@ describe('a disk that fails', () => {
       disk.hook = (operation) => {
         if (operations.includes(operation)) throw systemError('ENOSPC');
       };
-      // Requests that were under way when it began: their answers are complete.
+      // Requests that were in progress when the failure began.
       const metered = { model: 'm', counts: { outputTokens: 1 }, charge: 30 };
       expect(await store.settle(held, metered)).toBe(30);
       expect(await store.settle(holder, metered)).toBe(30);
       expect(store.health()).toMatchObject({ fault: expect.any(String), pendingCharges: 2 });
-      // Others are refused before they cost anything; what is free is not.
+      // New requests are rejected before they cost credits; free ones are not.
       await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
       await store.release(await store.reserve(account.id, key.id, 0));
       const { account: known } = (await store.findKey(key.hash))!;
@@ -269,7 +269,7 @@ describe('a disk that fails', () => {
     },
   );
 
-  it('tells which charges it loses at the end', async () => {
+  it('reports charges that it could not write when it is closed', async () => {
     const faults: unknown[] = [];
     const disk: { hook: Hook } = { hook: () => {} };
     const store = await openLowdbStore({
@@ -287,7 +287,7 @@ describe('a disk that fails', () => {
     expect(String(faults)).toContain('the charges of 1 requests could not be written');
   });
 
-  it('that takes no checkpoint keeps a bounded backlog, and tells it', async () => {
+  it('rejects new work while failed checkpoints leave too many journals', async () => {
     const directory = temporaryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
@@ -319,12 +319,12 @@ describe('a disk that fails', () => {
     expect(journals).toBe(readdirSync(join(directory, 'journal')).length);
     await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
     await expect(store.addUpload(account.id, newAsset(), 1000)).rejects.toEqual(unavailable);
-    // What was begun can end.
+    // Tasks in progress can still end.
     await store.claimTask(task.id);
     await store.completeTask(task.id, completionOf({ charge: 1 }));
 
     disk.hook = () => {};
-    // The next attempt comes by itself.
+    // The next attempt is made without a call.
     while (store.health().checkpointFault !== null) await setImmediate();
     expect(store.health()).toMatchObject({ fault: null, journals: 1 });
     await store.reserve(account.id, key.id, 1);
@@ -332,14 +332,14 @@ describe('a disk that fails', () => {
     expect(readdirSync(join(directory, 'journal'))).toHaveLength(1);
   });
 
-  it('that refuses at the start is named', async () => {
+  it('cannot be opened when the disk rejects its files', async () => {
     const directory = temporaryFolder();
     const opened = openLowdbStore({ directory, files: hookedFiles(failing('open', 'EACCES')) });
     await expect(opened).rejects.toEqual(unavailable);
   });
 });
 
-describe('a disk that is slow', () => {
+describe('a store on a slow disk', () => {
   /** A store whose next write waits for `go`. */
   async function stopped() {
     const made = await onDisk();
@@ -353,7 +353,7 @@ describe('a disk that is slow', () => {
     return { ...made, go, reached };
   }
 
-  /** Whether something has come by the time that everything ready has been done. */
+  /** Whether a promise is still pending after everything that was ready has run. */
   async function isPending(promise: Promise<unknown>): Promise<boolean> {
     let pending = true;
     promise.then(
@@ -366,7 +366,7 @@ describe('a disk that is slow', () => {
     return pending;
   }
 
-  it('shows nothing that a crash would take back', async () => {
+  it('returns changed records only after they are on disk', async () => {
     const { store, account, go, reached } = await stopped();
     const granted = store.grant(account.id, 5);
     await reached.passed;
@@ -380,7 +380,7 @@ describe('a disk that is slow', () => {
     expect(await ledger).toMatchObject([{ amount: 5 }]);
   });
 
-  it('holds up no request: a key is told as it was on disk last', async () => {
+  it('returns keys as they were last on disk, without waiting', async () => {
     const { store, account, key, go, reached } = await stopped();
     const granted = store.grant(account.id, 5);
     const revoked = store.revokeKey(key.id);
@@ -393,7 +393,7 @@ describe('a disk that is slow', () => {
     expect(after!.account.granted).toBe(105);
   });
 
-  it('tells of a charge as held until it is spent on disk', async () => {
+  it('returns a charge as reserved until it is booked on disk', async () => {
     const { store, account, key, go, reached } = await stopped();
     const holder = { accountId: account.id, keyId: key.id };
     await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
@@ -410,7 +410,7 @@ describe('a disk that is slow', () => {
     expect((await known())!.account).toMatchObject({ reserved: 0, spent: 3 });
   });
 
-  it('holds up nobody who asks for an asset', async () => {
+  it('finds assets without waiting for a write', async () => {
     const { store, account, key, go, reached, disk } = await stopped();
     const { hook } = disk;
     disk.hook = () => {};
@@ -421,7 +421,7 @@ describe('a disk that is slow', () => {
     await reached.passed;
     const added = store.addUpload(account.id, upload, 1000);
     expect(await store.findAsset(known.id)).toEqual(known);
-    // Nor is one told of that a crash would take back.
+    // Assets that are not on disk yet are not found.
     for (const { id } of [input, upload]) expect(await store.findAsset(id)).toBeUndefined();
     go.open();
     expect(await made).toMatchObject({ created: true });
@@ -430,11 +430,11 @@ describe('a disk that is slow', () => {
     expect(await store.findAsset(upload.id)).toEqual(recorded);
   });
 
-  it('tells of no delivery before it is there', async () => {
+  it('returns a delivery only after it is on disk', async () => {
     const { store, account, key, go, reached, disk } = await stopped();
     const { hook } = disk;
     disk.hook = () => {};
-    const callbackUrl = 'https://example.com/told';
+    const callbackUrl = 'https://example.com/callback';
     const { task } = await store.createTask(taskFor(key, { reservation: 1, callbackUrl }));
     disk.hook = hook;
     const ended = store.expireTask(task.id);
@@ -448,7 +448,7 @@ describe('a disk that is slow', () => {
     expect(await open).toMatchObject([{ taskId: task.id, status: 'pending' }]);
   });
 
-  it('holds up only those who read what is being written', async () => {
+  it('returns a task without waiting for a write of other records', async () => {
     const { store, key, account, go, reached, disk } = await stopped();
     const hook = disk.hook;
     disk.hook = () => {};
@@ -461,7 +461,7 @@ describe('a disk that is slow', () => {
     await granted;
   });
 
-  it('gives the same task to a request repeated meanwhile only once it is there', async () => {
+  it('returns the task of a repeated request only after it is on disk', async () => {
     const { store, key, go, reached } = await stopped();
     const idempotency = { key: 'k', fingerprint: 'f' };
     const task = taskFor(key, { reservation: 1, idempotency });
@@ -473,7 +473,7 @@ describe('a disk that is slow', () => {
     expect(await second).toEqual({ created: false, task: (await first).task });
   });
 
-  it('lets a settled request go once what is being written is, and its charge is', async () => {
+  it('resolves settle after the write in progress and the write of the charge', async () => {
     const { directory, store, key, account, go, reached } = await stopped();
     const holder = { accountId: account.id, keyId: key.id };
     const granted = store.grant(account.id, 5);
@@ -488,7 +488,7 @@ describe('a disk that is slow', () => {
     await granted;
   });
 
-  it('is not waited for by a charge alone', async () => {
+  it('resolves settle without a sync', async () => {
     const { directory, disk, store, key, account } = await onDisk();
     const holder = { accountId: account.id, keyId: key.id };
     const operations: string[] = [];
@@ -501,7 +501,7 @@ describe('a disk that is slow', () => {
     const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ spent: 6 });
     await copy.close();
-    // A reader is told of it once it is on disk.
+    // Reading the account books the charge and waits for the sync.
     expect(await store.findAccount(account.id)).toMatchObject({ spent: 6 });
     expect(operations).toEqual(['writeSync', 'write', 'datasync']);
   });

@@ -20,8 +20,8 @@ import { copyOfCrashed } from './crash-copy.ts';
 
 const FIRST = join('journal', '00000001.journal');
 
-/** All that a store tells. */
-async function told(store: Store): Promise<unknown> {
+/** All that the methods of a store return. */
+async function contentOf(store: Store): Promise<unknown> {
   const accounts = await store.listAccounts();
   const ledger = [];
   for (const { id } of accounts) ledger.push(await store.listLedger(id, { limit: 99 }));
@@ -29,14 +29,14 @@ async function told(store: Store): Promise<unknown> {
   return JSON.parse(JSON.stringify({ accounts, keys: await store.listKeys(), tasks, ledger }));
 }
 
-/** A journal of several batches: where each ends, and what the store told by then. */
+/** A journal of several batches: the end of each, and the content of the store at that time. */
 async function journalled() {
   const directory = temporaryFolder();
   const store = await openLowdbStore({ directory });
   const path = join(directory, FIRST);
   const ends: { length: number; state: unknown }[] = [];
   const note = async () =>
-    ends.push({ length: readFileSync(path).length, state: await told(store) });
+    ends.push({ length: readFileSync(path).length, state: await contentOf(store) });
   await note();
   const { key } = await owner(store, 10);
   await note();
@@ -62,11 +62,11 @@ async function open(directory: string) {
 }
 
 describe('a journal', () => {
-  it('cut anywhere gives all before the cut, and nothing in part', {
+  it('truncated at any byte has all complete batches, and nothing of the others', {
     timeout: 300_000,
   }, async () => {
     const { crashed, bytes, ends } = await journalled();
-    // Bytes of a line without its line break are a whole line.
+    // A line without its line break is complete.
     const lines: number[] = [];
     for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) lines.push(at + 1);
     const path = join(crashed, FIRST);
@@ -80,8 +80,8 @@ describe('a journal', () => {
       const { store, recoveries } = await open(crashed);
       const before = lines.findLast((end) => end - 1 <= length)!;
       const whole = ends.findLast((end) => end.length === before);
-      // Making an owner is two transactions, and what is between them was not noted.
-      if (whole) expect(await told(store)).toEqual(whole.state);
+      // The two transactions of `owner` have no snapshot in between.
+      if (whole) expect(await contentOf(store)).toEqual(whole.state);
       expect(await findInconsistencies(store)).toEqual([]);
       const cut = { file: path, offset: before, dropped: length - before };
       expect(recoveries).toMatchObject(before >= length ? [] : [cut]);
@@ -98,13 +98,13 @@ describe('a journal', () => {
     ['zeros', Buffer.alloc(5000)],
     ['garbage', Buffer.from('\u0000\n\nx 12 {"a":\n'.repeat(99))],
     ['a batch with a hole', Buffer.from(`12345678 00000064 [${' '.repeat(40)}\0\0\0\0\0\0]\n`)],
-    ['a promise of more than there is', Buffer.from('12345678 ffffffff [')],
-  ])('with a tail of %s is cut back, and goes on', async (_, tail) => {
+    ['a length beyond the end of the file', Buffer.from('12345678 ffffffff [')],
+  ])('with %s at its end is truncated, and continued', async (_, tail) => {
     const { directory, bytes, ends } = await journalled();
     appendFileSync(join(directory, FIRST), tail);
     const { store, recoveries } = await open(directory);
     expect(recoveries).toMatchObject([{ offset: bytes.length, dropped: tail.length }]);
-    expect(await told(store)).toEqual(ends.at(-1)!.state);
+    expect(await contentOf(store)).toEqual(ends.at(-1)!.state);
     const [account] = await store.listAccounts();
     await store.grant(account!.id, 5);
     await store.close();
@@ -116,8 +116,8 @@ describe('a journal', () => {
 
   it.each([
     ['of a crashed store, damaged anywhere before its last batch', 'crashed', 7],
-    ['that was closed, damaged anywhere', 'directory', 3],
-  ] as const)('%s, is refused and kept', { timeout: 300_000 }, async (_, which, step) => {
+    ['of a closed store, damaged anywhere', 'directory', 3],
+  ] as const)('%s, is rejected and not changed', { timeout: 300_000 }, async (_, which, step) => {
     const { [which]: directory, bytes, ends } = await journalled();
     const last = which === 'crashed' ? ends.at(-2)!.length : bytes.length;
     const path = join(directory, FIRST);
@@ -142,13 +142,13 @@ describe('a journal', () => {
     expect(after).toEqual(others);
   });
 
-  it('that was closed may lack its last line break, and nothing else', async () => {
+  it('of a closed store may lack its last line break, and nothing else', async () => {
     const { directory, bytes, ends } = await journalled();
     const path = join(directory, FIRST);
     truncateSync(path, bytes.length - 1);
     const { store, recoveries } = await open(directory);
     expect(recoveries).toEqual([]);
-    expect(await told(store)).toEqual(ends.at(-1)!.state);
+    expect(await contentOf(store)).toEqual(ends.at(-1)!.state);
     await store.close();
     expect(readFileSync(path).equals(bytes)).toBe(true);
     for (let length = 0; length < bytes.length - 1; length += 7) {
@@ -161,7 +161,7 @@ describe('a journal', () => {
     }
   });
 
-  it('that lost any of the lines since the last sync is cut back there', async () => {
+  it('that lost lines since the last sync is truncated there', async () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory });
     const path = join(directory, FIRST);
@@ -181,7 +181,7 @@ describe('a journal', () => {
     await store.close();
     for (const [at, start] of starts.slice(0, 3).entries()) {
       const end = starts[at + 1] ?? length;
-      // A page that was not written when the power went: zeros.
+      // A page that was not written before a power cut: zeros.
       for (const copy of [unsynced, synced]) {
         const place = copyOfCrashed(copy);
         const bytes = readFileSync(join(place, FIRST));
@@ -207,17 +207,17 @@ describe('a journal', () => {
   it.each([
     ['another version', { format: 'oriel-journal', version: 3, sequence: 1 }],
     ['another format', { format: 'diary', version: 1, sequence: 1 }],
-    ['another place', { format: 'oriel-journal', version: 1, sequence: 2 }],
+    ['another sequence number', { format: 'oriel-journal', version: 1, sequence: 2 }],
     ['another store', { format: 'oriel-journal', version: 2, sequence: 1, store: 'x' }],
-    ['the version before', { format: 'oriel-journal', version: 1, sequence: 1 }],
-  ])('of %s is refused', async (_, header) => {
+    ['version 1 in a store of version 2', { format: 'oriel-journal', version: 1, sequence: 1 }],
+  ])('with %s in its header is rejected', async (_, header) => {
     const { directory } = await journalled();
     const { encodeLine } = await import('../../../src/store/lowdb/journal/line.ts');
     writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
   });
 
-  it('emptied is refused, and not begun anew', async () => {
+  it('that is empty is rejected, and not overwritten', async () => {
     const { directory } = await journalled();
     truncateSync(join(directory, FIRST), 0);
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
@@ -237,7 +237,7 @@ describe('a journal', () => {
     });
     const { key } = await owner(store);
     await Promise.all(Array.from({ length: 64 }, () => store.createTask(taskFor(key))));
-    // A first few, and all that came while they were being written.
+    // The first transactions, and then all that were made during their write.
     expect(commits).toEqual([1, 1, 8, 56]);
     expect(readdirSync(join(directory, 'journal'))).toEqual(['00000001.journal']);
     await store.close();

@@ -9,10 +9,10 @@ import { everyTask, findInconsistencies } from '../consistency.ts';
 
 const WRITER = fileURLToPath(new URL('writer-process.mjs', import.meta.url));
 const KILLS = Number(process.env['ORIEL_KILLS'] ?? 16);
-/** A store grows from kill to kill, and with it what is to be looked through after each. */
+/** The checks after each kill take longer as a store grows. */
 const KILLS_OF_ONE_STORE = 8;
 
-/** Lets a process write to a store, and kills it after some acknowledgements. Resolves with these. */
+/** Kills a process that writes to a store after some acknowledgements, and returns these. */
 async function killed(directory: string, after: number): Promise<string[]> {
   const child = spawn(process.execPath, [WRITER, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,7 +28,7 @@ async function killed(directory: string, after: number): Promise<string[]> {
 }
 
 describe('kill -9', () => {
-  it('takes nothing that was acknowledged', { timeout: KILLS * 5000 }, async () => {
+  it('loses nothing that was acknowledged', { timeout: KILLS * 5000 }, async () => {
     let directory = '';
     const known = new Map<string, string[]>();
     for (let kill = 0; kill < KILLS; kill += 1) {
@@ -52,14 +52,14 @@ describe('kill -9', () => {
       for (const id of known.get('asset') ?? []) expect(await store.findAsset(id)).toBeDefined();
       const delivered = new Set(known.get('delivered'));
       for (const { id, accountId } of tasks.filter((task) => delivered.has(task.id))) {
-        const told = await store.listDeliveries(accountId, id);
-        expect(told).toMatchObject([{ status: 'delivered', attempts: [{ status: 204 }] }]);
+        const deliveries = await store.listDeliveries(accountId, id);
+        expect(deliveries).toMatchObject([{ status: 'delivered', attempts: [{ status: 204 }] }]);
       }
       const { granted, spent } = store.statistics().credits;
       expect(spent).toBeGreaterThanOrEqual((known.get('settled') ?? []).length);
       expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
       expect(await findInconsistencies(store)).toEqual([]);
-      // What nobody works at any more is put back, as a daemon does when it starts.
+      // Processing tasks are requeued, as a daemon does when it starts.
       for (const { id, status } of await store.listOpenTasks()) {
         if (status === 'processing') await store.requeueTask(id);
       }

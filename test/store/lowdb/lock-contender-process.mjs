@@ -1,4 +1,4 @@
-// Opens a store as soon as it is told to on standard input, and says what came of it.
+// Opens a store after a line on standard input, and prints the outcome.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { diskFiles } from '../../../dist/src/store/files.js';

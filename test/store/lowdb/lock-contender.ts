@@ -6,15 +6,15 @@ import { expect, onTestFinished } from 'vitest';
 
 const CONTENDER = fileURLToPath(new URL('lock-contender-process.mjs', import.meta.url));
 
-/** How a contender runs. */
+/** How the process runs. */
 interface ContenderOptions {
-  /** `pid`: it takes the lock of systems without kernel locks. `child`: it starts a process of its own. */
+  /** `pid`: it takes the lock of systems without kernel locks. `child`: it starts a child process. */
   readonly mode?: 'pid' | 'child';
   /** A command that runs another one, such as `unshare`. */
   readonly within?: readonly string[];
 }
 
-/** Another process that wants a store. */
+/** Another process that opens a store. */
 export class Contender {
   readonly child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -53,7 +53,7 @@ export async function contender(
   return made;
 }
 
-/** Lets six processes open one store at once: one gets it, the others are told that it is locked. */
+/** Opens one store in six processes at once: one succeeds, the others get `store_locked`. */
 export async function expectOneWinner(
   directory: string,
   options: ContenderOptions = {},

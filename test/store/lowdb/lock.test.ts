@@ -25,7 +25,7 @@ function deadProcess(): number {
   return spawnSync(process.execPath, ['-e', '0']).pid;
 }
 
-/** A closed store, and the lock that this process would write without kernel locks. */
+/** A closed store, and the owner that this process would write without kernel locks. */
 async function closedStore() {
   const directory = temporaryFolder();
   const path = join(directory, 'lock');
@@ -36,7 +36,7 @@ async function closedStore() {
   return { directory, path, owner };
 }
 
-describe('the lock', () => {
+describe('the lock of a store', () => {
   it('keeps a second process out, and names the first', async () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory });
@@ -98,7 +98,7 @@ describe('the lock', () => {
     expect(readdirSync(directory).sort()).toEqual(EMPTY_STORE);
   });
 
-  it('does not live on in the children of a killed process', async () => {
+  it('is not inherited by children of a killed process', async () => {
     const directory = temporaryFolder();
     const first = await contender(directory, { mode: 'child' });
     first.tell();
@@ -111,7 +111,7 @@ describe('the lock', () => {
     await (await openLowdbStore({ directory })).close();
   });
 
-  it('holds where its file is removed', async () => {
+  it('remains while its file is removed', async () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory });
     rmSync(join(directory, 'lock'));
@@ -121,7 +121,7 @@ describe('the lock', () => {
     await store.close();
   });
 
-  it('keeps its file, which is empty once it is released', async () => {
+  it('leaves an empty file when it is released', async () => {
     const { directory, path } = await closedStore();
     const { ino, size } = statSync(path);
     expect(size).toBe(0);
@@ -129,7 +129,7 @@ describe('the lock', () => {
     expect(statSync(path).ino).toBe(ino);
   });
 
-  it('is released where a store could not be opened', async () => {
+  it('is released when a store could not be opened', async () => {
     const directory = temporaryFolder();
     writeFileSync(join(directory, 'checkpoint.json'), '');
     for (let time = 0; time < 2; time += 1) {
@@ -139,7 +139,7 @@ describe('the lock', () => {
   });
 
   it.each(['', 'null', '{}', '12345', '{"pid":"1","token":"../x"}', '{"pid":'])(
-    'does not depend on what its file says: %j',
+    'does not depend on the content of its file: %j',
     async (text) => {
       const { directory, path } = await closedStore();
       writeFileSync(path, text);
@@ -151,13 +151,13 @@ describe('the lock', () => {
     ['a dead process', () => ({ pid: deadProcess() })],
     ['a process of another start', () => ({ started: '1' })],
     ['a system that was started again', () => ({ boot: 'another' })],
-  ])('of the version before is taken over from %s', async (_, change) => {
+  ])('without kernel locks is taken over from %s', async (_, change) => {
     const { directory, path, owner } = await closedStore();
     writeFileSync(path, JSON.stringify({ ...owner, ...change() }));
     await (await openLowdbStore({ directory })).close();
   });
 
-  it('of the version before is respected while its process lives', async () => {
+  it('without kernel locks is respected while its process lives', async () => {
     const { directory, path, owner } = await closedStore();
     const text = JSON.stringify(owner);
     writeFileSync(path, text);
@@ -165,12 +165,12 @@ describe('the lock', () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  it('is won by one of many', async () => {
+  it('is acquired by one of six processes', async () => {
     const directory = temporaryFolder();
     await expectOneWinner(directory);
   });
 
-  it('is won by one of many within a process', async () => {
+  it('is acquired by one of eight calls in a process', async () => {
     const directory = temporaryFolder();
     for (let round = 0; round < 20; round += 1) {
       const tries = await Promise.allSettled(
@@ -183,7 +183,7 @@ describe('the lock', () => {
     expect(readdirSync(directory).sort()).toEqual(EMPTY_STORE);
   });
 
-  it('goes by the pid where the kernel locks nothing, and says so', async () => {
+  it('falls back to the pid without kernel locks, and reports that', async () => {
     const directory = temporaryFolder();
     hooks.unsupported = true;
     let fallbacks = 0;
@@ -196,7 +196,7 @@ describe('the lock', () => {
       await store.close();
     }
     expect(fallbacks).toBe(2);
-    // A process that has kernel locks leaves an empty file.
+    // A process with kernel locks leaves an empty file.
     hooks.unsupported = false;
     await (await openLowdbStore({ directory })).close();
     hooks.unsupported = true;

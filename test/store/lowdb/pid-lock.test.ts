@@ -16,7 +16,7 @@ const OTHER = 'fedcba98-7654-3210-fedc-ba9876543210';
 
 const lockIn = (directory: string) => lockByPid(diskFiles, join(directory, 'lock'));
 
-/** A lock as this process would have made it. */
+/** The owner that this process writes. */
 async function present(directory: string) {
   const lock = await lockIn(directory);
   const owner = JSON.parse(readFileSync(join(directory, 'lock'), 'utf8')) as object;
@@ -65,7 +65,7 @@ describe('the lock by pid', () => {
     expect(readdirSync(directory).sort()).toEqual([]);
   });
 
-  it('is taken over even where somebody died taking it over', async () => {
+  it('is taken over although another process died while it did so', async () => {
     const directory = temporaryFolder();
     const owner = await present(directory);
     const dead = (token: string) => JSON.stringify({ ...owner, pid: deadProcess(), token });
@@ -76,7 +76,7 @@ describe('the lock by pid', () => {
     await lock.release();
   });
 
-  it('waits for nobody who is taking it over', async () => {
+  it('rejects while a live process takes it over', async () => {
     const directory = temporaryFolder();
     const owner = await present(directory);
     const dead = JSON.stringify({ ...owner, pid: deadProcess(), token: TOKEN });
@@ -88,7 +88,7 @@ describe('the lock by pid', () => {
   });
 
   it.each(['null', '{}', '12345', '{"pid":"1","token":"../x"}'])(
-    'that holds %j is not touched',
+    'with the content %j is not touched',
     async (text) => {
       const directory = temporaryFolder();
       writeFileSync(join(directory, 'lock'), text);
@@ -97,7 +97,7 @@ describe('the lock by pid', () => {
     },
   );
 
-  it('is won by one of many who take it over at once', async () => {
+  it('of a dead process is acquired by one of six processes', async () => {
     for (let round = 0; round < 4; round += 1) {
       const directory = temporaryFolder();
       const owner = await present(directory);
@@ -107,7 +107,7 @@ describe('the lock by pid', () => {
     }
   });
 
-  it('is won by one of many within a process', async () => {
+  it('of a dead process is acquired by one of eight calls in a process', async () => {
     const directory = temporaryFolder();
     const owner = await present(directory);
     for (let round = 0; round < 20; round += 1) {

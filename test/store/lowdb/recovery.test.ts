@@ -13,7 +13,7 @@ import { copyOfCrashed } from './crash-copy.ts';
 
 const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
 
-/** A store on a disk that does as `disk.hook` says. */
+/** A store on a disk whose operations call `disk.hook`. */
 async function onDisk(journalLimit = 16 * 2 ** 20) {
   const directory = join(temporaryFolder(), 'store');
   const disk: { hook: Hook } = { hook: () => {} };
@@ -23,11 +23,11 @@ async function onDisk(journalLimit = 16 * 2 ** 20) {
   return { directory, disk, store, ...(await owner(store, 100)) };
 }
 
-describe('a journal whose folder could not be synced', () => {
+describe('a new journal whose folder could not be synced', () => {
   it.each([
     ['has its name after a power cut', () => {}],
     ['lost its name in a power cut', (journal: string) => rmSync(journal)],
-  ])('%s, and the store opens whole', async (_, cut) => {
+  ])('%s, and the store opens with all records', async (_, cut) => {
     const { directory, disk, store, account } = await onDisk(1000);
     let failures = 0;
     disk.hook = (operation, path) => {
@@ -54,11 +54,11 @@ describe('a journal whose folder could not be synced', () => {
   });
 });
 
-describe('a write that failed and could not be cut off', () => {
-  it('is not found after the store was closed', async () => {
+describe('a failed write that could not be truncated', () => {
+  it('is not replayed after the store was closed', async () => {
     const directory = temporaryFolder();
     let isFailing = false;
-    // The bytes reach the file, but the disk says that they do not.
+    // The bytes reach the file, but the call fails.
     const files: Files = {
       ...diskFiles,
       open: async (...args) => {
@@ -93,8 +93,8 @@ describe('a write that failed and could not be cut off', () => {
   });
 });
 
-describe('a data folder', () => {
-  it('that is renamed under an open store takes nothing until it is back', async () => {
+describe('a store that is open', () => {
+  it('rejects writes while its folder is renamed', async () => {
     const { directory, store, account, key } = await onDisk();
     renameSync(directory, `${directory}.away`);
     await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
@@ -108,14 +108,14 @@ describe('a data folder', () => {
     expect(await findInconsistencies(store)).toEqual([]);
   });
 
-  it('that is deleted under an open store takes nothing more', async () => {
+  it('rejects writes after its folder was deleted', async () => {
     const { directory, store, account } = await onDisk();
     rmSync(directory, { recursive: true });
     await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
     expect(await store.findAccount(account.id)).toMatchObject({ granted: 100 });
   });
 
-  it('whose journal is written to by others takes nothing more', async () => {
+  it('rejects writes after another process has changed its journal', async () => {
     const { directory, store, account } = await onDisk();
     appendFileSync(join(directory, 'journal', '00000001.journal'), 'x');
     await expect(store.grant(account.id, 5)).rejects.toMatchObject(unavailable);
@@ -136,7 +136,7 @@ describe('a data folder', () => {
         cpSync(join(from, name), join(to, name));
       },
     ],
-  ])('that is %s under an open store takes nothing more', async (_, change) => {
+  ])('rejects writes after its files were %s', async (_, change) => {
     const { directory, store, account } = await onDisk();
     const backup = copyOfCrashed(directory);
     await store.grant(account.id, 1);

@@ -35,7 +35,7 @@ const KEY = {
   spent: 0,
 };
 
-/** As it was written before tasks had callbacks and progress. */
+/** A task as it was written before tasks had callbacks and progress. */
 function formerTask(id: string) {
   return {
     id,
@@ -62,7 +62,7 @@ function entry(id: number, change: object) {
   return { id, accountId: ACCOUNT.id, ...none, ...change };
 }
 
-/** A store of the version before: rows in shards, and a journal that holds more. */
+/** A store of version 1: rows in shards, and a journal with more. */
 function former(): string {
   const directory = temporaryFolder();
   for (const folder of ['journal', 'shards']) mkdirSync(join(directory, folder));
@@ -95,7 +95,7 @@ function former(): string {
   return directory;
 }
 
-it('opens what the version before wrote, and goes on with it', async () => {
+it('opens a store of version 1, and continues it', async () => {
   const directory = former();
   const store = await openLowdbStore({ directory, journalLimit: 500 });
   const open = await store.listOpenTasks();
@@ -117,7 +117,7 @@ it('opens what the version before wrote, and goes on with it', async () => {
   expect((await again.deleteTasks(Infinity)).tasks).toHaveLength(2);
   expect(await findInconsistencies(again)).toEqual([]);
   await again.close();
-  // From now on it is known to exist.
+  // The store now has a manifest, without which it is not opened.
   rmSync(join(directory, 'store.json'));
   await expect(openLowdbStore({ directory })).rejects.toMatchObject({
     code: 'store_corrupt',
@@ -125,7 +125,7 @@ it('opens what the version before wrote, and goes on with it', async () => {
   });
 });
 
-it('opens what the version before left when a journal was begun and its folder not synced', async () => {
+it('opens a store of version 1 with a journal whose folder was not synced', async () => {
   const directory = former();
   const path = (sequence: number) => join(directory, 'journal', `0000000${sequence}.journal`);
   const header = { format: 'oriel-journal', version: 1, sequence: 3 };

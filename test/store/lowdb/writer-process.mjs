@@ -1,10 +1,10 @@
-// Uses a store until it is killed, and prints each thing once it is acknowledged.
+// Uses a store until the process is killed, and prints each change once it is acknowledged.
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
 
 const [directory] = process.argv.slice(2);
-// Short journals, so that many of the kills come in the middle of a checkpoint.
+// Short journals, so that many of the kills happen during a checkpoint.
 const store = await openLowdbStore({ directory, journalLimit: 30_000 });
 const say = (line) => writeSync(1, `${line}\n`);
 
@@ -44,7 +44,7 @@ const newAsset = () => ({
 async function work(worker) {
   for (let turn = worker; ; turn += 1) {
     const assets = [newAsset()];
-    const callbackUrl = turn % 2 === 0 ? 'https://example.com/told' : null;
+    const callbackUrl = turn % 2 === 0 ? 'https://example.com/callback' : null;
     const reservation = turn % 5;
     const { id } = (
       await store.createTask({ ...task, reservation, maxOpenTasks: 1_000_000, assets, callbackUrl })

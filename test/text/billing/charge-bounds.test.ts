@@ -160,6 +160,7 @@ async function ask(
     await gateway.answer({
       requestId: 'req_1',
       dialect: client,
+      address: { model: null, stream: null },
       body,
       bytes: null,
       headers: {},

@@ -6,7 +6,7 @@ const frame = (model: string, content = 'Hi', more = {}) =>
 /** Frames as the relay reads them: one character per byte. */
 const latin1 = (text: string) => Buffer.from(text).toString('latin1');
 const rename = (text: string, name = 'mine') =>
-  Buffer.from(new ChunkRenamer(name).rename(latin1(text)), 'latin1').toString();
+  Buffer.from(new ChunkRenamer(name, 'model').rename(latin1(text)), 'latin1').toString();
 
 describe('ChunkRenamer', () => {
   it('replaces the model in each frame and leaves all else', () => {
@@ -45,6 +45,6 @@ describe('ChunkRenamer', () => {
     '',
   ])('returns the same string if there is no model to replace: %j', (frames) => {
     const bytes = latin1(frames);
-    expect(new ChunkRenamer('mine').rename(bytes)).toBe(bytes);
+    expect(new ChunkRenamer('mine', 'model').rename(bytes)).toBe(bytes);
   });
 });

@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chat } from '../../../src/text/dialects/chat/chat.ts';
+import { messages } from '../../../src/text/dialects/messages/messages.ts';
+import { responses } from '../../../src/text/dialects/responses/responses.ts';
 import { SplitKeyFilter } from '../../../src/text/relay/split-key.ts';
 import { dataOf } from '../../../src/text/relay/sse.ts';
 
 const KEY = 'sk-sk-provider-"/\\5ecre7';
+
+/** Members that hold text in the three formats. */
+const MEMBERS = [chat, responses, messages].flatMap(({ textMembers }) => textMembers);
 
 /** Shapes of deltas in the three formats. */
 const SHAPES = [
@@ -46,7 +52,7 @@ describe('SplitKeyFilter', () => {
         fc.boolean(),
         fc.boolean(),
         (shape, cut, before, after, isEscaped, isBytes, isTogether) => {
-          const filter = new SplitKeyFilter(KEY);
+          const filter = new SplitKeyFilter(KEY, MEMBERS);
           const frames = [...before, ...cut, ...after].map((text) => {
             const json = JSON.stringify(shape(text));
             return `data: ${isEscaped && KEY.includes(text) ? escapedTexts(json, text) : json}\n\n`;
@@ -76,7 +82,7 @@ describe('SplitKeyFilter', () => {
   }
 
   it('redacts a key in one choice while deltas of another choice interleave', () => {
-    const filter = new SplitKeyFilter(KEY);
+    const filter = new SplitKeyFilter(KEY, MEMBERS);
     let sent = '';
     const push = (index: number, content: string) => {
       const frame = `data: ${JSON.stringify({ choices: [{ index, delta: { content } }] })}\n\n`;
@@ -91,7 +97,7 @@ describe('SplitKeyFilter', () => {
   });
 
   it('releases held frames when the text differs from the key, or after 64 writes', () => {
-    const filter = new SplitKeyFilter(KEY);
+    const filter = new SplitKeyFilter(KEY, MEMBERS);
     const frame = (content: string, index = 0) =>
       `data: ${JSON.stringify({ choices: [{ index, delta: { content } }] })}\n\n`;
     expect(filter.push(frame('sk-s'))).toBeNull();
@@ -104,7 +110,7 @@ describe('SplitKeyFilter', () => {
   });
 
   it('redacts the beginning of a key at the end of the stream', () => {
-    const filter = new SplitKeyFilter(KEY);
+    const filter = new SplitKeyFilter(KEY, MEMBERS);
     const frame = `data: ${JSON.stringify({ delta: KEY.slice(0, 15) })}\n\n`;
     expect(filter.push(frame)).toBeNull();
     expect(filter.finish('')).toBe('data: {"delta":"[key]"}\n\n');

@@ -1,3 +1,4 @@
+import '../../../src/text/dialects/built-in.ts';
 import type {
   Json,
   Part,

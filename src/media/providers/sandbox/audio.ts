@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../../failure.ts';
-import { Chance } from '../../../images/scene/chance.ts';
+import { SeededRandom } from '../../../images/scene/seeded-random.ts';
 import type { AudioTaskRequest } from '../../task-request.ts';
 import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
@@ -26,8 +26,8 @@ export async function makeAudio(
   if (seconds > MAX_DURATION) {
     throw invalid('duration', `the sandbox makes up to ${MAX_DURATION} seconds`);
   }
-  const chance = new Chance(prompt, String(seed), String(voice));
-  const bytes = garbage ? GARBAGE : await melody(chance, seconds, context);
+  const random = new SeededRandom(prompt, String(seed), String(voice));
+  const bytes = garbage ? GARBAGE : await melody(random, seconds, context);
   return { files: [{ bytes }], usage: usageOf(prompt, 0, Math.ceil(seconds * 25)) };
 }
 
@@ -41,17 +41,17 @@ const SCALE = [0, 2, 4, 7, 9, 12] as const;
 const NOTES_PER_SECOND = 3;
 
 async function melody(
-  chance: Chance,
+  random: SeededRandom,
   seconds: number,
   { signal }: ProviderContext,
 ): Promise<Buffer> {
   const samples = Math.round(seconds * SAMPLE_RATE);
   const file = Buffer.alloc(44 + samples * 2);
   wavHeader(samples).copy(file);
-  const root = chance.between(180, 320);
+  const root = random.between(180, 320);
   const length = Math.floor(SAMPLE_RATE / NOTES_PER_SECOND);
   for (let start = 0; start < samples; start += length) {
-    const pitch = root * 2 ** (chance.of(SCALE) / 12);
+    const pitch = root * 2 ** (random.of(SCALE) / 12);
     for (let sample = start; sample < Math.min(samples, start + length); sample += 1) {
       const time = (sample - start) / SAMPLE_RATE;
       // Rises within 10 ms and decays, so that notes do not click.

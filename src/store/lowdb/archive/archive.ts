@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Failure } from '../../../failure.ts';
-import { type Files, makeFolder, namesIn, remove } from '../../files.ts';
-import type { TaskQuery } from '../../store.ts';
+import { makeFolder, namesIn, remove } from '../../files.ts';
+import type { TaskQuery, TaskTotals } from '../../store.ts';
 import { TASK_STATES, TASK_TYPES, type TaskState } from '../../task.ts';
 import {
   compareKeys,
@@ -12,79 +12,68 @@ import {
   type SegmentFile,
 } from './layout.ts';
 import { mergeInto, mergeSorted } from './merge.ts';
-import { Segment, type SegmentRecord } from './segment.ts';
+import { Segment, type SegmentOptions, type SegmentRecord } from './segment.ts';
 import { type NewRecord, SegmentWriter } from './segment-writer.ts';
 
 const NAME = /^\d{8,}\.segment(\.new)?$/;
 
-/** Segments of about one size that are merged into one, so that a search has few to look into. */
+/** Segments of about one size that are merged into one, so that a search reads few segments. */
 const MERGE_FACTOR = 8;
-/** Bytes of the smallest segments; each size is as many times the one before as `FAN`. */
+/** Size of the smallest class of segments. Each class is `MERGE_FACTOR` times as large as the one before. */
 const SMALLEST_BYTES = 128 * 1024;
 /**
- * Segments of this many bytes are not merged: what a checkpoint takes out of memory waits for its merge,
- * and a segment whose records are all forgotten goes as it is.
+ * Size from which segments are not merged. A checkpoint waits for the merge, and a large segment is
+ * removed without one when all of its records are deleted.
  */
 const LARGEST_BYTES = 8 * 2 ** 20;
-/** Share of forgotten records beyond which a segment is written anew without them. */
+/** Share of deleted records above which a segment is rewritten without them. */
 const MAX_DELETED_SHARE = 1 / 4;
 
-/** The records that are forgotten but still in a segment. */
+/** Records that are deleted but still in a segment. */
 interface Tombstones {
   has(segment: number, index: number): boolean;
   countIn(segment: number): number;
 }
 
-interface ArchiveOptions {
-  readonly files: Files;
-  readonly folder: string;
-  readonly store: string;
+interface ArchiveOptions extends SegmentOptions {
   readonly forgotten: Tombstones;
-  /** Called with what names a damaged file. */
-  readonly onFault: (error: unknown) => void;
 }
 
-/** The segments that a checkpoint names. */
+/** Segments that a checkpoint names. */
 export interface SegmentList {
   readonly files: readonly SegmentFile[];
   readonly next: number;
 }
 
-/** A record to be written, and the hashes that it is found by. */
+/** A record to write, with the hashes of its keys. */
 export interface ArchivedRecord extends NewRecord {
   readonly keys: readonly Buffer[];
 }
 
-/** Segments that are on disk but do not count before a checkpoint names them. */
+/** Segments on disk that become valid when a checkpoint names them. */
 export interface ArchiveExtension {
   readonly list: SegmentList;
-  /** Numbers of segments that are no longer part of it. */
+  /** Numbers of segments that are no longer part of the archive. */
   readonly dropped: readonly number[];
-  /** Reads from the new segments from now on. */
+  /** Makes the new segments the ones that are read. */
   adopt(): void;
-  /** Lets go of the new segments. @param keepFiles a checkpoint that is on disk may name them */
+  /** Closes the new segments. @param keepFiles whether a checkpoint on disk may name them */
   abandon(keepFiles: boolean): Promise<void>;
 }
 
-/** What the tasks of an account come to. */
-export interface Totals {
-  readonly tasks: number;
-  readonly bytes: number;
-}
-
 /**
- * Records on disk that never change, in segments. Which segments count, the checkpoint tells; what is
- * forgotten of them, the state.
+ * Immutable records on disk, in segments. The checkpoint names the valid segments; tombstones in the state
+ * mark deleted records.
  */
 export class Archive {
   readonly #options: ArchiveOptions;
   /** Newest first. */
   #segments: readonly Segment[] = [];
-  /** Number of the next segment. None is given twice, since what is forgotten names its segment by it. */
+  /** Number of the next segment. Numbers are not used again, since tombstones refer to segments by them. */
   #next: number;
-  /** Segments that cannot be merged because a record of theirs is damaged. */
+  /** Segments that cannot be merged because they have a damaged record. */
   readonly #damaged = new Set<number>();
-  #totals = new Map<string, Totals>();
+  #totals = new Map<string, TaskTotals>();
   #states = TASK_STATES.map(() => 0);
 
   private constructor(options: ArchiveOptions, next: number) {
@@ -92,7 +81,7 @@ export class Archive {
     this.#next = next;
   }
 
-  /** @throws Failure service_error, code `store_corrupt`, naming a segment that is missing or not as written */
+  /** @throws Failure service_error, code `store_corrupt`, with the segment that is missing or differs */
   static async open({ files, next }: SegmentList, options: ArchiveOptions): Promise<Archive> {
     const archive = new Archive(options, next);
     const segments: Segment[] = [];
@@ -114,18 +103,18 @@ export class Archive {
     return { files: this.#segments.map(({ file }) => file), next: this.#next };
   }
 
-  /** When the last of its tasks ended, in milliseconds since the epoch; 0 where there are none. */
+  /** Time at which the last of its tasks ended, in milliseconds since the epoch; 0 if there are none. */
   get newest(): number {
     return Math.max(0, ...this.#segments.map(({ footer }) => footer.newest));
   }
 
-  /** Tasks of a state, those that are forgotten among them. */
+  /** Number of tasks in a state, with the deleted ones. */
   count(state: TaskState): number {
     return this.#states[TASK_STATES.indexOf(state)]!;
   }
 
-  /** Of an account, what is forgotten included. */
-  totalsOf(accountId: string): Totals {
+  /** TaskTotals of an account, with the deleted tasks. */
+  totalsOf(accountId: string): TaskTotals {
     return this.#totals.get(accountId) ?? { tasks: 0, bytes: 0 };
   }
 
@@ -134,9 +123,9 @@ export class Archive {
   }
 
   /**
-   * Writes records into new segments, and merges what has become many or half empty.
+   * Writes records into new segments, and merges segments that are many or mostly deleted.
    *
-   * @param batches of records, each in the order of accounts and of creation; each becomes one segment
+   * @param batches records in the order of accounts and of creation; each batch becomes one segment
    */
   async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<ArchiveExtension> {
     const made = new Set<Segment>();
@@ -157,7 +146,7 @@ export class Archive {
       for (let group = this.#toMerge(segments); group; group = this.#toMerge(segments)) {
         const merged = await this.#merge(group);
         for (const segment of merged) made.add(segment);
-        // Where it failed, the segments of the group are not asked for again.
+        // A group whose merge failed is not tried again in this call.
         if (merged[0] === group[0]) break;
         segments = [...merged, ...segments.filter((segment) => !group.includes(segment))];
       }
@@ -183,7 +172,7 @@ export class Archive {
     }
   }
 
-  /** Removes files of segments that do not count, and what a crash left. */
+  /** Removes files of segments that are not part of the archive, and unfinished ones. */
   async removeObsolete(): Promise<void> {
     const { files, folder } = this.#options;
     const names = new Set(this.#segments.map(({ file }) => file.file));
@@ -224,7 +213,7 @@ export class Archive {
     }
   }
 
-  /** Segments that are better written anew as one; undefined where there are none. */
+  /** Returns segments to rewrite as one; undefined if there are none. */
   #toMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
     const { forgotten } = this.#options;
     const whole = segments.filter(({ number }) => !this.#damaged.has(number));
@@ -244,7 +233,7 @@ export class Archive {
     return undefined;
   }
 
-  /** @returns what takes the place of a group: nothing where all is forgotten, itself where it cannot be merged */
+  /** @returns segments that replace the group: none if all records are deleted, the group if the merge failed */
   async #merge(group: readonly Segment[]): Promise<readonly Segment[]> {
     const { forgotten, onFault } = this.#options;
     const isEmpty = group.every(
@@ -255,7 +244,7 @@ export class Archive {
       const isForgotten = (segment: number, index: number) => forgotten.has(segment, index);
       return [await this.#write((writer) => mergeInto(writer, group, isForgotten))];
     } catch (error) {
-      // The checkpoint goes on without it.
+      // The checkpoint continues without the merge.
       onFault(error);
       if (error instanceof Failure && error.code === 'record_damaged') {
         for (const { number } of group) this.#damaged.add(number);
@@ -265,8 +254,8 @@ export class Archive {
   }
 
   /**
-   * The records that bear a key, as far as its hash tells: the caller compares the key itself. Looks
-   * again where a merge has taken a segment away meanwhile.
+   * Finds the first record with a hash for which `take` returns a value: `take` compares the key itself.
+   * Starts again if a merge closed a segment meanwhile.
    */
   async find<Value>(
     kind: KeyKind,
@@ -286,7 +275,7 @@ export class Archive {
     });
   }
 
-  /** Whether a record bears a key, or another key with the same 64 bits of its SHA-256. */
+  /** Whether a record has a key, or another key with the same first 64 bits of its SHA-256. */
   async has(kind: KeyKind, key: string): Promise<boolean> {
     const hash = hashOf(kind, key);
     return this.read(async (segments) => {
@@ -297,7 +286,7 @@ export class Archive {
     });
   }
 
-  /** Reads from the segments of one moment, and again where one of them was closed meanwhile. */
+  /** Reads from the segments of one moment, and again if one of them was closed meanwhile. */
   async read<Value>(work: (segments: readonly Segment[]) => Promise<Value>): Promise<Value> {
     for (;;) {
       const segments = this.#segments;
@@ -309,7 +298,7 @@ export class Archive {
     }
   }
 
-  /** Tasks that ended before a time, those of the oldest segments first. */
+  /** Tasks that ended before a time, from the oldest segment on. */
   async *endedBefore(time: number): AsyncGenerator<SegmentRecord> {
     for (const segment of [...this.#segments].reverse()) {
       if (segment.footer.oldest >= time) continue;
@@ -319,7 +308,7 @@ export class Archive {
     }
   }
 
-  /** The tasks of an account, oldest first. */
+  /** Tasks of an account, oldest first. */
   async *oldestFirst(accountId: string): AsyncGenerator<SegmentRecord> {
     const records = mergeSorted(
       this.#segments.map((segment) => segment.oldest(accountId)),
@@ -332,7 +321,7 @@ export class Archive {
     return record.entry.status !== NO_TASK && this.#isLive(record);
   }
 
-  /** Tasks newest first, before an order; forgotten ones left out. */
+  /** Tasks with an order below `before`, newest first, without deleted ones. */
   async *newestFirst(
     segments: readonly Segment[],
     { accountId, status, type }: TaskQuery,

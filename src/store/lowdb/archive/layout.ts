@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
  *     bodies       the records, JSON one after another
  *     directory    pages of entries, ordered by account and then by the order of creation
  *     keys         pages of hashes with the position of their entry, ordered by hash
- *     footer       one line of JSON: what of the above is kept in memory
+ *     footer       one line of JSON: the part of the above that is kept in memory
  *
  * Every byte is covered by a CRC-32: header and footer by the list of segments in checkpoint.json, a
  * body by its entry, and a page by its own last four bytes.
@@ -18,7 +18,7 @@ const VERSION = 1;
 
 export const PAGE = 4096;
 const CHECKSUM = 4;
-/** Bytes of a page that entries may use. */
+/** Bytes of a page without its checksum. */
 const PAGE_CAPACITY = PAGE - CHECKSUM;
 
 export const ENTRY = 48;
@@ -28,26 +28,26 @@ const HASH = 8;
 export const KEY = HASH + 4;
 export const KEYS_PER_PAGE = Math.floor(PAGE_CAPACITY / KEY);
 
-/** What the directory of a segment has of one record. */
+/** Directory entry of one record. */
 export interface Entry {
-  /** Position of its account among those of the segment. */
+  /** Index of the account in the footer. */
   readonly account: number;
-  /** Where it stands in listings: the order of creation. */
+  /** Order of creation, by which tasks are listed. */
   readonly order: number;
-  /** Where the body begins in the file, its length in bytes, and its CRC-32. */
+  /** Offset of the body in the file, its length in bytes, and its CRC-32. */
   readonly offset: number;
   readonly length: number;
   readonly checksum: number;
-  /** When its task ended, in milliseconds since the epoch. */
+  /** Time at which the task ended, in milliseconds since the epoch. */
   readonly endedAt: number;
-  /** Bytes that it counts for: its own and those of its files. */
+  /** Bytes of the record and of its files. */
   readonly bytes: number;
-  /** Positions in TASK_STATES and TASK_TYPES; `NO_TASK` for records of other kinds. */
+  /** Indexes in TASK_STATES and TASK_TYPES; `NO_TASK` for other records. */
   readonly status: number;
   readonly type: number;
 }
 
-/** The status of records that no listing of tasks shows. */
+/** Status of a record that is not a task: it is not listed. */
 export const NO_TASK = 255;
 
 export function writeEntry(page: Buffer, at: number, entry: Entry): void {
@@ -76,7 +76,7 @@ export function readEntry(page: Buffer, at: number): Entry {
   };
 }
 
-/** Puts the checksum at the end of a page. */
+/** Writes the checksum to the end of a page. */
 export function writeChecksum(page: Buffer): Buffer {
   page.writeUInt32LE(crc32(page.subarray(0, PAGE_CAPACITY)), PAGE_CAPACITY);
   return page;
@@ -89,18 +89,18 @@ export function hasValidChecksum(page: Buffer): boolean {
   );
 }
 
-/** The kinds of keys that records are found by. */
+/** Kinds of keys by which records are found. */
 export type KeyKind = 'task' | 'asset' | 'delivery' | 'task of delivery' | 'idempotency';
 
 /**
- * What a key is found by: the beginning of its SHA-256, since clients choose some of the keys and
- * must not be able to choose many with the same hash.
+ * First 64 bits of a key's SHA-256. Clients choose some of the keys, and must not be able to choose many
+ * with the same hash.
  */
 export function hashOf(kind: KeyKind, key: string): Buffer {
   return createHash('sha256').update(`${kind}\0${key}`).digest().subarray(0, HASH);
 }
 
-/** A hash with the position of its entry. */
+/** A hash with the index of its entry. */
 export function encodeKey(hash: Buffer, index: number): Buffer {
   const key = Buffer.allocUnsafe(KEY);
   hash.copy(key);
@@ -120,43 +120,43 @@ export function compareKeys(one: Buffer, other: Buffer): number {
   return one.compare(other);
 }
 
-/** What the records of one account in a segment come to. */
+/** Records of one account in a segment. */
 export interface AccountPart {
   readonly id: string;
-  /** Position of its first entry, and how many follow each other from there. */
+  /** Index of its first entry, and number of entries that follow from there. */
   readonly start: number;
   readonly count: number;
-  /** Those that are tasks. */
+  /** Number of tasks. */
   readonly tasks: number;
   readonly bytes: number;
 }
 
-/** What a segment has at its end, and what is kept of it in memory. */
+/** End of a segment, which is kept in memory. */
 export interface Footer {
   readonly store: string;
   readonly number: number;
   readonly directory: number;
   readonly entries: number;
   readonly keys: number;
-  /** The first hash of each page of keys, in hex. */
+  /** First hash of each page of keys, hexadecimal. */
   readonly fences: readonly string[];
   readonly accounts: readonly AccountPart[];
-  /** Tasks in each of TASK_STATES. */
+  /** Number of tasks in each of TASK_STATES. */
   readonly states: readonly number[];
   /** Times at which the first and the last of its tasks ended. */
   readonly oldest: number;
   readonly newest: number;
 }
 
-/** A segment as checkpoint.json names it. */
+/** Segment entry in checkpoint.json. */
 export interface SegmentFile {
   readonly file: string;
   readonly number: number;
-  /** Bytes of the file, and of its header and footer. */
+  /** Bytes of the file, of its header and of its footer. */
   readonly length: number;
   readonly header: number;
   readonly footer: number;
-  /** CRC-32 of the header and of the footer after it. */
+  /** CRC-32 of the header and the footer. */
   readonly checksum: number;
 }
 

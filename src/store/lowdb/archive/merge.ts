@@ -3,15 +3,15 @@ import { compareKeys, encodeKey, hashIn, indexIn, type SegmentFile } from './lay
 import type { Segment, SegmentRecord } from './segment.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
-/** Records after which others get their turn. */
+/** Records after which the merge yields to the event loop. */
 const YIELD_INTERVAL = 64;
 
-/** The position of a record that is left out. */
+/** New index of a record that is left out. */
 const DELETED = 0xffffffff;
 
 /**
- * Writes the records of several segments into one, without those that are forgotten. Needs four bytes of
- * memory for each record, and one record at a time.
+ * Writes the records of several segments into one, without the deleted ones. Needs four bytes of memory
+ * for each record, and one record at a time.
  */
 export async function mergeInto(
   writer: SegmentWriter,
@@ -42,7 +42,7 @@ export async function mergeInto(
   );
 }
 
-/** The keys of a segment, with the positions that their records have now. */
+/** Keys of a segment with the new indexes of their records. */
 async function* keysOf(segment: Segment, places: Uint32Array): AsyncGenerator<Buffer> {
   let count = 0;
   for await (const key of segment.keys()) {
@@ -62,7 +62,7 @@ function compareRecords(one: SegmentRecord, other: SegmentRecord): number {
   return one.entry.order - other.entry.order;
 }
 
-/** What several sorted sources give, in one order. */
+/** Merges sorted sources into one sorted sequence. */
 export async function* mergeSorted<Value>(
   sources: readonly AsyncIterator<Value>[],
   compare: (one: Value, other: Value) => number,

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { FILE_MODE, type Files, remove, syncFolder } from '../../files.ts';
+import { FILE_MODE, remove, syncFolder } from '../../files.ts';
 import { TASK_STATES } from '../../task.ts';
 import {
   ENTRIES_PER_PAGE,
@@ -18,8 +18,9 @@ import {
   writeChecksum,
   writeEntry,
 } from './layout.ts';
+import type { SegmentOptions } from './segment.ts';
 
-/** Bytes that are written at once. */
+/** Bytes per write. */
 const CHUNK_BYTES = 256 * 1024;
 
 export interface NewRecord extends Omit<Entry, 'account' | 'offset' | 'length' | 'checksum'> {
@@ -27,17 +28,14 @@ export interface NewRecord extends Omit<Entry, 'account' | 'offset' | 'length' |
   readonly body: Buffer;
 }
 
-interface SegmentWriterOptions {
-  readonly files: Files;
-  readonly folder: string;
+interface SegmentWriterOptions extends Pick<SegmentOptions, 'files' | 'folder' | 'store'> {
   readonly file: string;
-  readonly store: string;
   readonly number: number;
 }
 
 type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-/** Writes one segment, which has its name only once all of it is on disk. */
+/** Writes one segment. It gets its name once all of it is on disk. */
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
   readonly #handle: FileHandle;
@@ -66,7 +64,7 @@ export class SegmentWriter {
     return new SegmentWriter(options, handle);
   }
 
-  /** Adds the record that follows in the order of accounts and of creation. @returns its position */
+  /** Adds a record. Records must come in the order of accounts and of creation. @returns its index */
   async add({ body, account, ...record }: NewRecord): Promise<number> {
     const index = this.#entries;
     const { order, bytes, status, type, endedAt } = record;
@@ -101,7 +99,7 @@ export class SegmentWriter {
     return index;
   }
 
-  /** Writes the rest. @param keys hashes with positions, ascending */
+  /** Writes directory, keys and footer. @param keys hashes with indexes, ascending */
   async finish(keys: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<SegmentFile> {
     const { files, folder, file, store, number } = this.#options;
     const directory = this.#length;
@@ -145,7 +143,7 @@ export class SegmentWriter {
     return { file, number, length, header, footer: end.length, checksum };
   }
 
-  /** Gives up. What has been written goes, now or at the next tidying. */
+  /** Removes the unfinished file. If that fails, `removeObsolete` removes it later. */
   async discard(): Promise<void> {
     const { files, folder, file } = this.#options;
     await this.#handle.close().catch(() => {});

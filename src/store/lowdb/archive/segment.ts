@@ -25,22 +25,22 @@ import {
 /** A record of a segment. */
 export interface SegmentRecord {
   readonly segment: Segment;
-  /** Position in the directory of the segment. */
+  /** Index in the directory of the segment. */
   readonly index: number;
   readonly entry: Entry;
 }
 
-interface SegmentOptions {
+export interface SegmentOptions {
   readonly files: Files;
   readonly folder: string;
   readonly store: string;
-  /** Called with what names a damaged file and where. */
+  /** Called with an error that names a damaged file and the offset. */
   readonly onFault: (error: unknown) => void;
 }
 
 /**
- * Reads a segment. Damage is found by checksums when it is read: what is damaged is named to the
- * operator, and whoever asks gets `service_error`, 500 `record_damaged`, never less than was stored.
+ * Reads a segment. Checksums are verified on each read: damage is reported to the operator, and the caller
+ * gets `service_error`, 500 `record_damaged`, never a part of what was stored.
  */
 export class Segment {
   readonly file: SegmentFile;
@@ -64,13 +64,14 @@ export class Segment {
     this.#accounts = new Map(footer.accounts.map((part) => [part.id, part]));
   }
 
-  /** @throws Failure service_error, code `store_corrupt`, where the file is missing or not as written */
+  /** @throws Failure service_error, code `store_corrupt`, if the file is missing or differs from what was written */
   static async open(file: SegmentFile, options: SegmentOptions): Promise<Segment> {
     const { files, folder, store } = options;
     const path = join(folder, file.file);
     const handle = await files.open(path, 'r').catch((error: unknown) => {
       if (!isMissing(error)) throw error;
-      const what = 'missing, although checkpoint.json names it: it is lost, or of another backup';
+      const what =
+        'missing, although checkpoint.json names it: the file was lost, or checkpoint.json is from another backup';
       throw corruptStore(path, what);
     });
     try {
@@ -84,7 +85,7 @@ export class Segment {
         crc32(end, crc32(header)) !== file.checksum ||
         !header.equals(headerOf(store, file.number))
       )
-        throw corruptStore(path, 'not as it was written');
+        throw corruptStore(path, 'the content differs from what was written');
       return new Segment(file, JSON.parse(end.toString()) as Footer, handle, options);
     } catch (error) {
       await handle.close();
@@ -104,7 +105,7 @@ export class Segment {
     await this.#handle.close();
   }
 
-  /** The records of an account, newest first. @param before only what is older than this order */
+  /** Records of an account, newest first. @param before upper bound of the order, exclusive */
   async *newest(account: string, before: number): AsyncGenerator<SegmentRecord> {
     const part = this.#accounts.get(account);
     if (!part) return;
@@ -123,7 +124,7 @@ export class Segment {
     }
   }
 
-  /** The records of an account, oldest first; without one, those of all, by account. */
+  /** Records of an account, oldest first; without an account, all records by account. */
   async *oldest(account?: string): AsyncGenerator<SegmentRecord> {
     const all = { start: 0, count: this.footer.entries };
     const part = account === undefined ? all : this.#accounts.get(account);
@@ -134,11 +135,11 @@ export class Segment {
     }
   }
 
-  /** Those whose key has a hash, which may also be that of another key. */
+  /** Records with a hash. It may be the hash of another key. */
   async *find(hash: Buffer): AsyncGenerator<SegmentRecord> {
     const { fences, keys } = this.footer;
     const wanted = hash.toString('hex');
-    // Pages before the last that begins below the hash have only smaller ones.
+    // All hashes before the last page that begins below the wanted one are smaller.
     let low = 0;
     let high = fences.length;
     while (low < high) {
@@ -173,11 +174,12 @@ export class Segment {
 
   async body({ offset, length, checksum }: Entry): Promise<Buffer> {
     const bytes = await this.#read(offset, length);
-    if (crc32(bytes) !== checksum) throw this.#damaged('this record is not as written', offset);
+    if (crc32(bytes) !== checksum)
+      throw this.#damaged('the record differs from what was written', offset);
     return bytes;
   }
 
-  /** Reads entries, and keeps the page of the last one. */
+  /** Returns a function that reads entries, and caches the page of the last one. */
   #directory(): (index: number) => Promise<Entry> {
     let number = -1;
     let page: Buffer;
@@ -199,7 +201,8 @@ export class Segment {
 
   async #page(offset: number): Promise<Buffer> {
     const page = await this.#read(offset, PAGE);
-    if (!hasValidChecksum(page)) throw this.#damaged('this page is not as written', offset);
+    if (!hasValidChecksum(page))
+      throw this.#damaged('the page differs from what was written', offset);
     return page;
   }
 

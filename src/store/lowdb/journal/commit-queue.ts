@@ -5,22 +5,22 @@ import { type ShardKey, shardName, shardNumber } from '../state/shard.ts';
 import { type Change, COLLECTIONS, type Collection, type State } from '../state/state.ts';
 import type { Journal } from './journal.ts';
 
-/** Milliseconds between two attempts to begin a fresh journal after a failed write. */
+/** Milliseconds between two attempts to start a new journal after a failed write. */
 const RETRY_INTERVAL_MS = 1000;
 
-/** Transactions that are worth a write of their own while more are coming. */
+/** Minimum transactions of a batch that is written before the end of the event loop's turn. */
 const MIN_EARLY_TRANSACTIONS = 8;
 
-/** What a batch does to one row. */
+/** Change of one row by a batch. */
 interface RowChange {
-  /** What would undo it. */
+  /** Change that reverts it. */
   readonly before: Change;
-  /** The last of several: a row that changes often is written once. */
+  /** The last change of the row: a row that changes several times is written once. */
   change: Change;
   json: string | null;
 }
 
-/** Transactions that reach the disk together. */
+/** Transactions that are written together. */
 class Batch {
   readonly rows = new Map<number, RowChange>();
   readonly durable: Promise<void>;
@@ -33,7 +33,7 @@ class Batch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Whoever waits for it is told; often nobody does.
+    // Every caller of `commit` gets the rejection; there may be none.
     this.durable.catch(() => {});
   }
 
@@ -45,35 +45,35 @@ class Batch {
 }
 
 interface CommitOptions {
-  /** Called between two batches: a chance to go on with another journal. Rejects where neither takes more. */
+  /** Called between two batches; returns the journal to use next. Rejects if no journal accepts writes. */
   readonly afterBatch: (journal: Journal) => Promise<Journal>;
-  /** Begins the journal after one that failed, with a batch in it, if any, from the first moment. */
+  /** Starts the journal after a failed one. `first` is a batch to write with its header. */
   readonly replaceJournal: (failed: Journal, first: string | null) => Promise<Journal>;
-  /** Called when writes begin to fail, and with null when they succeed again. */
+  /** Called when writes start to fail, and with null when they succeed again. */
   readonly onFailure: (failure: Failure | null) => void;
   readonly onCommit: ((commit: Commit) => void) | undefined;
 }
 
-/** One number for a row of any collection: a text would take longer to make than to look up. */
+/** A unique number for a row of any collection, cheaper to build than a string. */
 function rowKey(collection: Collection, order: number): number {
   return order * COLLECTIONS.length + COLLECTIONS.indexOf(collection);
 }
 
-/** @throws Failure invalid_request where a value in it is none that JSON has, or lies too deep */
+/** @throws Failure invalid_request if a value cannot be serialised as JSON, or is nested too deeply */
 function toJson(change: Change): string {
   try {
     return JSON.stringify(change);
   } catch (error) {
-    throw new Failure('invalid_request', 'the task cannot be written as JSON', { cause: error });
+    throw new Failure('invalid_request', 'the task cannot be serialised as JSON', { cause: error });
   }
 }
 
 /**
- * Makes changes in memory at once and on disk in batches: while one is being written, all that
- * follows gathers in the next. A batch that cannot be written is undone with all behind it, and its
- * journal takes no more: a refused batch may have reached the file, and the next start must not
- * replay it. A fresh journal, whose header states how much of the former counts, is begun as soon as
- * the disk takes it.
+ * Group commit: applies changes to the state at once and writes them in batches. Changes that are made
+ * during a write form the next batch. If a batch cannot be written, it and the batch after it are
+ * reverted, and the journal is not used again: the rejected batch may be in its file, and the next start
+ * must not replay it. As soon as the disk accepts one, a new journal is started, whose header states how
+ * much of the previous one is valid.
  */
 export class CommitQueue {
   readonly #state: State;
@@ -81,16 +81,16 @@ export class CommitQueue {
   #journal: Journal;
   #writing: Batch | null = null;
   #pending = new Batch();
-  /** Transactions at which the disk is not kept waiting for the rest of this turn's. */
+  /** Transactions at which a batch is written before the end of the turn. */
   #earlyWriteSize = Infinity;
   #isScheduled = false;
   #isBusy = false;
   #underWay: Promise<void> | null = null;
-  /** Why the last write failed; until another succeeds, nothing is appended to the journal. */
+  /** Failure of the last write. Until another write succeeds, nothing is appended to the journal. */
   #failure: Failure | null = null;
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
-  /** Called after each batch, before the next is written: `note` may be called here. */
+  /** Called after each batch, before the next is written. It may call `writeUnsynced`. */
   onBatchEnd: () => void = () => {};
   #changed = new Map<string, ShardKey>();
 
@@ -100,7 +100,7 @@ export class CommitQueue {
     this.#options = options;
   }
 
-  /** Why the last write failed; null if it succeeded. */
+  /** Failure of the last write; null if it succeeded. */
   get failure(): Failure | null {
     return this.#failure;
   }
@@ -110,14 +110,14 @@ export class CommitQueue {
     return this.#isBusy;
   }
 
-  /** Bytes of the present journal. */
+  /** Bytes of the current journal. */
   get journalLength(): number {
     return this.#journal.length;
   }
 
-  /** Makes changes, all or none. Resolves when they are on disk. */
+  /** Applies changes, all or none. Resolves when they are on disk. */
   commit(changes: readonly Change[]): Promise<void> {
-    // A task bears JSON from outside: what cannot be written is found before anything is changed.
+    // Tasks contain JSON of clients: values that cannot be serialised are found before anything is changed.
     const texts = changes.map((change) => (change[0] === 'tasks' ? toJson(change) : null));
     const batch = this.#pending;
     for (let at = 0; at < changes.length; at += 1) {
@@ -140,8 +140,8 @@ export class CommitQueue {
   }
 
   /**
-   * Makes changes that outlast a crash of the process when this returns, and a power cut with the
-   * next commit. Only to be called while no batch is being written, about rows in no batch.
+   * Applies changes that survive a crash of the process when this returns, and a power cut after the next
+   * commit. May be called only while no batch is being written, for rows that are in no batch.
    *
    * @throws Failure service_error, 503 `store_unavailable`; nothing was changed
    */
@@ -161,19 +161,19 @@ export class CommitQueue {
     }
   }
 
-  /** Runs what runs between two batches, such as a checkpoint, without waiting for a batch. */
+  /** Runs what follows a batch, such as a checkpoint, without a batch. */
   runAfterBatch(): void {
     this.#write(true);
   }
 
-  /** Resolves when all that was changed so far is on disk; at once where it is. Rejects with its undoing. */
+  /** Resolves when all changes so far are on disk; null if they are. Rejects if they were reverted. */
   synced(): Promise<void> | null {
     if (this.#pending.transactions === 0) return this.#writing?.durable ?? null;
     this.#schedule();
     return this.#pending.durable;
   }
 
-  /** The same for one row. */
+  /** Like `synced`, for one row. */
   rowSynced(collection: Collection, order: number): Promise<void> | null {
     const key = rowKey(collection, order);
     if (this.#pending.rows.has(key)) {
@@ -183,7 +183,7 @@ export class CommitQueue {
     return this.#writing?.rows.has(key) ? this.#writing.durable : null;
   }
 
-  /** A row as it is on disk, whatever is under way. */
+  /** A row as it is on disk, without changes that are being written. */
   durable<Row>(collection: Collection, order: number): Row | null {
     const key = rowKey(collection, order);
     const changed = this.#writing?.rows.get(key) ?? this.#pending.rows.get(key);
@@ -191,7 +191,7 @@ export class CommitQueue {
     return ((this.#state[collection].rows.get(order) as unknown) ?? null) as Row | null;
   }
 
-  /** The shards that batches on disk have changed since this was asked last. */
+  /** Returns the shards that synced batches have changed since the last call. */
   takeChanged(): Map<string, ShardKey> {
     const changed = this.#changed;
     this.#changed = new Map();
@@ -203,12 +203,12 @@ export class CommitQueue {
     this.#changed.set(shardName(shard), shard);
   }
 
-  /** Gives back what `takeChanged` took, where it could not be used. */
+  /** Returns shards to the set of changed ones after a checkpoint failed. */
   returnChanged(changed: ReadonlyMap<string, ShardKey>): void {
     for (const [name, key] of changed) this.#changed.set(name, key);
   }
 
-  /** Writes down the rest, and closes the journal. */
+  /** Writes the rest, and closes the journal. */
   async close(): Promise<void> {
     await this.synced()?.catch(() => {});
     await this.#underWay;
@@ -217,7 +217,7 @@ export class CommitQueue {
     await this.#journal.close();
   }
 
-  /** Has what gathers written by the end of this turn, so that all it still brings goes along. */
+  /** Writes the pending batch at the end of this turn of the event loop, with all changes until then. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -227,20 +227,20 @@ export class CommitQueue {
     });
   }
 
-  /** Gives the disk what has gathered, unless it is at work. @param empty even where that is nothing */
+  /** Starts to write the pending batch, unless one is being written. @param empty also if there are no changes */
   #write(empty = false): void {
     if (this.#isBusy || this.#isClosed) return;
     if (this.#pending.transactions === 0 && !empty) return;
     this.#isBusy = true;
     this.#writing = this.#pending;
     this.#pending = new Batch();
-    // Those who wait for one batch come back together. In two halves, one is being made while the
-    // other is being written.
+    // Callers that waited for one batch continue at the same time. With half of their changes as the next
+    // batch, one half is prepared while the other is written.
     this.#earlyWriteSize = Math.max(MIN_EARLY_TRANSACTIONS, this.#writing.transactions / 2);
     this.#underWay = this.#commit(this.#writing);
   }
 
-  /** After a batch, written or not. */
+  /** Continues after a batch, whether it was written or not. */
   #startNext(): void {
     this.#isBusy = false;
     this.onBatchEnd();
@@ -267,13 +267,13 @@ export class CommitQueue {
     } catch (error) {
       this.#fail(error);
     }
-    // The disk goes on with the next before those of this batch go on with their work.
+    // The next batch is given to the disk before the callers of this one continue.
     this.#startNext();
     batch.resolve();
     if (transactions > 0) this.#options.onCommit?.({ milliseconds, transactions, bytes });
   }
 
-  /** Takes back the batch that failed and the one behind it, which was computed upon it. */
+  /** Reverts the failed batch and the pending one, which depends on it. */
   async #undo(error: unknown): Promise<void> {
     const failure = this.#fail(error);
     const failed = [this.#pending, this.#writing!];
@@ -297,18 +297,18 @@ export class CommitQueue {
     return failure;
   }
 
-  /** Removes a refused batch from the file, in case the process ends before a fresh journal is begun. */
+  /** Removes a rejected batch from the file, in case the process ends before a new journal is started. */
   async #truncateJournal(): Promise<void> {
     await this.#journal.truncateFailedWrite().catch(() => {});
   }
 
   /**
-   * Begins a fresh journal. After a failed sync it is not known what of the old one is on disk beyond
-   * the sync before, so that the fresh one begins with the charges noted since.
+   * Starts a new journal. After a failed sync, it is not known what of the old one is on disk beyond its
+   * last sync, so the new one begins with the charges that were written since.
    */
   async #replaceJournal(): Promise<void> {
     const charges = new Map<number, unknown>(this.#state.charges.rows);
-    // Rows that an unwritten batch removes still count.
+    // Rows that an unwritten batch removes are still valid.
     for (const batch of [this.#pending, this.#writing!]) {
       for (const { before } of batch.rows.values()) {
         if (before[0] === 'charges' && before[2] !== null) charges.set(before[1], before[2]);

@@ -10,39 +10,38 @@ import { encodeLine, readLine, wasSynced } from './line.ts';
 
 const FORMAT = 'oriel-journal';
 const VERSION = 2;
-/** Written before stores had an identity. */
+/** Version before stores had identifiers. */
 const FORMER_VERSION = 1;
 const NAME = /^(\d{8})\.journal$/;
 
 /**
- * On Linux a write to a file opened with O_DSYNC returns once it is on disk: one step where write and
- * fdatasync are two, each with a trip to another thread (0.19 ms against 0.22). Elsewhere the flag
- * promises less.
+ * On Linux a write to a file opened with O_DSYNC returns once it is on disk. One call took 0.19 ms, a
+ * write and an fdatasync, each on another thread, 0.22 ms. Other systems guarantee less for the flag.
  */
 const WRITES_ARE_DURABLE = process.platform === 'linux';
 const { O_WRONLY, O_CREAT, O_TRUNC, O_DSYNC } = constants;
 
-/** A journal that is closed, and to be replayed at the next start until a checkpoint has its changes. */
+/** A closed journal, which the next start replays unless a checkpoint has its changes. */
 export interface ClosedJournal {
   readonly sequence: number;
   readonly length: number;
 }
 
-/** The beginning of a journal file. */
+/** Valid beginning of a journal file. */
 export interface Extent {
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number;
-  /** CRC-32 of these. */
+  /** CRC-32 of these bytes. */
   readonly checksum: number;
-  /** Whether the bytes behind it are void: what a failed write left, and could not be cut off. */
+  /** Whether the bytes after it are void: the rest of a failed write that could not be truncated. */
   readonly isFinal: boolean;
 }
 
 export interface JournalHeader {
   readonly version: number;
-  /** Identifier of the store; version 1 had none. */
+  /** Identifier of the store; absent in version 1. */
   readonly store?: string;
-  /** What the journal before held when this one began; null for the first. Version 1 did not tell. */
+  /** Extent of the previous journal when this one started; null for the first, absent in version 1. */
   readonly previous?: Extent | null;
 }
 
@@ -50,30 +49,30 @@ export function journalName(sequence: number): string {
   return `${String(sequence).padStart(8, '0')}.journal`;
 }
 
-/** The sequence number of a journal by its file's name; null for another file. */
+/** The sequence number of a journal by its file name; null for another file. */
 export function sequenceOf(name: string): number | null {
   const match = NAME.exec(name);
   return match && Number(match[1]);
 }
 
-/** A journal as it is stored. */
+/** A journal file as it was read. */
 export interface JournalFile {
   readonly file: string;
   readonly sequence: number;
   readonly bytes: Buffer;
   readonly header: JournalHeader;
-  /** Where the header ends. */
+  /** Offset of the end of the header. */
   readonly start: number;
 }
 
-/** What a journal file reservations. */
+/** Changes of a journal file. */
 export interface JournalContent {
   readonly changes: readonly Change[];
-  /** Where the last whole batch ends: one byte behind the file where only its line break is missing. */
+  /** Offset of the end of the last complete batch; one byte more than the file if only its line break is missing. */
   readonly length: number;
 }
 
-/** @throws Failure service_error, code `store_corrupt`, where the file is no journal of this sequence */
+/** @throws Failure service_error, code `store_corrupt`, if the file is not the journal with this number */
 export async function loadJournal(
   files: Files,
   folder: string,
@@ -101,10 +100,10 @@ export async function loadJournal(
 }
 
 /**
- * Reads the batches of a journal up to the first that is not whole.
+ * Reads the batches of a journal up to the first that is incomplete or damaged.
  *
  * @param limit bytes to read
- * @throws Failure service_error, code `store_corrupt`, where whole batches follow that one
+ * @throws Failure service_error, code `store_corrupt`, if complete batches follow that one
  */
 export function readBatches(
   { file, bytes, start }: JournalFile,
@@ -119,21 +118,21 @@ export function readBatches(
     offset = line.end;
   }
   if (offset < limit && wasSynced(bytes, offset)) {
-    throw corruptStore(file, 'a damaged batch lies before others', offset);
+    throw corruptStore(file, 'a damaged batch is followed by complete ones', offset);
   }
   return { changes, length: offset };
 }
 
-/** CRC-32 of a file up to a length. A line break that is missing at its end counts as there. */
+/** CRC-32 of a file up to a length. A missing line break at its end counts as present. */
 export function checksumOf(bytes: Buffer, length: number): number {
   const checksum = crc32(bytes.subarray(0, length));
   return length > bytes.length ? crc32('\n', checksum) : checksum;
 }
 
 /**
- * Sets the bytes behind the last whole batch aside in a file of their own, and cuts them off.
+ * Moves the bytes after the last complete batch to a file of their own.
  *
- * @returns what was set aside; null where nothing had to be
+ * @returns what was moved; null if there was nothing
  */
 export async function removeTail(
   files: Files,
@@ -161,32 +160,32 @@ export async function removeTail(
 interface OpenFile {
   readonly file: string;
   readonly handle: FileHandle;
-  /** The same file, opened so that a write returns once it is on disk; null where that is not known to hold. */
+  /** Second descriptor of the file, opened with O_DSYNC; null on systems where the flag is not reliable. */
   readonly durable: FileHandle | null;
   readonly inode: string;
 }
 
-/** What a journal tells of itself and of the one before it. */
+/** Fields of the header that depend on the store and the previous journal. */
 interface Identity {
   /** Identifier of the store. */
   readonly store: string;
-  /** What the journal before held when this one began; null for the first. */
+  /** Extent of the previous journal; null for the first. */
   readonly previous: Extent | null;
 }
 
-/** A file that batches are appended to, one at a time. */
+/** Journal file, to which batches are appended one at a time. */
 export class Journal {
   readonly store: string;
   readonly sequence: number;
   readonly previous: Extent | null;
   readonly #files: Files;
   readonly #open: OpenFile;
-  /** Bytes in the file, and their checksum. */
+  /** Length and checksum of the file. */
   #length: number;
   #checksum: number;
-  /** What is on disk. */
+  /** Length and checksum of what is on disk. */
   #synced: { readonly length: number; readonly checksum: number };
-  /** Whether bytes of a failed write may lie behind `#length`. */
+  /** Whether the file may have bytes of a failed write after `#length`. */
   #isDirty = false;
 
   private constructor(
@@ -207,9 +206,9 @@ export class Journal {
   }
 
   /**
-   * Begins a new file, on disk with its name before this resolves.
+   * Creates a file. It is on disk under its name before this resolves.
    *
-   * @param first a batch that it has from the first moment
+   * @param first batch to write with the header
    */
   static async create(
     files: Files,
@@ -236,7 +235,7 @@ export class Journal {
     }
   }
 
-  /** Opens a file that was read and whose tail is cut, to append behind its last whole batch. */
+  /** Opens a file that was read and whose tail was removed, to append to it. */
   static async resume(
     files: Files,
     { file, sequence, bytes, header }: JournalFile,
@@ -246,7 +245,7 @@ export class Journal {
     const identity = { store: header.store!, previous: header.previous ?? null };
     const content = { length, checksum: checksumOf(bytes, length) };
     try {
-      // A process that was killed may have left batches in the page cache alone.
+      // A process that was killed may have left batches in the page cache only.
       await place.handle.datasync();
       return new Journal(files, identity, sequence, place, content);
     } catch (error) {
@@ -260,15 +259,15 @@ export class Journal {
     return this.#length;
   }
 
-  /** What is on disk. */
+  /** Extent that is on disk. */
   get extent(): Extent {
     return { ...this.#synced, isFinal: this.#isDirty };
   }
 
   /**
-   * Writes a batch, and syncs it with all before it. Where that fails, some of it may be in the file
-   * until `cut`. It fails too where the file was moved, deleted, replaced or changed meanwhile:
-   * nobody would find the batch again.
+   * Writes a batch and syncs it with all before it. If that fails, the file may contain a part of it until
+   * `truncateFailedWrite`. Fails also if the file was moved, deleted, replaced or changed meanwhile, since
+   * the next start would not find the batch.
    *
    * @returns bytes written
    */
@@ -280,14 +279,14 @@ export class Journal {
     this.checkFile((size) => size === this.#length);
     this.#isDirty = true;
     await writeAt(handle, bytes, this.#length);
-    // O_DSYNC syncs the bytes of its own write alone, not those that were written without.
+    // O_DSYNC syncs only the bytes of its own write, not earlier ones written without it.
     if (durable === null) await handle.datasync();
     this.#written(bytes);
     this.#synced = { length: this.#length, checksum: this.#checksum };
     return bytes.length;
   }
 
-  /** Writes a batch that the next `append` syncs. A crash of the process keeps it, a power cut may not. */
+  /** Writes a batch that the next `append` syncs. It survives a crash of the process, but maybe not a power cut. */
   appendUnsynced(json: string): void {
     const bytes = encodeLine(json, this.#synced.length === this.#length);
     const { fd } = this.#open.handle;
@@ -308,7 +307,7 @@ export class Journal {
     this.#isDirty = false;
   }
 
-  /** Takes back what a failed write has left. */
+  /** Removes the bytes of a failed write. */
   async truncateFailedWrite(): Promise<void> {
     if (!this.#isDirty) return;
     await this.#open.handle.truncate(this.#length);
@@ -320,12 +319,12 @@ export class Journal {
     await closeFile(this.#open);
   }
 
-  /** @throws where the path leads to another file than the open one, or to nothing, or to fewer bytes */
+  /** @throws if the path leads to another file than the open one, to none, or to one that is too short */
   checkPlace(): void {
     this.checkFile((size) => size >= this.#length);
   }
 
-  /** Synchronous: it takes 2 µs, where a trip to another thread takes 30. */
+  /** Synchronous: takes 2 µs, where a call on another thread takes 30. */
   checkFile(fits: (size: number) => boolean): void {
     const { file, inode } = this.#open;
     const found = statSync(file, { throwIfNoEntry: false });
@@ -338,7 +337,7 @@ export class Journal {
   }
 }
 
-/** @param path where it is opened; it may be renamed to `file` later */
+/** @param path path to open; it may be renamed to `file` later */
 async function openFile(files: Files, file: string, path: string, flags = 0): Promise<OpenFile> {
   const handle = await files.open(path, O_WRONLY | flags, 0o600);
   let durable: FileHandle | null = null;

@@ -10,7 +10,7 @@ interface JournalsOptions {
   readonly now: () => number;
 }
 
-/** The journal in use, and the manifest that tells of it. */
+/** The current journal, and the manifest that names it. */
 export class Journals {
   readonly #options: JournalsOptions;
   #manifest: Manifest;
@@ -21,7 +21,7 @@ export class Journals {
     this.#manifest = options.manifest;
   }
 
-  /** Goes on with a journal that was read, whose tail is cut. */
+  /** Continues a journal that was read and whose tail was removed. */
   async resume(journal: JournalFile, length: number): Promise<Journal> {
     this.#current = await Journal.resume(this.#options.files, journal, length);
     await this.mark();
@@ -29,7 +29,7 @@ export class Journals {
   }
 
   /**
-   * Begins the journal after another. Where this fails, the other one may be gone on with.
+   * Starts the journal after another. If this fails, the other one can still be used.
    *
    * @param before null for the first
    */
@@ -38,9 +38,9 @@ export class Journals {
   }
 
   /**
-   * Begins the journal after one that failed, of which only what was synced counts.
+   * Starts the journal after a failed one, of which only the synced part is valid.
    *
-   * @param first a batch that it has from the first moment
+   * @param first batch to write with the header
    */
   async replaceFailed(failed: Journal, first: string | null): Promise<Journal> {
     return this.#begin(failed.sequence + 1, { ...failed.extent, isFinal: true }, first);
@@ -48,7 +48,7 @@ export class Journals {
 
   async #begin(sequence: number, previous: Extent | null, first: string | null): Promise<Journal> {
     const { files, folder } = this.#options;
-    // Nothing is written into a folder that was put in the place of this store's.
+    // Another folder may have been put in the place of this store's: nothing must be written there.
     this.#current?.checkPlace();
     const identity = { store: this.#manifest.store, previous };
     const journal = await Journal.create(files, folder, sequence, identity, first);
@@ -62,7 +62,7 @@ export class Journals {
     return journal;
   }
 
-  /** Writes the extent of the current journal to the manifest, so that damage within it is not taken for a torn write. */
+  /** Writes the extent of the current journal to the manifest. Damage within it is then not taken for a torn write. */
   async mark(): Promise<void> {
     const { length, checksum, isFinal } = this.#current!.extent;
     const { journal } = this.#manifest;

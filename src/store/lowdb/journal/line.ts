@@ -1,17 +1,17 @@
 import { crc32 } from 'node:zlib';
 
-/** CRC-32 and length of the payload, eight hexadecimal digits each, with a space after either. */
+/** Length of the head: CRC-32 and length of the payload, eight hexadecimal digits each, each with one character after it. */
 const HEAD = 18;
 const HEAD_SHAPE = /^([0-9a-f]{8}) ([0-9a-f]{8})([ ~])$/;
 const NEWLINE = 10;
 
-/** Ends the head of a line before which the file was synced, and of one before which it was not. */
+/** Last character of the head: whether the file was synced before the line was written. */
 const AFTER_SYNC = ' ';
 const BEFORE_SYNC = '~';
 
 export interface Line {
   readonly payload: Buffer;
-  /** Where the next line begins. */
+  /** Offset of the next line. */
   readonly end: number;
 }
 
@@ -20,7 +20,7 @@ function hexadecimal(value: number): string {
 }
 
 /**
- * JSON as a line of a journal: what is torn or damaged can be told from what is whole.
+ * Encodes JSON as a line whose checksum shows whether it is complete and undamaged.
  *
  * @param afterSync whether all lines before it are on disk
  */
@@ -35,15 +35,15 @@ export function encodeLine(json: string, afterSync = true): Buffer {
   return line;
 }
 
-/** Where a line would end by what its head says, whether or not it is whole. */
+/** Offset of the end of a line according to its head, whether or not the line is complete. */
 function lineEnd(bytes: Buffer, start: number): number | null {
   const head = HEAD_SHAPE.exec(bytes.toString('latin1', start, start + HEAD));
   return head && start + HEAD + Number.parseInt(head[2]!, 16) + 1;
 }
 
 /**
- * The whole line that begins at an offset, or null. The line break may be missing at the end of the
- * file: then the line ends one byte behind it.
+ * The complete line at an offset, or null. The last line break of the file may be missing: then the
+ * line ends one byte after the file.
  */
 export function readLine(bytes: Buffer, start: number): Line | null {
   const end = lineEnd(bytes, start);
@@ -55,15 +55,15 @@ export function readLine(bytes: Buffer, start: number): Line | null {
 }
 
 /**
- * Whether the damaged line that begins at an offset was on disk: a whole line follows that was
- * written only after a sync. Then no crash has torn it. A power cut can lose any of the lines since
- * the last sync and keep others behind them.
+ * Whether the damaged line at an offset was on disk: a complete line follows that was written after a
+ * sync. Then the damage is not that of a crash. A power cut can lose any of the lines since the last sync
+ * and keep later ones.
  */
 export function wasSynced(bytes: Buffer, damaged: number): boolean {
   const isProof = (at: number) =>
     bytes[at + HEAD - 1] === AFTER_SYNC.charCodeAt(0) && readLine(bytes, at) !== null;
   const end = lineEnd(bytes, damaged);
-  // Where the line break alone is damaged, the next line begins in the middle of this one.
+  // If only the line break is damaged, the next line begins in the middle of this one.
   if (end !== null && end < bytes.length && isProof(end)) return true;
   for (let at = bytes.indexOf(NEWLINE, damaged); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) {
     if (isProof(at + 1)) return true;

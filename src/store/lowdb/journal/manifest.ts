@@ -11,42 +11,43 @@ const FORMAT = 'oriel-store';
 const VERSION = 2;
 
 /**
- * What tells an existing store from an empty folder. It is written before every other file and never
- * removed. It is replaced when a journal begins, at a start that recovered something, and at a clean stop.
+ * Content of store.json, which distinguishes an existing store from an empty folder. It is written before
+ * every other file and never removed. It is replaced when a journal starts, at a start that recovered
+ * from a crash, and at a clean stop.
  */
 export interface Manifest {
-  /** Random identifier of the store, which its journals and checkpoints name too. */
+  /** Random identifier of the store, which its journals and checkpoints contain too. */
   readonly store: string;
-  /** When the store was made, in milliseconds since the epoch. */
+  /** Time at which the store was created, in milliseconds since the epoch. */
   readonly createdAt: number;
   /**
-   * The newest journal, and what it held at least when this was written: damage there is no torn
-   * write. Sequence 0 before the first journal.
+   * The newest journal and its extent when this was written: damage within it is not a torn write.
+   * Sequence 0 before the first journal.
    */
   readonly journal: Extent & { readonly sequence: number };
   readonly clock: Clock;
 }
 
-/** What is known of the time, to notice a clock that is set wrong. */
+/** Last trusted time, by which a wrong clock is noticed. */
 export interface Clock {
-  /** Last time that was believed, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Whether the clock was too far ahead of that at the last start, and `at` stays until accepted. */
+  /** Whether the clock was too far ahead at the last start. `at` then stays until the clock is accepted. */
   readonly isHeld: boolean;
 }
 
 type Document = Manifest & {
   readonly format: string;
   readonly version: number;
-  /** CRC-32 of all of the above, as JSON. */
+  /** CRC-32 of all of the above as JSON. */
   readonly checksum: number;
 };
 
-/** @returns null where there is none */
+/** @returns null if there is none */
 export async function readManifest(files: Files, directory: string): Promise<Manifest | null> {
   const path = join(directory, STORE_FILE);
   const document = await new JsonFile<Document>(files, path).read();
-  // DurableJson gives null for a missing file, and for the text "null".
+  // JsonFile returns null for a missing file, and for the text "null".
   if (document === null) return null;
   const { checksum, ...content } = document;
   const { format, version, ...manifest } = content;
@@ -54,7 +55,7 @@ export async function readManifest(files: Files, directory: string): Promise<Man
     throw corruptStore(path, `written as ${format} ${version}, which is unknown`);
   }
   if (crc32(JSON.stringify(content)) !== checksum)
-    throw corruptStore(path, 'not as it was written');
+    throw corruptStore(path, 'the content differs from what was written');
   return manifest;
 }
 
@@ -68,7 +69,7 @@ export async function writeManifest(
   await new JsonFile<Document>(files, join(directory, STORE_FILE)).write(document);
 }
 
-/** @throws Failure service_error, code `store_corrupt`, where a file belongs to another store */
+/** @throws Failure service_error, code `store_corrupt`, if a file belongs to another store */
 export function checkStoreId(
   manifest: Manifest | null,
   directory: string,

@@ -15,15 +15,15 @@ import {
 } from './journal.ts';
 import { checkStoreId, type Manifest, STORE_FILE } from './manifest.ts';
 
-/** The journals behind a checkpoint. */
+/** The journals after a checkpoint. */
 export interface Replay {
-  /** The newest that was in use, as it was read; null for a new store. */
+  /** The newest journal that was in use; null for a new store. */
   readonly last: (JournalContent & { readonly journal: JournalFile }) | null;
-  /** Those before it. */
+  /** Journals before it. */
   readonly closed: readonly ClosedJournal[];
 }
 
-/** What a checkpoint says about the journals after it. */
+/** Fields of a checkpoint that say which journals follow it. */
 interface ReplayStart {
   /** Number of the first journal whose changes the checkpoint does not have. */
   readonly journal: number;
@@ -36,16 +36,16 @@ interface ReplayOptions {
   readonly directory: string;
   readonly folder: string;
   readonly manifest: Manifest | null;
-  /** Null where there is none. */
+  /** Null without a checkpoint. */
   readonly checkpoint: ReplayStart | null;
   readonly take: (change: Change) => void;
 }
 
 /**
- * Reads the journals that a checkpoint does not cover, oldest first, and checks that they are one
- * unbroken chain of this store: each tells what the one before it held.
+ * Reads the journals after a checkpoint, oldest first, and checks that they are one unbroken chain of
+ * this store: each states the extent of the one before it.
  *
- * @throws Failure service_error, code `store_corrupt`, naming the file that is missing or not as written
+ * @throws Failure service_error, code `store_corrupt`, with the file that is missing or differs
  */
 export async function replayJournals(options: ReplayOptions): Promise<Replay> {
   const { files, directory, folder, manifest, checkpoint, take } = options;
@@ -67,8 +67,8 @@ export async function replayJournals(options: ReplayOptions): Promise<Replay> {
     );
     for (const change of content.changes) take(change);
     if (writeExtent) checkExtent(current, content.length, writeExtent, STORE_FILE);
-    // A journal is in the manifest before it is used, but for the batch that one after a failure has
-    // from the first moment.
+    // A journal is in the manifest before it is used, except for the batch with which a journal after a
+    // failure starts.
     const isUsed = content.length > current.start && !header.previous?.isFinal;
     if (manifest && manifest.journal.sequence < sequence && isUsed) {
       const what = `names journal ${manifest.journal.sequence} as the newest, but ${journalName(sequence)} is in use`;
@@ -78,7 +78,7 @@ export async function replayJournals(options: ReplayOptions): Promise<Replay> {
     if (previous) {
       checkExtent(current, content.length, previous, journalName(next.sequence));
     } else if (content.length < current.bytes.length) {
-      throw corruptStore(file, 'a damaged batch lies before others', content.length);
+      throw corruptStore(file, 'a damaged batch is followed by complete ones', content.length);
     }
     closed.push({ sequence, length: content.length });
     current = next;
@@ -86,7 +86,7 @@ export async function replayJournals(options: ReplayOptions): Promise<Replay> {
   return { last: null, closed };
 }
 
-/** The journals to replay, oldest first, without a gap. */
+/** Numbers of the journals to replay, oldest first, without a gap. */
 async function sequencesIn(options: ReplayOptions): Promise<number[]> {
   const { files, directory, folder, manifest, checkpoint } = options;
   const first = checkpoint?.journal ?? 1;
@@ -113,8 +113,8 @@ function checkContinuity({ file, header }: JournalFile, checkpoint: ReplayStart 
 }
 
 /**
- * @param read where the last whole batch ends
- * @param by the file that tells what the journal held
+ * @param read offset of the end of the last complete batch
+ * @param by file that states the extent
  */
 function checkExtent(
   { file, bytes }: JournalFile,
@@ -125,17 +125,17 @@ function checkExtent(
   if (read < length) {
     const what =
       bytes.length < length
-        ? `it ends here, but held ${length} bytes according to ${by}: it is cut off, or of an older backup`
+        ? `it ends here, but had ${length} bytes according to ${by}: it was cut off, or is from an older backup`
         : 'a batch that was on disk is damaged';
     throw corruptStore(file, what, read);
   }
   if (checksumOf(bytes, length) === checksum) return;
-  throw corruptStore(file, `its first ${length} bytes are not those that ${by} tells of`);
+  throw corruptStore(file, `its first ${length} bytes differ from those that ${by} states`);
 }
 
 /**
- * Whether a journal was begun but the one before it went on: its name could not be made durable, or
- * the process died first.
+ * Whether a journal was started but the one before it stayed in use: the name of the new one could not be
+ * synced, or the process ended first.
  */
 function wasNeverUsed(before: JournalFile, next: JournalFile, newest: number): boolean {
   if (next.sequence !== newest || next.start < next.bytes.length) return false;

@@ -15,13 +15,13 @@ import {
 const FLAGS = constants.O_RDWR | constants.O_CREAT;
 
 /**
- * Locks a folder for this process. The kernel keeps the lock on open descriptors of the folder and
- * of its file `lock`, and releases it when the process ends, whatever its pid namespace. The file
- * names the process for messages and is never removed: a lock on a removed file excludes nobody.
+ * Locks a folder for this process. The kernel locks open descriptors of the folder and of its file
+ * `lock`, and releases them when the process ends, in any pid namespace. The file names the process for
+ * messages and is never removed: a lock on a removed file would exclude no process.
  *
- * @param onFallback called where the system or the file system has no kernel locks; then the pid
- *   in the file decides, which excludes only processes of this host and pid namespace
- * @throws Failure service_error, 503 `store_locked`, while another process reservations the lock
+ * @param onFallback called if the system or the file system has no kernel locks. Then the pid in the
+ *   file decides, which excludes only processes of this host and pid namespace
+ * @throws Failure service_error, 503 `store_locked`, while another process has the lock
  */
 export async function lockFolder(
   files: Files,
@@ -34,8 +34,8 @@ export async function lockFolder(
     for (const handle of held.splice(0)) await handle.close();
   };
   try {
-    // The folder is locked as well, so that removing the file does not let another process in. The
-    // file is locked because NFS refuses to lock a folder.
+    // The folder is locked too, so that removing the file does not let another process in. The file is
+    // locked because NFS rejects a lock on a folder.
     const results: string[] = [];
     for (const [target, flags] of [[folder, constants.O_RDONLY] as const, [path, FLAGS] as const]) {
       const handle = await files.open(target, flags, 0o600);
@@ -50,7 +50,7 @@ export async function lockFolder(
       return await lockByPid(files, path);
     }
     const owner = await ownerIn(files, path);
-    // A process that has no kernel locks, such as an older version of this program.
+    // The owner may be a process without kernel locks, such as an older version of this program.
     if (owner && !owner.kernel && (await isAlive(files, owner))) throw storeLocked(path, owner);
     const file = held[1]!;
     await file.truncate(0);
@@ -67,7 +67,7 @@ export async function lockFolder(
   }
 }
 
-/** The owner that the lock file names; null where it is missing, empty or names none. */
+/** The owner in the lock file; null if the file is missing or names none. */
 async function ownerIn(files: Files, path: string) {
   try {
     return parseOwner((await files.readFile(path)).toString());

@@ -4,29 +4,29 @@ import { join } from 'node:path';
 import { Failure } from '../../../failure.ts';
 import { type Files, isMissing, remove } from '../../files.ts';
 
-/** The process that uses a store, told apart from a later one with the same pid. */
+/** Process that uses a store, identified so that a later process with the same pid differs. */
 export interface Owner {
   readonly pid: number;
-  /** Of this running system; null where it has none. */
+  /** Boot identifier of the running system; null if it has none. */
   readonly boot: string | null;
-  /** When the process started, in the system's own count; null where that is not known. */
+  /** Start time of the process in clock ticks since boot; null if it is not known. */
   readonly started: string | null;
-  /** Tells this lock from every other. */
+  /** Random identifier of this lock. */
   readonly token: string;
   /** Name of the host or container, for messages. */
   readonly host?: string;
-  /** When the lock was acquired, ISO 8601; for messages. */
+  /** Time at which the lock was acquired, ISO 8601; for messages. */
   readonly since?: string;
-  /** Whether the process also reservations a kernel lock; then pid, boot and start do not decide. */
+  /** Whether the process also has a kernel lock. Then pid, boot and start time do not decide. */
   readonly kernel?: boolean;
 }
 
-/** A lock that is held. */
+/** An acquired lock. */
 export interface Lock {
   release(): Promise<void>;
 }
 
-/** The content of a lock file that its owner has released: no boot has this identifier. */
+/** Owner in the empty lock file of an owner that released it: no system has this boot identifier. */
 const RELEASED: Owner = {
   pid: 0,
   boot: 'released',
@@ -35,11 +35,11 @@ const RELEASED: Owner = {
 };
 
 /**
- * Locks a path for this process by a file that names it, on a system or file system without kernel
- * locks. The lock of a dead process is taken over. It does not exclude processes of other hosts or
- * pid namespaces, which cannot be checked for life.
+ * Locks a path by a file that names this process, for systems and file systems without kernel locks. The
+ * lock of a dead process is taken over. Processes of other hosts or pid namespaces are not excluded,
+ * since it cannot be checked whether they are alive.
  *
- * @throws Failure service_error, 503 `store_locked`, where a live process has it
+ * @throws Failure service_error, 503 `store_locked`, if a live process has the lock
  */
 export async function lockByPid(files: Files, path: string): Promise<Lock> {
   const owner = await currentOwner(files);
@@ -56,7 +56,7 @@ async function acquire(files: Files, path: string, owner: Owner): Promise<void> 
   const handle = await files.open(beside, 'w', 0o600);
   try {
     await handle.writeFile(JSON.stringify(owner));
-    // After a power cut the name must not lead to an empty file, which nobody could tell from another's.
+    // Synced, so that after a power cut the name does not lead to an empty file without an owner.
     await handle.sync();
   } finally {
     await handle.close();
@@ -66,8 +66,8 @@ async function acquire(files: Files, path: string, owner: Owner): Promise<void> 
       const other = await read(files, path);
       if (other === null) continue;
       if (await isAlive(files, other)) throw storeLocked(path, other);
-      // The one who may replace this very lock is settled by a lock named after it. Whoever gets that
-      // looks again: somebody may have replaced it before, and given up the right to.
+      // A lock named after the token of the dead owner decides which process may replace its lock. The
+      // process that acquires it reads again: another may have replaced the lock before.
       const right = `${path}.${other.token}.taken`;
       await acquire(files, right, owner);
       try {
@@ -83,7 +83,7 @@ async function acquire(files: Files, path: string, owner: Owner): Promise<void> 
   }
 }
 
-/** @param owner null where the lock file does not name its owner yet */
+/** @param owner null if the lock file does not name its owner yet */
 export function storeLocked(path: string, owner: Owner | null): Failure {
   const process = owner ? `process ${owner.pid}` : 'another process';
   const details = owner?.host ? ` (host ${owner.host}, since ${owner.since})` : '';
@@ -92,7 +92,7 @@ export function storeLocked(path: string, owner: Owner | null): Failure {
   });
 }
 
-/** Gives a file its second name, unless that is taken. */
+/** Creates a hard link. Returns false if the name exists. */
 async function tryLink(files: Files, from: string, to: string): Promise<boolean> {
   try {
     await files.link(from, to);
@@ -103,7 +103,7 @@ async function tryLink(files: Files, from: string, to: string): Promise<boolean>
   }
 }
 
-/** The owner that a lock names; null where it is gone by now. */
+/** The owner of a lock; null if the lock no longer exists. */
 async function read(files: Files, path: string): Promise<Owner | null> {
   let text: string;
   try {
@@ -115,12 +115,16 @@ async function read(files: Files, path: string): Promise<Owner | null> {
   if (text === '') return RELEASED;
   const owner = parseOwner(text);
   if (owner) return owner;
-  throw new Failure('service_error', `${path}: not a lock of Oriel's; remove it if none runs`, {
-    code: 'store_locked',
-  });
+  throw new Failure(
+    'service_error',
+    `${path}: this is not a lock file of Oriel; remove it if no Oriel process is running`,
+    {
+      code: 'store_locked',
+    },
+  );
 }
 
-/** The owner in the text of a lock file; null where it names none. */
+/** The owner in the text of a lock file; null if it names none. */
 export function parseOwner(text: string): Owner | null {
   try {
     const owner = JSON.parse(text) as Owner;
@@ -153,7 +157,7 @@ export async function isAlive(files: Files, { pid, boot, started }: Owner): Prom
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's process is a process as well.
+    // EPERM: a process of another user exists.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -166,12 +170,12 @@ async function bootId(files: Files): Promise<string | null> {
   }
 }
 
-/** When a process started; null where there is none, or only what its parent has yet to bury. */
+/** Start time of a process; null if there is none, or only a zombie; undefined on systems without /proc. */
 async function processStart(files: Files, pid: number): Promise<string | null | undefined> {
   if (process.platform !== 'linux') return undefined;
   try {
     const stat = (await files.readFile(join('/proc', String(pid), 'stat'))).toString();
-    // The name of the program is in parentheses and may hold anything; the state comes after it.
+    // The program's name is in parentheses and may contain anything; the state follows it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
   } catch {

@@ -1,49 +1,44 @@
 import { spend, spendable } from '../../funds.ts';
-import { dayOf, type UsageCounts } from '../../ledger.ts';
-import type { MeteredUsage } from '../../store.ts';
+import { addCounts, dayOf, NO_USAGE, type UsageCounts } from '../../ledger.ts';
+import type { MeteredUsage, Payer } from '../../store.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
 import { type Change, type ChargeRow, findKeyHolder, type State } from '../state/state.ts';
 import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
 
 /**
- * Milliseconds until charges are booked: at the accounts, the keys, the ledger and the usage. It is a
- * commit, so that this is also how long charges may be in the page cache alone. Accounts show them as
- * reserved until then.
+ * Milliseconds until charges are booked on accounts, keys, ledger and usage. Booking is a commit, so this
+ * is also the longest time that a charge is only in the page cache. Until then accounts show it as
+ * reserved.
  */
 const BOOKING_INTERVAL_MS = 200;
 
-interface Payer {
-  readonly accountId: string;
-  readonly keyId: string;
-}
-
-/** What requests of one key to one model used on one day since it was last booked. */
+/** Usage and charges of a key's requests to one model on one day since they were last booked. */
 interface Charge extends ChargeRow {
-  /** Its place among the rows of charges. */
+  /** Order of its row in the collection `charges`. */
   readonly order: number;
   paid: number;
   amount: number;
   at: number;
-  readonly counts: { -readonly [Count in keyof UsageCounts]: number };
+  counts: UsageCounts;
 }
 
 /**
- * Charges that are not booked yet, held until they are. To book one takes four new records through
- * all indexes, 10 µs and a kilobyte of the journal; so each is noted in the journal as a row of its
- * own, and those of one interval are booked together, in the commit that removes the rows. While the
- * disk fails they stay here.
+ * Charges that are not booked yet, and reserved until they are. Booking one puts four new records through
+ * all indexes and takes 10 µs and a kilobyte of the journal. So each charge is written to the journal as a
+ * row of its own, and those of one interval are booked together, in the commit that removes the rows. While
+ * the disk fails they stay here.
  */
 export class PendingCharges {
   readonly #state: State;
   readonly #commits: CommitQueue;
   readonly #reservations: Reservations;
-  /** What is being booked: to a reader of rows on disk it is neither held nor spent yet. */
+  /** Charges whose booking is not on disk yet: the rows on disk have them neither as reserved nor as spent. */
   readonly booking = new Reservations();
-  /** By the identifier of the key, then by model; all of one day. */
+  /** Charges of one day, by the identifier of the key, then by model. */
   #byKey = new Map<string, Map<string, Charge>>();
   #day = '';
-  /** Charges to book that nothing is added to any more. */
+  /** Charges to book, which no longer grow. */
   #complete: Charge[] = [];
   /** Charges that differ from their rows. */
   readonly #dirty = new Set<Charge>();
@@ -63,7 +58,7 @@ export class PendingCharges {
     commits.onBatchEnd = () => this.#writeRows();
   }
 
-  /** Requests that are not booked yet. */
+  /** Number of requests whose charges are not booked yet. */
   get pending(): number {
     let sum = 0;
     for (const { counts } of this.#all()) sum += counts.requests;
@@ -71,8 +66,8 @@ export class PendingCharges {
   }
 
   /**
-   * Adds a charge. Resolves once it is in the journal, though a power cut may take it back; also
-   * where the journal takes nothing, since it is kept in memory then and written as soon as it does.
+   * Adds a charge. Resolves once it is in the journal, where a power cut may still lose it. Resolves also
+   * if the write fails: the charge is kept in memory then and written as soon as the disk accepts it.
    *
    * @param amount micro-credits, at most what the payer can spend
    */
@@ -81,16 +76,10 @@ export class PendingCharges {
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
     const charge = this.#byKey.get(payer.keyId)?.get(model) ?? this.#create(payer, model);
-    const requests = counts.requests ?? 1;
-    if (amount > 0) charge.paid += requests;
+    if (amount > 0) charge.paid += counts.requests ?? 1;
     charge.amount += amount;
     charge.at = at;
-    const sum = charge.counts;
-    sum.requests += requests;
-    sum.inputTokens += counts.inputTokens ?? 0;
-    sum.cachedInputTokens += counts.cachedInputTokens ?? 0;
-    sum.outputTokens += counts.outputTokens ?? 0;
-    sum.outputs += counts.outputs ?? 0;
+    charge.counts = addCounts(charge.counts, counts);
     this.#reservations.add(payer, amount);
     this.#dirty.add(charge);
     this.#schedule();
@@ -98,13 +87,13 @@ export class PendingCharges {
       this.#written = new Promise((resolve) => {
         this.#resolveWritten = resolve;
       });
-      // With all the others of this turn of the event loop.
+      // Written with all other charges of this turn of the event loop.
       setImmediate(() => this.#writeRows());
     }
     return this.#written;
   }
 
-  /** Books them. While the disk fails they wait, unless this is the last chance. */
+  /** Books all charges. While the disk fails they wait, unless `isLast` is set. */
   bookAll(isLast = false): void {
     if (this.#byKey.size === 0 && this.#complete.length === 0) return;
     if (this.#commits.failure && !isLast) return;
@@ -113,14 +102,14 @@ export class PendingCharges {
     for (const charge of all) this.#book(charge);
   }
 
-  /** Books what is left. Nothing may be added any more. */
+  /** Books the remaining charges. None may be added afterwards. */
   close(): void {
     this.bookAll(true);
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
   }
 
-  /** All, as charges that nothing is added to any more. */
+  /** Returns all charges. They no longer grow. */
   #take(): Charge[] {
     const all = [...this.#all()];
     this.#byKey = new Map();
@@ -140,16 +129,16 @@ export class PendingCharges {
     }, BOOKING_INTERVAL_MS);
   }
 
-  /** Writes the rows of those that have grown. */
+  /** Writes the rows of charges that have grown. */
   #writeRows(): void {
-    // `onIdle` calls again after the batch; charges that it books are on disk by then.
+    // `onBatchEnd` calls this again after the batch. Charges that the batch books are on disk by then.
     if (this.#commits.isBusy) return;
     if (this.#dirty.size > 0) {
       try {
         this.#commits.writeUnsynced([...this.#dirty].map(rowOf));
         this.#dirty.clear();
       } catch {
-        // They stay dirty and are written after the recovery.
+        // The charges stay dirty and are written after the recovery.
       }
     }
     this.#written = null;
@@ -163,7 +152,7 @@ export class PendingCharges {
     const transaction = new Transaction(this.#state, charge.at);
     transaction.changes.push(['charges', order, null]);
     const before = findKeyHolder(this.#state, charge);
-    // The account is gone, or has less, only if a failed write undid its creation or its credits.
+    // A failed write may have reverted the creation of the account or a grant of credits.
     if (before) {
       const held = this.#reservations.of(accountId, keyId);
       const amount = Math.max(0, Math.min(charge.amount, spendable(before, held)));
@@ -188,21 +177,14 @@ export class PendingCharges {
   }
 
   #create({ accountId, keyId }: Payer, model: string): Charge {
-    const counts = {
-      requests: 0,
-      inputTokens: 0,
-      cachedInputTokens: 0,
-      outputTokens: 0,
-      outputs: 0,
-    };
     const order = this.#state.charges.newOrder();
-    const charge = { order, accountId, keyId, model, paid: 0, amount: 0, counts, at: 0 };
+    const charge = { order, accountId, keyId, model, paid: 0, amount: 0, counts: NO_USAGE, at: 0 };
     const models = this.#byKey.get(keyId) ?? new Map<string, Charge>();
     this.#byKey.set(keyId, models.set(model, charge));
     return charge;
   }
 }
 
-function rowOf({ order, counts, ...row }: Charge): Change {
-  return ['charges', order, { ...row, counts: { ...counts } }];
+function rowOf({ order, ...row }: Charge): Change {
+  return ['charges', order, row];
 }

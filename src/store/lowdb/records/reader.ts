@@ -11,8 +11,8 @@ import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from '../ar
 import type { Records } from './records.ts';
 
 /**
- * The verbs that read. What they tell is on disk: what is not yet, they wait for, and look again
- * where it could not be written.
+ * The methods that read. They return only what is on disk: they wait for records that are being written,
+ * and read again if the write failed.
  */
 export class StoreReader {
   protected readonly records: Records;
@@ -38,7 +38,7 @@ export class StoreReader {
     );
   }
 
-  /** Every request asks for this one: it never waits, and tells what was on disk last. */
+  /** Every request calls this. It does not wait for writes: it returns what was last on disk. */
   async findKey(hash: string): Promise<KeyHolder | undefined> {
     const order = this.records.bookedState.keyByHash.order(hash);
     if (order === undefined) return undefined;
@@ -75,7 +75,7 @@ export class StoreReader {
     const last = after === undefined ? Infinity : await this.#orderOf(query.accountId, after);
     const { archive } = this.records;
     return archive.read(async () => {
-      // Rows of memory and the segments of the same moment: what is moved later is in the former.
+      // Rows in memory and segments are of the same moment: what is moved to the archive later is in the rows.
       const { tasks, segments } = await this.#readRows(() => ({
         tasks: this.#tasksInMemory(query, { limit, last }),
         segments: archive.segments,
@@ -84,7 +84,7 @@ export class StoreReader {
     });
   }
 
-  /** @throws Failure 404 `task_not_found`, for a task of another account too */
+  /** @throws Failure 404 `task_not_found`, also for a task of another account */
   async #orderOf(accountId: string | undefined, taskId: string): Promise<number> {
     const { taskById, tasks } = this.records.state;
     const order = taskById.order(taskId);
@@ -127,7 +127,7 @@ export class StoreReader {
     });
   }
 
-  /** Nor does this one: whoever has an asset's address is not kept waiting for others. */
+  /** Does not wait for writes either, so that downloads are not delayed. */
   async findAsset(assetId: string): Promise<Asset | undefined> {
     const { bookedState: bare, commits, archive } = this.records;
     const order = bare.assetById.order(assetId);
@@ -226,7 +226,7 @@ export class StoreReader {
     };
   }
 
-  /** What one row says, once that is on disk. */
+  /** Value of one row, once that is on disk. */
   async #readRow<Value>(
     collection: 'accounts' | 'tasks',
     read: () => { readonly order: number; readonly value: Value } | undefined,
@@ -239,7 +239,7 @@ export class StoreReader {
     }
   }
 
-  /** What many rows say, once all of that is on disk. */
+  /** Value of many rows, once all of them are on disk. */
   async #readRows<Value>(read: () => Value): Promise<Value> {
     for (;;) {
       const value = read();
@@ -249,7 +249,7 @@ export class StoreReader {
   }
 }
 
-/** Whether what was read has reached the disk; if not, it is undone, and to be read again. */
+/** Whether the rows reached the disk. If not, they were reverted and must be read again. */
 function isWritten(durable: Promise<void>): Promise<boolean> {
   return durable.then(
     () => true,
@@ -273,7 +273,7 @@ interface OrderedTask {
   readonly task: Task;
 }
 
-/** Tasks of memory and of the archive, newest first. */
+/** Merges tasks in memory with those of the archive, newest first. */
 async function mergeTasks(
   tasks: readonly OrderedTask[],
   records: AsyncGenerator<SegmentRecord>,

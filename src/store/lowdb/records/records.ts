@@ -2,7 +2,7 @@ import { Failure } from '../../../failure.ts';
 import type { Account } from '../../account.ts';
 import { notFound } from '../../errors.ts';
 import type { ActiveReservations } from '../../funds.ts';
-import type { KeyHolder } from '../../store.ts';
+import type { KeyHolder, Payer } from '../../store.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { TaskArchiver } from '../archiver.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
@@ -11,23 +11,18 @@ import { PendingCharges } from './charges.ts';
 import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
 
-interface Payer {
-  readonly accountId: string;
-  readonly keyId: string;
-}
-
 interface RecordsOptions extends Pick<Records, 'commits' | 'archive' | 'archiver' | 'now'> {
   readonly state: State;
 }
 
-/** The records in memory, with what is on its way into them, and the one way in which verbs change them. */
+/** The records in memory, with the charges and commits in progress. All methods change records through it. */
 export class Records {
-  /** Without the charges that are still on their way. */
+  /** State without the charges that are not booked yet. */
   readonly bookedState: State;
   readonly commits: CommitQueue;
-  /** What has ended, on disk. */
+  /** Ended tasks on disk. */
   readonly archive: Archive;
-  /** What takes it there. */
+  /** Moves ended tasks to the archive. */
   readonly archiver: TaskArchiver;
   readonly reservations = new Reservations();
   readonly charges: PendingCharges;
@@ -43,7 +38,7 @@ export class Records {
     this.now = now;
   }
 
-  /** With all that was done so far. */
+  /** State with all charges booked. */
   get state(): State {
     this.charges.bookAll();
     return this.bookedState;
@@ -53,13 +48,13 @@ export class Records {
     return new Transaction(this.state, this.now());
   }
 
-  /** Makes the changes at once. Resolves when they are on disk. */
+  /** Applies the changes at once. Resolves when they are on disk. */
   commit({ changes }: Transaction): Promise<void> {
     this.checkOpen();
     return this.commits.commit(changes);
   }
 
-  /** After this nothing is taken any more. */
+  /** Later commits are rejected. */
   close(): void {
     if (!this.#isClosed) this.charges.close();
     this.#isClosed = true;
@@ -79,8 +74,8 @@ export class Records {
   }
 
   /**
-   * @param state with or without the charges that are on their way
-   * @throws Failure 404 where there is no such account, or no such key of its own
+   * @param state with or without the charges that are not booked yet
+   * @throws Failure 404 if the account does not exist, or has no such key
    */
   holder({ accountId, keyId }: Payer, state = this.state): KeyHolder {
     const holder = findKeyHolder(state, { accountId, keyId });

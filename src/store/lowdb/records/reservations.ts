@@ -1,16 +1,16 @@
 import type { Account, ApiKey } from '../../account.ts';
 import type { ActiveReservations } from '../../funds.ts';
-import type { KeyHolder, Reservation } from '../../store.ts';
+import type { KeyHolder, Payer, Reservation } from '../../store.ts';
 
-/** Credits held by requests under way, beside the records: they are given back when the process ends. */
+/** Credits reserved for requests in progress, in memory only: the end of the process releases them. */
 export class Reservations {
   readonly #reservations = new Map<string, Reservation>();
-  /** Sums by the identifier of an account or a key. */
+  /** Reserved micro-credits by the identifier of an account or a key. */
   readonly #sums = new Map<string, number>();
   #count = 0;
   #total = 0;
 
-  /** Of all accounts together. */
+  /** Reserved micro-credits of all accounts. */
   get total(): number {
     return this.#total;
   }
@@ -23,7 +23,7 @@ export class Reservations {
     return reservation;
   }
 
-  /** Ends a reservation. False where it has ended before. */
+  /** Ends a reservation. Returns false if it has ended before. */
   end(id: string): boolean {
     const reservation = this.#reservations.get(id);
     if (!reservation) return false;
@@ -32,8 +32,8 @@ export class Reservations {
     return true;
   }
 
-  /** Reservations more, or less, beside the reservations that end by their identifiers. */
-  add({ accountId, keyId }: Pick<Reservation, 'accountId' | 'keyId'>, amount: number): void {
+  /** Adds to the reserved credits, or with a negative amount releases some, without a reservation to end. */
+  add({ accountId, keyId }: Payer, amount: number): void {
     this.#total += amount;
     this.#change(accountId, amount);
     this.#change(keyId, amount);
@@ -43,7 +43,7 @@ export class Reservations {
     return { account: this.#sums.get(accountId) ?? 0, key: this.#sums.get(keyId) ?? 0 };
   }
 
-  /** A record with what is held of it among what is reserved. */
+  /** A record whose `reserved` includes the reservations in memory. */
   addTo<Holder extends Account | ApiKey>(holder: Holder): Holder {
     const sum = this.#sums.get(holder.id);
     return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };

@@ -27,7 +27,7 @@ import { compositeKey } from '../state/state.ts';
 import type { Records } from './records.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Tasks that are forgotten in one transaction, and bytes of their records. */
+/** Maximum tasks that one transaction deletes, and bytes of their records. */
 const MAX_DELETED = 1000;
 const MAX_DELETED_BYTES = 16 * 2 ** 20;
 
@@ -36,7 +36,7 @@ interface Deletion {
   readonly assets: Asset[];
 }
 
-/** What ends a task: its last state, what of its reservation is spent, and what it leaves. */
+/** End of a task: its last state, its charge, and its results. */
 interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
   readonly status: 'completed' | 'failed' | 'expired';
   readonly error?: TaskError;
@@ -45,7 +45,7 @@ interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets
 
 type Idempotency = NonNullable<Task['idempotency']>;
 
-/** The verbs that change tasks, with the assets and the delivery that belong to each. */
+/** The methods that change tasks, with the assets and the delivery of each. */
 export class TaskWriter {
   readonly #records: Records;
 
@@ -60,10 +60,10 @@ export class TaskWriter {
     while (idempotency) {
       const same = await this.findByIdempotencyKey(accountId, idempotency);
       if (same) return { task: same, created: false };
-      // Another request may have been as far as this one.
+      // Another request may have created the task during the await.
       if (this.#orderOf(accountId, idempotency) === undefined) break;
     }
-    // From here on all happens in one turn.
+    // Synchronous from here to the commit, so that no other method changes the records.
     const before = this.#records.holder(task);
     checkOpenTasks(state.openTaskCounts.of(accountId), task.maxOpenTasks);
     checkOpenRequests(state.openRequestBytes.of(accountId), task.request);
@@ -164,7 +164,7 @@ export class TaskWriter {
     const transaction = this.#records.begin();
     transaction.task(ended);
     for (const [order, asset] of this.#records.state.assetsOfTask.oldest(id)) {
-      // Without the mark it was recorded by a former version, and stays as long as its task.
+      // Inputs of version 1 have no such field, and stay as long as their task.
       if (asset.input) transaction.changes.push(['assets', order, { ...asset, input: 'spent' }]);
     }
     for (const asset of ending.assets ?? []) transaction.asset(task.accountId, id, asset);
@@ -209,7 +209,7 @@ export class TaskWriter {
         bytes -= entry.bytes;
         return true;
       });
-      // What is in memory ended last.
+      // Tasks in memory ended after those of the archive.
       const { tasksOfAccount, deliveryOfTask } = this.#records.state;
       for (const [order, task] of tasksOfAccount.oldest(accountId)) {
         if (forgotten.tasks.length >= MAX_DELETED || !isOver()) break;
@@ -225,7 +225,7 @@ export class TaskWriter {
     });
   }
 
-  /** What the ended tasks of an account come to. */
+  /** Number and size of an account's ended tasks. */
   #endedTotals(accountId: string): TaskTotals {
     const {
       endedTaskCounts: endedTasks,
@@ -262,9 +262,9 @@ export class TaskWriter {
   }
 
   /**
-   * Forgets tasks of the archive, as many as are forgotten at once at the most.
+   * Deletes archived tasks up to the maximum of one transaction.
    *
-   * @param isNext whether a task is to be forgotten; the first that is not ends it
+   * @param isNext whether to delete a task; stops at the first false
    */
   async #deleteArchived(
     records: AsyncGenerator<SegmentRecord>,
@@ -289,7 +289,7 @@ export class TaskWriter {
     }
   }
 
-  /** Undefined where it is damaged: that is told, and must not keep others from being forgotten. */
+  /** Undefined if the record is damaged. Its segment reported that; other records must still be deleted. */
   async #bodyOf(record: SegmentRecord): Promise<ArchivedBody | undefined> {
     try {
       return (await bodyOf(record)) as ArchivedBody;
@@ -299,7 +299,7 @@ export class TaskWriter {
     }
   }
 
-  /** What goes with a task. Returns its assets. */
+  /** Deletes the assets and the delivery of a task. Returns the assets. */
   #deleteRelated({ id }: Task, transaction: Transaction): Asset[] {
     const { assetsOfTask, deliveryOfTask } = this.#records.state;
     const delivery = deliveryOfTask.order(id);
@@ -320,7 +320,7 @@ export class TaskWriter {
     return this.#records.state.taskById.get(id);
   }
 
-  /** @throws Failure 409 `task_state` for a task of the archive, which has ended, and else 404 */
+  /** @throws Failure 409 `task_state` for an archived task, which has ended, and else 404 */
   async #rejectUnknown(id: string): Promise<never> {
     const archived = await findArchivedTask(this.#records.archive, id);
     if (!archived) throw notFound('task', id);
@@ -328,7 +328,7 @@ export class TaskWriter {
   }
 }
 
-/** @throws Failure 409 `idempotency_conflict` where the key came with another request */
+/** @throws Failure 409 `idempotency_conflict` if the key was used with another request */
 function sameRequest(task: Task, { fingerprint }: Idempotency): Task {
   if (task.idempotency!.fingerprint === fingerprint) return task;
   const message = 'this idempotency key came with another request before';

@@ -4,7 +4,7 @@ import { availableOf } from '../../credits.ts';
 import type { Delivery } from '../../delivery.ts';
 import { assetExists } from '../../errors.ts';
 import { newId } from '../../identifier.ts';
-import { addUsage, dayOf, type LedgerEntry, type UsageCounts } from '../../ledger.ts';
+import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../ledger.ts';
 import type { KeyHolder } from '../../store.ts';
 import type { Task } from '../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
@@ -13,7 +13,7 @@ import { type Change, compositeKey, type State } from '../state/state.ts';
 type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
   Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
 
-/** The changes of one verb, put together from the records as they are. */
+/** Changes of one method, built from the current records. */
 export class Transaction {
   readonly changes: Change[] = [];
   readonly #state: State;
@@ -51,7 +51,7 @@ export class Transaction {
     return row;
   }
 
-  /** A record of the archive that is there no longer. */
+  /** Marks an archived record as deleted. */
   tombstone({ segment, index, entry }: SegmentRecord): void {
     const { status, bytes } = entry;
     const accountId = segment.accountOf(entry);
@@ -59,7 +59,7 @@ export class Transaction {
     this.changes.push(['forgotten', this.#state.forgotten.newOrder(), row]);
   }
 
-  /** The callback of a task that has ended, due at once. */
+  /** Adds the callback of a task that has ended. Its first attempt is due at once. */
   delivery({ id: taskId, accountId, updatedAt }: Task, url: string): void {
     const delivery: Delivery = {
       id: newId('msg'),
@@ -74,7 +74,7 @@ export class Transaction {
     this.changes.push(['deliveries', this.#state.deliveries.newOrder(), delivery]);
   }
 
-  /** A line in the ledger of an account, as it is after what the line tells. */
+  /** Adds a ledger entry. `account` is the account after the entry. */
   entry(account: Account, entry: Entry): void {
     if (entry.amount === 0) return;
     const id = this.#state.ledger.newOrder();
@@ -93,7 +93,7 @@ export class Transaction {
     this.changes.push(['ledger', id, row]);
   }
 
-  /** What a task did to the credits of its holder. */
+  /** Adds a ledger entry for a task. */
   taskEntry(holder: KeyHolder, type: LedgerEntry['type'], amount: number, task: Task): void {
     const { id: taskId, keyId, model } = task;
     this.entry(holder.account, { type, amount, keyId, taskId, model });
@@ -130,14 +130,11 @@ export class Transaction {
       accountId,
       day,
       model,
-      requests: 0,
-      inputTokens: 0,
-      cachedInputTokens: 0,
-      outputTokens: 0,
-      outputs: 0,
+      ...NO_USAGE,
       spent: 0,
     };
     const place = order ?? this.#state.usage.newOrder();
-    this.changes.push(['usage', place, addUsage(row, counts, spent)]);
+    const added = { ...row, ...addCounts(row, counts), spent: row.spent + spent };
+    this.changes.push(['usage', place, added]);
   }
 }

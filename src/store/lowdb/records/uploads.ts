@@ -3,10 +3,10 @@ import { checkAssetIds } from '../archiver.ts';
 import { SPENT, UPLOADS } from '../state/state.ts';
 import type { Records } from './records.ts';
 
-/** Inputs that are forgotten in one transaction. */
+/** Maximum inputs that one transaction deletes. */
 const MAX_DELETED_INPUTS = 1000;
 
-/** The verbs that change uploads, which are assets of no task, and inputs of tasks that have ended. */
+/** The methods that change uploads, which are assets without a task, and inputs of ended tasks. */
 export class UploadWriter {
   readonly #records: Records;
 

@@ -1,6 +1,6 @@
 import type { Collection } from './state.ts';
 
-/** Rows of one shard. A file of so many rows is written in a few milliseconds. */
+/** Rows of one shard. A file with this many rows is written in a few milliseconds. */
 export const SHARD_ROWS = 512;
 
 const FILE_NAME = /^[a-z]+-\d{6,}\.\d+\.json$/;

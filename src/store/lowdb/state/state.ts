@@ -2,34 +2,34 @@ import type { Account, ApiKey } from '../../account.ts';
 import { type Asset, countsAsStored } from '../../asset.ts';
 import type { Delivery } from '../../delivery.ts';
 import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../ledger.ts';
-import type { KeyHolder } from '../../store.ts';
+import type { KeyHolder, Payer } from '../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
 import { GroupIndex, SumIndex, Table, UniqueIndex } from './table.ts';
 
-/** What text requests of one key to one model used on one day, as long as it is not booked. */
+/** Charges of a key's text requests to one model on one day that are not booked yet. */
 export interface ChargeRow {
   readonly accountId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Requests that cost something. */
+  /** Number of requests that cost credits. */
   readonly paid: number;
   /** Micro-credits. */
   readonly amount: number;
   readonly counts: UsageCounts;
-  /** When it last grew, in milliseconds since 1970. */
+  /** Time of the last addition, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** A record that is forgotten, although the archive has it until its segment is written anew. */
+/** Marks an archived record as deleted until its segment is rewritten without it. Stored as `forgotten`. */
 export interface Tombstone {
-  /** Number of the segment, and position in it. */
+  /** Number of the segment, and position of the record in it. */
   readonly segment: number;
   readonly index: number;
   readonly accountId: string;
   /** Position in TASK_STATES. */
   readonly status: number;
-  /** Bytes that it counted for. */
+  /** Size of the record that counts towards its account's total. */
   readonly bytes: number;
 }
 
@@ -58,18 +58,18 @@ export const COLLECTIONS = [
 ] as const;
 export type Collection = keyof Rows;
 
-/** One row set, or removed: what the journal reservations and replays. */
+/** One row that is set or, with null, removed: what the journal stores and replays. */
 export type Change = {
   [Name in Collection]: readonly [collection: Name, order: number, row: Rows[Name] | null];
 }[Collection];
 
-/** The group of assets that belong to no task. */
+/** Group of assets without a task. */
 export const UPLOADS = '';
 
-/** The group of inputs whose task has ended. */
+/** Group of inputs whose task has ended. */
 export const SPENT = 'spent';
 
-/** Positions of forgotten records by the number of their segment. */
+/** Index of tombstones by segment and position. */
 class TombstoneIndex {
   readonly #orders = new Map<number, Map<number, number>>();
 
@@ -81,7 +81,7 @@ class TombstoneIndex {
     return this.#orders.get(segment)?.size ?? 0;
   }
 
-  /** The orders of the rows about a segment. */
+  /** Orders of the tombstones of a segment. */
   ordersIn(segment: number): Iterable<number> {
     return this.#orders.get(segment)?.values() ?? [];
   }
@@ -98,22 +98,22 @@ class TombstoneIndex {
   }
 }
 
-/** Which sum of text charges, or which row of usage. No part of them can have a NUL in it. */
+/** Key of an index over several fields. None of them can contain NUL. */
 export function compositeKey(...parts: readonly (string | null)[]): string {
   return parts.join('\0');
 }
 
-/** A key with its account; undefined where there is no such account, or the key is not its own. */
+/** A key with its account; undefined if there is no such account, or the key belongs to another. */
 export function findKeyHolder(
   { accountById, keyById }: State,
-  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  { accountId, keyId }: Payer,
 ): KeyHolder | undefined {
   const account = accountById.get(accountId);
   const key = keyById.get(keyId);
   return account && key?.accountId === accountId ? { account, key } : undefined;
 }
 
-/** All that is stored, in memory, with the ways to find it. */
+/** All records in memory, with their indexes. */
 export class State {
   readonly accounts = new Table<Account>();
   readonly accountById = this.accounts.index((rows) => new UniqueIndex(rows, ({ id }) => id));
@@ -140,19 +140,19 @@ export class State {
     (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
   );
   readonly tasksInState = this.tasks.index((rows) => new GroupIndex(rows, ({ status }) => status));
-  /** Counts by account. */
+  /** Number of open tasks by account. */
   readonly openTaskCounts = this.tasks.index(
     () =>
       new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
   );
-  /** Bytes of requests by account. */
+  /** Bytes of the requests of open tasks by account. */
   readonly openRequestBytes = this.tasks.index(
     () =>
       new SumIndex<Task>(({ accountId, status, request }) =>
         isTerminal(status) ? null : [accountId, approximateSize(request)],
       ),
   );
-  /** Counts and bytes of ended tasks in memory, by account. */
+  /** Number and bytes of ended tasks in memory, by account. */
   readonly endedTaskCounts = this.tasks.index(
     () =>
       new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? [accountId, 1] : null)),
@@ -166,7 +166,7 @@ export class State {
 
   readonly assets = new Table<Asset>();
   readonly assetById = this.assets.index((rows) => new UniqueIndex(rows, ({ id }) => id));
-  /** Uploads are those of the task without a name. */
+  /** Uploads are in the group UPLOADS. */
   readonly assetsOfTask = this.assets.index(
     (rows) => new GroupIndex(rows, ({ taskId }) => taskId ?? UPLOADS),
   );
@@ -226,7 +226,7 @@ export class State {
   readonly tombstoneStates = this.forgotten.index(
     () => new SumIndex<Tombstone>(({ status }) => [String(status), 1]),
   );
-  /** Counts and bytes by account. */
+  /** Number and bytes of deleted archived tasks by account. */
   readonly tombstoneTasks = this.forgotten.index(
     () =>
       new SumIndex<Tombstone>(({ accountId, status }) =>
@@ -237,7 +237,7 @@ export class State {
     () => new SumIndex<Tombstone>(({ accountId, bytes }) => [accountId, bytes]),
   );
 
-  /** Of all accounts together, in micro-credits. */
+  /** Totals of all accounts, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };
 
   constructor() {
@@ -250,7 +250,7 @@ export class State {
     }));
   }
 
-  /** Makes one change. Returns the change that would undo it. */
+  /** Applies one change. Returns the change that reverts it. */
   apply([collection, order, row]: Change): Change {
     const table = this[collection] as Table<unknown>;
     return [collection, order, table.put(order, row)] as unknown as Change;

@@ -1,9 +1,9 @@
-/** Something that follows the rows of a table. */
+/** Index that is updated with the rows of a table. */
 interface Index<Row> {
   replace(order: number, before: Row | null, after: Row | null): void;
 }
 
-/** Rows of one kind by their order of creation, which alone tells older from newer: clocks may go back. */
+/** Rows of one kind by their order of creation. Times do not give that order, since clocks may go back. */
 export class Table<Row> {
   readonly #rows = new Map<number, Row>();
   readonly #indexes: Index<Row>[] = [];
@@ -17,29 +17,29 @@ export class Table<Row> {
     return this.#rows;
   }
 
-  /** Rows that are already there are not looked at: a table gets its indexes first. */
+  /** Adds an index. It must be added before the first row. */
   index<Kind extends Index<Row>>(make: (rows: ReadonlyMap<number, Row>) => Kind): Kind {
     const index = make(this.#rows);
     this.#indexes.push(index);
     return index;
   }
 
-  /** The place of a row to come. */
+  /** Assigns the order of a new row. */
   newOrder(): number {
     return this.#next++;
   }
 
-  /** The place of the next row to come. */
+  /** Order that the next new row will get. */
   get next(): number {
     return this.#next;
   }
 
-  /** Gives no place before this to a row to come. */
+  /** Sets a minimum for the order of new rows. */
   reserve(next: number): void {
     this.#next = Math.max(this.#next, next);
   }
 
-  /** Sets or, with null, removes a row. Returns what was there. */
+  /** Sets or, with null, removes a row. Returns the previous row. */
   put(order: number, row: Row | null): Row | null {
     const before = this.#rows.get(order) ?? null;
     if (row === null) this.#rows.delete(order);
@@ -50,13 +50,13 @@ export class Table<Row> {
   }
 }
 
-/** Finds the one row that bears a key. */
+/** Index that finds the one row with a key. */
 export class UniqueIndex<Row> {
   readonly #orders = new Map<string, number>();
   readonly #rows: ReadonlyMap<number, Row>;
   readonly #keyOf: (row: Row) => string | null;
 
-  /** @param keyOf null where a row has none */
+  /** @param keyOf null for a row without a key */
   constructor(rows: ReadonlyMap<number, Row>, keyOf: (row: Row) => string | null) {
     this.#rows = rows;
     this.#keyOf = keyOf;
@@ -80,12 +80,12 @@ export class UniqueIndex<Row> {
   }
 }
 
-/** Adds up a number that rows bear, by what they belong to. */
+/** Index that sums up a number of the rows of each group. */
 export class SumIndex<Row> {
   readonly #sums = new Map<string, number>();
   readonly #partOf: (row: Row) => readonly [name: string, amount: number] | null;
 
-  /** @param partOf null where a row adds nothing */
+  /** @param partOf null for a row that adds nothing */
   constructor(partOf: (row: Row) => readonly [name: string, amount: number] | null) {
     this.#partOf = partOf;
   }
@@ -108,12 +108,12 @@ export class SumIndex<Row> {
 }
 
 interface Group {
-  /** Ascending. Some may have left the group: taking each out at once would move all behind it. */
+  /** Orders, ascending. Some may have left the group: removing each at once would move all after it. */
   orders: number[];
   live: number;
 }
 
-/** Walks the rows of a group in the order of their creation, either way. */
+/** Index that iterates over the rows of a group in the order of creation, in either direction. */
 export class GroupIndex<Row> {
   readonly #groups = new Map<string, Group>();
   readonly #rows: ReadonlyMap<number, Row>;
@@ -128,7 +128,7 @@ export class GroupIndex<Row> {
     return this.#groups.get(name)?.live ?? 0;
   }
 
-  /** Newest first. @param before only what is older than this order */
+  /** Newest first. @param before upper bound of the order, exclusive */
   *newest(name: string, before = Infinity): Generator<Row> {
     const { orders } = this.#groups.get(name) ?? { orders: [] };
     for (let at = insertionIndex(orders, before) - 1; at >= 0; at -= 1) {
@@ -163,7 +163,7 @@ export class GroupIndex<Row> {
     this.#groups.set(name, group);
     const { orders } = group;
     const place = insertionIndex(orders, order);
-    // It may be there still from before it left.
+    // The order may still be in the list from before the row left the group.
     if (orders[place] !== order) orders.splice(place, 0, order);
     group.live += 1;
   }
@@ -178,7 +178,7 @@ export class GroupIndex<Row> {
   }
 }
 
-/** Where in ascending orders an order is, or would be. */
+/** Position of an order in an ascending list, or the position to insert it at. */
 function insertionIndex(orders: readonly number[], order: number): number {
   if (orders.length === 0 || orders[orders.length - 1]! < order) return orders.length;
   let low = 0;

@@ -1,25 +1,63 @@
+import type { Json, TextRequest } from '../../canonical.ts';
 import type { Dialect } from '../dialect.ts';
 import { ChatDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { ChatEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
+import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { foldEvents } from './fold-events.ts';
 import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { settings } from './settings.ts';
+
+/** Usage is requested whether the client wants it or not: the request is charged by it. */
+function usageOptions({ body, stream, includeUsage }: TextRequest): Json {
+  if (!stream || includeUsage) return {};
+  const options = body['stream_options'] as Json | undefined;
+  return { stream_options: { ...options, include_usage: true } };
+}
 
 /** Chat completions (interface parts 2.6 and 4.1). */
 export const chat: Dialect = {
   name: 'chat',
+  label: 'chat completions',
+  endpoints: [endpoint],
+  promptField: 'messages',
+  settings,
+  reasoning: {
+    field: 'reasoning_content',
+    isUnsigned: true,
+    hasBudget: false,
+    isAlias: ({ thinking }) => typeof thinking === 'object' && thinking !== null,
+  },
+  path: () => '/chat/completions',
+  headers: {},
+  takesImageDetail: true,
   decodeRequest,
   inspect,
   encodeRequest,
+  forwardBody: (request, { model }) => ({ ...request.body, model, ...usageOptions(request) }),
   decodeEvents: (context, emit) => new ChatDecoder(context, emit),
   encodeEvents: (context) => new ChatEncoder(context),
   foldEvents,
-  markers,
+  endMarker: '[DONE]',
+  markers: [...markers, '[DONE]'],
+  modelMember: 'model',
+  modelPaths: [['model']],
+  textMembers: [
+    'content',
+    'reasoning_content',
+    'reasoning',
+    'refusal',
+    'arguments',
+    'text',
+    'thinking',
+    'summary',
+  ],
   countOutput,
   observe,
   failFrames,
+  answerKey: 'choices',
   observeAnswer,
 };

@@ -7,6 +7,8 @@ import type {
   TextRequest,
   ToolChoice,
 } from '../../canonical.ts';
+import { nativePart } from '../native-parts.ts';
+import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeTools, decodeTurns, type Findings } from './decode-turns.ts';
 import { type ChatRequest, chatRequest } from './request.ts';
@@ -42,7 +44,7 @@ function collectRest(body: Json, { native, advice }: Findings): void {
         if (option !== 'include_usage') advice.push(`stream_options.${option}`);
       }
     } else if (!KNOWN.has(name) && !isTextOnly(name, value)) {
-      native.push({ type: 'native', path: name, dialect: 'chat', value });
+      native.push(nativePart('chat', name, value));
     }
   }
 }
@@ -84,20 +86,14 @@ function toolChoiceOf(choice: unknown): ToolChoice | null {
   if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
   const { type, function: own } = choice as { type: string; function: { name: string } };
   if (type === 'function') return { type: 'tool', name: own.name };
-  return { type: 'native', path: 'tool_choice', dialect: 'chat', value: choice };
+  return nativePart('chat', 'tool_choice', choice);
 }
 
 function formatOf(format: unknown): ResponseFormat | null {
   if (format === null || format === undefined) return null;
   const { type, json_schema: own } = format as { type: string; json_schema: Json };
   if (type !== 'json_schema') return { type: type === 'text' ? 'text' : 'json-object' };
-  return {
-    type: 'json-schema',
-    name: own['name'] as string,
-    description: (own['description'] as string | null | undefined) ?? null,
-    schema: (own['schema'] as Json | null | undefined) ?? {},
-    strict: (own['strict'] as boolean | null | undefined) ?? null,
-  };
+  return decodeJsonSchema(own);
 }
 
 function stopOf(stop: string | readonly string[] | null | undefined): readonly string[] | null {

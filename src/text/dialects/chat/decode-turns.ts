@@ -12,6 +12,8 @@ import type {
 } from '../../canonical.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
+import { nativePart } from '../native-parts.ts';
+import { decodeFunction } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeMedia } from './media.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -38,10 +40,6 @@ const ASSISTANT_NAMES = new Set([
   'reasoning_details',
 ]);
 
-function nativePart(path: string, value: unknown): NativePart {
-  return { type: 'native', path, dialect: 'chat', value };
-}
-
 /** Collects the properties of an object that are not known. */
 function collectUnknown(
   object: Json,
@@ -55,7 +53,7 @@ function collectUnknown(
     if (value === null || value === undefined) continue;
     const propertyPath = `${path}.${name}`;
     if (ADVISING.has(name) || ECHOED.has(name)) advice.push(propertyPath);
-    else native.push(nativePart(propertyPath, value));
+    else native.push(nativePart('chat', propertyPath, value));
   }
 }
 
@@ -93,7 +91,7 @@ function decodePart(part: Json, path: string, findings: Findings): Content {
     return { type: 'refusal', path, text: part['refusal'] as string };
   }
   const media = decodeMedia(part, path);
-  if (media === null) return nativePart(path, part);
+  if (media === null) return nativePart('chat', path, part);
   collectUnknown(part, path, MEDIA_NAMES, findings);
   if (media.detail !== null && media.detail !== 'auto') {
     findings.advice.push(`${path}.image_url.detail`);
@@ -114,7 +112,8 @@ interface Call extends Json {
 }
 
 function decodeCall(call: Call, path: string): Part {
-  if ((call.type ?? 'function') !== 'function') return nativePart(path, { tool_calls: [call] });
+  if ((call.type ?? 'function') !== 'function')
+    return nativePart('chat', path, { tool_calls: [call] });
   return {
     type: 'tool-call',
     path,
@@ -162,18 +161,11 @@ export function decodeTools(
 ): readonly (Tool | NativePart)[] {
   return tools.map((tool, index) => {
     const toolPath = `${path}[${index}]`;
-    if (tool['type'] !== 'function') return nativePart(toolPath, tool);
+    if (tool['type'] !== 'function') return nativePart('chat', toolPath, tool);
     collectUnknown(tool, toolPath, TOOL_NAMES, findings);
     const own = tool['function'] as Json;
     collectUnknown(own, `${toolPath}.function`, FUNCTION_NAMES, findings);
-    return {
-      type: 'tool',
-      path: toolPath,
-      name: own['name'] as string,
-      description: (own['description'] as string | null | undefined) ?? null,
-      parameters: (own['parameters'] as Json | null | undefined) ?? null,
-      strict: (own['strict'] as boolean | null | undefined) ?? null,
-    };
+    return decodeFunction(toolPath, own);
   });
 }
 

@@ -1,10 +1,11 @@
 import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { SHARED_LABELS } from '../labels.ts';
+import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { refuseNative, refuseSettings } from '../request-errors.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
+import { settings as names } from './settings.ts';
 
 /** RequestSettings that are one value with one name. */
 const PLAIN = {
@@ -41,17 +42,7 @@ function encodeFormat(format: ResponseFormat): Json {
   if (format.type !== 'json-schema') {
     return { type: format.type === 'text' ? 'text' : 'json_object' };
   }
-  const { name, description, schema, strict } = format;
-  return {
-    type: 'json_schema',
-    json_schema: {
-      // Chat requires a name, which the messages format does not have.
-      name: name ?? 'response',
-      ...(description !== null && { description }),
-      schema,
-      ...(strict !== null && { strict }),
-    },
-  };
+  return { type: 'json_schema', json_schema: encodeJsonSchema(format, 'response') };
 }
 
 function encodeToolChoice({ toolChoice, dialect, body }: TextRequest): unknown {
@@ -106,8 +97,7 @@ function streamFields({ stream, dialect, body }: TextRequest): Json {
 
 function reencode(request: TextRequest, target: Target): Json {
   const body: Record<string, unknown> = { ...request.body, model: target.model };
-  for (const name of SETTINGS.flatMap((setting) => propertiesOf('chat', setting)))
-    delete body[name];
+  for (const name of SETTINGS.flatMap((setting) => propertiesOf(names, setting))) delete body[name];
   body['messages'] = reencodeMessages(request, target);
   if (Array.isArray(body['tools'])) body['tools'] = body['tools'].map(reencodeNamed);
   return { ...body, ...encodeSettings(request, target), ...streamFields(request) };

@@ -10,6 +10,7 @@ import type {
   Turn,
 } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
+import { nativeValue } from '../native-parts.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeMedia } from './media.ts';
@@ -17,14 +18,8 @@ import { encodeReasoning } from './reasoning.ts';
 
 type Message = Record<string, unknown>;
 
-/** A native part as it came. */
-function nativeOf(part: NativePart): unknown {
-  if (part.dialect !== 'chat') refuseNative(part, 'chat');
-  return part.value;
-}
-
 export function encodeTool(tool: Tool | NativePart): unknown {
-  if (tool.type === 'native') return nativeOf(tool);
+  if (tool.type === 'native') return nativeValue(tool, 'chat');
   const { name, description, parameters, strict } = tool;
   return {
     type: 'function',
@@ -47,7 +42,7 @@ function encodePart(part: Part, from: DialectName): unknown {
     case 'media':
       return encodeMedia(part, from);
     case 'native':
-      return nativeOf(part);
+      return nativeValue(part, 'chat');
     case 'reasoning':
     case 'tool-call':
     case 'tool-result':
@@ -129,7 +124,7 @@ function encodeAssistant(turns: readonly Turn[], from: DialectName, target: Targ
     } else if (part.type === 'refusal') {
       refusal += part.text;
     } else if (part.type === 'native') {
-      natives.push(nativeOf(part) as object);
+      natives.push(nativeValue(part, 'chat') as object);
     } else if (part.type !== 'reasoning') {
       if (part.type !== 'text') throw untranslatable(part.path, 'chat');
       content.push(part);

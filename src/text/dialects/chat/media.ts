@@ -1,5 +1,11 @@
-import type { DialectName, Json, MediaPart, MediaSource } from '../../canonical.ts';
-import { dataUrl, FILE, sourceOf } from '../media-source.ts';
+import {
+  type DialectName,
+  FILE_SCHEME,
+  type Json,
+  type MediaPart,
+  type MediaSource,
+} from '../../canonical.ts';
+import { dataUrl, sourceOf } from '../media-source.ts';
 import { invalid, untranslatable } from '../request-errors.ts';
 
 /** Formats of audio whose media type has another name. */
@@ -88,7 +94,7 @@ function urlOf({ source, path }: MediaPart): string {
     case 'data':
       return dataUrl(source);
     case 'file':
-      if (source.id.startsWith(FILE)) return source.id;
+      if (source.id.startsWith(FILE_SCHEME)) return source.id;
       throw untranslatable(path, 'chat');
   }
 }

@@ -6,6 +6,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from '../../canonical.ts';
+import { nativePart } from '../native-parts.ts';
 import type { MessagesRequest } from './request.ts';
 
 type Choice = NonNullable<MessagesRequest['tool_choice']>;
@@ -112,7 +113,7 @@ export function remainderOf(body: MessagesRequest): {
   const native: NativePart[] = [];
   const advice: string[] = [];
   const addNative = (path: string, value: unknown) => {
-    native.push({ type: 'native', dialect: 'messages', path, value });
+    native.push(nativePart('messages', path, value));
   };
   for (const key in body) {
     if (KNOWN.has(key)) continue;

@@ -10,6 +10,7 @@ import type {
   Turn,
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
+import { nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import type {
@@ -58,10 +59,6 @@ function isDefault(value: unknown): boolean {
   return isObject(value) && (value['enabled'] === false || value['type'] === 'direct');
 }
 
-function native(path: string, value: unknown): NativePart {
-  return { type: 'native', dialect: 'messages', path, value };
-}
-
 /** The first native property of an object, or null. @param advicePaths gets the paths of advice */
 function nativeProperty(
   object: Json,
@@ -85,9 +82,9 @@ function nativeProperty(
  */
 function partOf(block: Json, path: string, advice: string[]): Part | null {
   const known = BLOCK_PROPERTIES.get(block['type']);
-  if (known === undefined) return native(path, block);
+  if (known === undefined) return nativePart('messages', path, block);
   const nativeName = nativeProperty(block, known, path, advice);
-  if (nativeName !== null) return native(`${path}.${nativeName}`, block);
+  if (nativeName !== null) return nativePart('messages', `${path}.${nativeName}`, block);
   return decodeBlock(block as unknown as Block, path, advice);
 }
 
@@ -164,7 +161,7 @@ function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart 
     case 'file':
       return { ...part, source: { kind: 'file', id: source.file_id } };
     case 'content':
-      return native(`${path}.source`, block);
+      return nativePart('messages', `${path}.source`, block);
   }
 }
 
@@ -237,7 +234,7 @@ function unknownOf(message: Message, path: string): NativePart[] {
   const found: NativePart[] = [];
   for (const key in message) {
     if (key === 'role' || key === 'content' || message[key] === null) continue;
-    found.push(native(`${path}.${key}`, message[key]));
+    found.push(nativePart('messages', `${path}.${key}`, message[key]));
   }
   return found;
 }
@@ -245,9 +242,10 @@ function unknownOf(message: Message, path: string): NativePart[] {
 /** One entry of `tools`. */
 export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart {
   const { type } = tool;
-  if (type !== undefined && type !== null && type !== 'custom') return native(path, tool);
+  if (type !== undefined && type !== null && type !== 'custom')
+    return nativePart('messages', path, tool);
   const nativeName = nativeProperty(tool, TOOL_PROPERTIES, path, advice);
-  if (nativeName !== null) return native(`${path}.${nativeName}`, tool);
+  if (nativeName !== null) return nativePart('messages', `${path}.${nativeName}`, tool);
   const { name, description, input_schema, strict } = tool as unknown as CustomTool;
   return {
     type: 'tool',

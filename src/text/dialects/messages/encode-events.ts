@@ -4,10 +4,10 @@ import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { namedFrame } from '../named-frame.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
-import { frame } from './frame.ts';
 import { redactedOf, signatureField } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
@@ -106,20 +106,20 @@ export class MessagesEncoder implements EventEncoder {
       stop_details: null,
       usage: usageObject(this.#usage),
     };
-    return frame({ type: 'message_start', message });
+    return namedFrame({ type: 'message_start', message });
   }
 
   /** @param delta the beginning of the block's deltas, up to their text */
   #open(block: Json, delta: string): string {
     this.#index += 1;
     this.#prefix = `${DELTA}${this.#index},"delta":{${delta}`;
-    return frame({ type: 'content_block_start', index: this.#index, content_block: block });
+    return namedFrame({ type: 'content_block_start', index: this.#index, content_block: block });
   }
 
   #close(): string {
     if (this.#prefix === null) return '';
     this.#prefix = null;
-    return frame({ type: 'content_block_stop', index: this.#index });
+    return namedFrame({ type: 'content_block_stop', index: this.#index });
   }
 
   #openText(): string {
@@ -136,7 +136,7 @@ export class MessagesEncoder implements EventEncoder {
   #cite(citation: Json): string {
     const delta = { type: 'citations_delta', citation };
     const start = this.#openText();
-    return start + frame({ type: 'content_block_delta', index: this.#index, delta });
+    return start + namedFrame({ type: 'content_block_delta', index: this.#index, delta });
   }
 
   #openThinking(): string {
@@ -157,7 +157,7 @@ export class MessagesEncoder implements EventEncoder {
     if (signature === null || (this.#prefix === null && isBare(signature))) return this.#close();
     const opened = this.#openThinking();
     const delta = { type: 'signature_delta', signature: signatureField(signature) };
-    const signed = frame({ type: 'content_block_delta', index: this.#index, delta });
+    const signed = namedFrame({ type: 'content_block_delta', index: this.#index, delta });
     return opened + signed + this.#close();
   }
 
@@ -176,7 +176,7 @@ export class MessagesEncoder implements EventEncoder {
     this.#ended = true;
     const delta = stopOf(event, this.#refusal);
     const usage = usageObject(event.usage ?? this.#usage);
-    return this.#close() + frame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
+    return this.#close() + namedFrame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
   }
 
   #fail(failure: Failure): string {

@@ -1,7 +1,7 @@
 import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical.ts';
 import { budgetOf, LEAST_BUDGET } from '../budgets.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNative, untranslatable } from '../request-errors.ts';
+import { refuseNative, refuseUnlessDefault, untranslatable } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 
@@ -9,16 +9,27 @@ import { nameOnWire } from '../tool-names.ts';
 const DEFAULT_OUTPUT = 8192;
 /** Output tokens for the answer beside a reasoning budget. */
 const ANSWER_TOKENS = 4096;
+/** Settings that messages does not have. */
+const UNSUPPORTED = [
+  'n',
+  'frequencyPenalty',
+  'presencePenalty',
+  'seed',
+  'logprobs',
+  'topLogprobs',
+  'logitBias',
+  'verbosity',
+] as const satisfies readonly RequestSetting[];
 /** The smallest top_p that Anthropic accepts with reasoning. */
 const MIN_TOP_P = 0.95;
 
 /**
- * The single values of a request, in the words of messages.
+ * The settings of a request in the messages format.
  *
- * @throws Failure invalid_request that names the client's field where messages has no word for it
+ * @throws Failure invalid_request for a setting that messages does not have; `param` names its field
  */
 export function settingsOnWire(request: TextRequest, target: Target): Json {
-  refuseAbsent(request);
+  refuseUnlessDefault(request, 'messages', UNSUPPORTED);
   const limit = limitOf(request, target);
   const thinking = thinkingOf(request, limit);
   if (thinking?.['type'] === 'enabled') refuseWhileReasoning(request);
@@ -42,19 +53,6 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
 
 function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
   throw untranslatable(pathOf(request, setting), 'messages', why);
-}
-
-/** Refuses settings that messages lacks, unless they have the value that applies anyway. */
-function refuseAbsent(request: TextRequest): void {
-  const { n, frequencyPenalty, presencePenalty, seed, logprobs, topLogprobs, logitBias } = request;
-  if (n !== null && n > 1) refuse(request, 'n');
-  if (frequencyPenalty) refuse(request, 'frequencyPenalty');
-  if (presencePenalty) refuse(request, 'presencePenalty');
-  if (seed) refuse(request, 'seed');
-  if (logprobs) refuse(request, 'logprobs');
-  if (topLogprobs) refuse(request, 'topLogprobs');
-  if (logitBias !== null && Object.keys(logitBias).length > 0) refuse(request, 'logitBias');
-  if (request.verbosity !== null && request.verbosity !== 'medium') refuse(request, 'verbosity');
 }
 
 function refuseWhileReasoning(request: TextRequest): void {

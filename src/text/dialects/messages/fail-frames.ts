@@ -1,7 +1,7 @@
 import type { Failure } from '../../../failure.ts';
-import { frame } from './frame.ts';
+import { namedFrame } from '../named-frame.ts';
 
 /** The last frame of a stream that failed. */
 export function failFrames({ type, message, param, code }: Failure): string {
-  return frame({ type: 'error', error: { type, message, param, code } });
+  return namedFrame({ type: 'error', error: { type, message, param, code } });
 }

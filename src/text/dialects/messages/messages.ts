@@ -3,23 +3,44 @@ import { MessagesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { MessagesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
+import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { foldEvents } from './fold-events.ts';
+import { forwardHeaders, VERSION } from './headers.ts';
 import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { settings } from './settings.ts';
 
 /** The format of Anthropic's messages (interface part 4.3). */
 export const messages: Dialect = {
   name: 'messages',
+  label: 'messages',
+  endpoints: [endpoint],
+  promptField: 'messages',
+  settings,
+  reasoning: { field: null, isUnsigned: false, hasBudget: true },
+  keyHeader: 'x-api-key',
+  requestIdHeader: 'request-id',
+  errorBody: (body, requestId) => ({ type: 'error', ...body, request_id: requestId }),
+  forwardHeaders,
+  path: () => '/messages',
+  headers: VERSION,
+  takesImageDetail: false,
   decodeRequest,
   inspect,
   encodeRequest,
+  forwardBody: ({ body }, { model }) => ({ ...body, model }),
   decodeEvents: (context, emit) => new MessagesDecoder(context, emit),
   encodeEvents: (context) => new MessagesEncoder(context),
   foldEvents,
+  endMarker: null,
   markers,
+  modelMember: null,
+  modelPaths: [['model'], ['message', 'model']],
+  textMembers: ['text', 'thinking', 'partial_json'],
   countOutput,
   observe,
   failFrames,
+  answerKey: 'content',
   observeAnswer,
 };

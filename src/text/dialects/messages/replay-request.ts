@@ -8,6 +8,7 @@ import { settingsOf } from './decode-settings.ts';
 import { settingsOnWire } from './encode-settings.ts';
 import { replayedReasoning } from './reasoning.ts';
 import type { Block, Message, MessagesRequest } from './request.ts';
+import { settings } from './settings.ts';
 
 /**
  * The body of a messages client for a messages upstream: unchanged but for names and ids that Anthropic
@@ -32,7 +33,7 @@ export function replayRequest(request: TextRequest, target: Target): Json {
   const changed = changedSettings(request, body);
   if (changed.length === 0) return replayed;
   const encoded = settingsOnWire(request, target);
-  for (const property of changed.flatMap((setting) => propertiesOf('messages', setting))) {
+  for (const property of changed.flatMap((setting) => propertiesOf(settings, setting))) {
     delete replayed[property];
     if (property in encoded) replayed[property] = encoded[property];
   }

@@ -3,7 +3,7 @@ import { isObject, objectOf, objectsOf, textOf } from '../../../schema/untrusted
 import type { FinishReason, Json } from '../../canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
 
-function toolAsTold(tool: Json): Json {
+function echoedTool(tool: Json): Json {
   if (tool['type'] !== 'function') return tool;
   return { ...tool, description: null, parameters: null, strict: false, ...withoutNulls(tool) };
 }
@@ -12,7 +12,7 @@ function withoutNulls(value: Json): Json {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
 }
 
-/** What an answer says from its first event to its last: what it is, and what was asked for. */
+/** The fields of a response that are the same in all its events; they repeat the request. */
 export function answerHead({ request, created }: EncodeContext, id: string, model: string): Json {
   const { body, reasoning } = request;
   const text = withoutNulls(objectOf(body['text']));
@@ -30,12 +30,12 @@ export function answerHead({ request, created }: EncodeContext, id: string, mode
     previous_response_id: body['previous_response_id'] ?? null,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     service_tier: 'default',
-    // What another format's provider answers is kept nowhere.
+    // Providers of other formats store no responses.
     store: false,
     temperature: request.temperature ?? 1,
     text: { ...text, format: text['format'] ?? { type: 'text' } },
     tool_choice: body['tool_choice'] ?? 'auto',
-    tools: objectsOf(body['tools']).map(toolAsTold),
+    tools: objectsOf(body['tools']).map(echoedTool),
     top_logprobs: request.topLogprobs ?? 0,
     top_p: request.topP ?? 1,
     frequency_penalty: 0,
@@ -46,7 +46,7 @@ export function answerHead({ request, created }: EncodeContext, id: string, mode
   };
 }
 
-/** All text of an answer in one piece (interface part 2.7). */
+/** The text of all output items (interface part 2.7). */
 export function outputText(output: readonly Json[]): string {
   return output
     .filter(({ type }) => type === 'message')
@@ -55,7 +55,7 @@ export function outputText(output: readonly Json[]): string {
     .join('');
 }
 
-/** Why an answer is not whole; null where it is. */
+/** The reason of an incomplete response; null for a complete one. */
 const INCOMPLETE: Readonly<Record<FinishReason, string | null>> = {
   stop: null,
   'tool-calls': null,
@@ -65,16 +65,16 @@ const INCOMPLETE: Readonly<Record<FinishReason, string | null>> = {
   pause: 'pause',
 };
 
-/** How an answer ends. */
-export function endingOf(reason: FinishReason) {
-  const why = INCOMPLETE[reason];
+/** The status of a response that ended for a reason. */
+export function statusOf(reason: FinishReason) {
+  const incomplete = INCOMPLETE[reason];
   return {
-    status: why === null ? 'completed' : 'incomplete',
-    incomplete_details: why === null ? null : { reason: why },
+    status: incomplete === null ? 'completed' : 'incomplete',
+    incomplete_details: incomplete === null ? null : { reason: incomplete },
   } as const;
 }
 
-/** A failure in the one of OpenAI's words for it that comes nearest. */
+/** A failure with the nearest of OpenAI's error codes. */
 export function responseError({ type, message }: Failure): Json {
   const codes: Readonly<Record<string, string>> = {
     rate_limit: 'rate_limit_exceeded',

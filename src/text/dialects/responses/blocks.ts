@@ -1,25 +1,25 @@
 import type { Json, TextEvent } from '../../canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
 
-/** Where the blocks of an answer go, one after another. */
-export interface Blocks {
+/** Receives the events of blocks. */
+export interface BlockSink {
   readonly context: DecodeContext;
   readonly emit: (event: TextEvent) => void;
   /** The number of the next block. */
-  next(): number;
-  /** A call for the client was in the answer. */
-  called(): void;
+  nextBlock(): number;
+  /** Notes that the answer has a tool call. */
+  noteCall(): void;
 }
 
-/** Reads one item of an answer. Whatever comes in an event is of any type. */
-export interface ItemReader {
-  /** Takes an event that belongs to the item, its first and its last left out. */
-  take(type: string, event: Json): void;
-  /** @param item as it is in the end; null where nobody said */
+/** Decodes one item of an answer from untrusted events. */
+export interface ItemDecoder {
+  /** Decodes an event of the item other than `added` and `done`. */
+  push(type: string, event: Json): void;
+  /** @param item the final item; null if the answer does not have it */
   finish(item: Json | null): void;
 }
 
-/** What of a whole text has not been sent yet; empty also where what was sent is another text. */
+/** The rest of a complete text after the part that was sent; empty if the texts differ. */
 export function missingOf(whole: string, sent: string): string {
   return whole.length > sent.length && whole.startsWith(sent) ? whole.slice(sent.length) : '';
 }

@@ -13,29 +13,29 @@ import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { wholeCall } from '../whole-call.ts';
-import type { Blocks, ItemReader } from './blocks.ts';
-import { isOwnCall } from './decode-turns.ts';
+import type { BlockSink, ItemDecoder } from './blocks.ts';
+import { argumentsText, CallDecoder } from './decode-call.ts';
+import { MessageDecoder } from './decode-message.ts';
+import { ReasoningDecoder } from './decode-reasoning.ts';
+import { isNativeCall } from './decode-turns.ts';
 import { matchItems } from './match-items.ts';
 import { failureIn } from './observe.ts';
-import { argumentsOf, CallReader } from './read-call.ts';
-import { MessageReader } from './read-message.ts';
-import { ReasoningReader } from './read-reasoning.ts';
 import { usageOf } from './usage.ts';
 
 const ADDED = 'response.output_item.added';
 const DONE = 'response.output_item.done';
 
-/** One item of the answer, known by its place: identifiers change within some answers. */
+/** One item of the answer, found by its output_index: some providers change ids within an answer. */
 interface Item {
-  /** As it was when it was added. */
+  /** The item of the `added` event. */
   readonly first: Json;
-  reader: ItemReader | null;
-  /** Events that came while another item was being told. */
-  readonly waiting: Json[];
+  decoder: ItemDecoder | null;
+  /** Events that arrived while an earlier item was open. */
+  readonly queued: Json[];
   done: boolean;
 }
 
-/** The kind of item that an event belongs to whose item nobody announced. */
+/** The type of item that an event implies without an `added` event; null for none. */
 function impliedType(type: string, event: Json): string | null {
   if (type === DONE) return nonEmptyTextOf(objectOf(event['item'])['type']);
   if (type.startsWith('response.function_call_arguments.')) return 'function_call';
@@ -43,8 +43,9 @@ function impliedType(type: string, event: Json): string | null {
   if (type.startsWith('response.content_part.')) {
     return objectOf(event['part'])['type'] === 'reasoning_text' ? 'reasoning' : 'message';
   }
-  const said = type.startsWith('response.output_text.') || type.startsWith('response.refusal.');
-  return said ? 'message' : null;
+  const isMessage =
+    type.startsWith('response.output_text.') || type.startsWith('response.refusal.');
+  return isMessage ? 'message' : null;
 }
 
 /**
@@ -59,27 +60,27 @@ function translationOf(item: Json, block: number): TextEvent[] | null {
   return wholeCall(block, {
     id: nonEmptyTextOf(id) ?? newId('call'),
     name: textOf(name),
-    json: argumentsOf(item['arguments']),
+    json: argumentsText(item['arguments']),
   });
 }
 
-/** A call with the client's name of its tool. */
-function named(item: Json, { toolName }: DecodeContext): Json {
+/** An item in which a call has the client's name of its tool. */
+function withClientName(item: Json, { toolName }: DecodeContext): Json {
   if (item['type'] !== 'function_call') return item;
   return { ...item, name: toolName(textOf(item['name'])) };
 }
 
-/** Makes TextEvents of the events of a responses upstream, or of its whole answer. */
+/** Decodes the events of a responses stream, or a response, into TextEvents. */
 export class ResponsesDecoder implements EventDecoder {
   readonly #emit: (event: TextEvent) => void;
-  readonly #blocks: Blocks;
+  readonly #blocks: BlockSink;
   readonly #items: Item[] = [];
-  readonly #places = new Map<unknown, Item>();
-  /** Where in the items the one is that is being told; all before it are done. */
+  readonly #byIndex = new Map<unknown, Item>();
+  /** Position in #items of the first item that is not done. */
   #head = 0;
   #started = false;
-  #over = false;
-  #called = false;
+  #ended = false;
+  #hasCalls = false;
 
   constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
     this.#emit = emit;
@@ -87,25 +88,25 @@ export class ResponsesDecoder implements EventDecoder {
     this.#blocks = {
       context,
       emit,
-      next: () => block++,
-      called: () => {
-        this.#called = true;
+      nextBlock: () => block++,
+      noteCall: () => {
+        this.#hasCalls = true;
       },
     };
   }
 
   push(data: string): void {
-    if (this.#over || data === '[DONE]') return;
+    if (this.#ended || data === '[DONE]') return;
     const event = tryParseJson(data);
     if (!isObject(event)) {
       this.#fail(invalidAnswer('an event that is no JSON object'));
       return;
     }
-    this.#take(textOf(event['type']), event);
+    this.#decode(textOf(event['type']), event);
   }
 
   whole(body: unknown): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     if (!isObject(body)) {
       this.#fail(invalidAnswer('an answer that is no JSON object'));
       return;
@@ -123,11 +124,11 @@ export class ResponsesDecoder implements EventDecoder {
   }
 
   end(): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#fail(truncatedAnswer());
   }
 
-  #take(type: string, event: Json): void {
+  #decode(type: string, event: Json): void {
     switch (type) {
       case 'response.created':
       case 'response.in_progress':
@@ -150,9 +151,9 @@ export class ResponsesDecoder implements EventDecoder {
         this.#add(event);
         return;
       default: {
-        const item = this.#locate(type, event);
+        const item = this.#find(type, event);
         if (!item || item.done) return;
-        if (item !== this.#items[this.#head]) item.waiting.push(event);
+        if (item !== this.#items[this.#head]) item.queued.push(event);
         else {
           this.#apply(item, type, event);
           if (item.done) this.#advance();
@@ -171,55 +172,55 @@ export class ResponsesDecoder implements EventDecoder {
     });
   }
 
-  /** A new item. One that stood in its place is over, whether it said so or not. */
+  /** Adds an item, which ends the former item of its output_index. */
   #add(event: Json): void {
-    const place = event['output_index'];
-    const former = this.#places.get(place);
-    if (former && !former.done) this.#settle(former, null);
-    this.#enter(place, objectOf(event['item']));
+    const outputIndex = event['output_index'];
+    const former = this.#byIndex.get(outputIndex);
+    if (former && !former.done) this.#complete(former, null);
+    this.#enter(outputIndex, objectOf(event['item']));
   }
 
-  #enter(place: unknown, first: Json): Item {
+  #enter(outputIndex: unknown, first: Json): Item {
     this.#start({});
-    const item: Item = { first, reader: null, waiting: [], done: false };
+    const item: Item = { first, decoder: null, queued: [], done: false };
     this.#items.push(item);
-    this.#places.set(place, item);
+    this.#byIndex.set(outputIndex, item);
     if (this.#items[this.#head] === item) this.#open(item);
     return item;
   }
 
-  #locate(type: string, event: Json): Item | null {
-    const place = event['output_index'];
-    const known = this.#places.get(place);
+  #find(type: string, event: Json): Item | null {
+    const outputIndex = event['output_index'];
+    const known = this.#byIndex.get(outputIndex);
     if (known) return known;
     const last = this.#items.at(-1);
-    if (typeof place !== 'number' && last && !last.done) return last;
+    if (typeof outputIndex !== 'number' && last && !last.done) return last;
     const implied = impliedType(type, event);
     if (implied === null) return null;
-    return this.#enter(place, { ...objectOf(event['item']), type: implied });
+    return this.#enter(outputIndex, { ...objectOf(event['item']), type: implied });
   }
 
-  #open(item: Item): ItemReader {
-    item.reader ??= this.#readerOf(item.first);
-    return item.reader;
+  #open(item: Item): ItemDecoder {
+    item.decoder ??= this.#decoderFor(item.first);
+    return item.decoder;
   }
 
-  #readerOf(first: Json): ItemReader {
+  #decoderFor(first: Json): ItemDecoder {
     switch (first['type']) {
       case 'message':
-        return new MessageReader(this.#blocks);
+        return new MessageDecoder(this.#blocks);
       case 'reasoning':
-        return new ReasoningReader(this.#blocks);
+        return new ReasoningDecoder(this.#blocks);
       case 'function_call':
-        if (!isOwnCall(first)) return new CallReader(this.#blocks, first);
+        if (!isNativeCall(first)) return new CallDecoder(this.#blocks, first);
     }
-    const { emit, next, context } = this.#blocks;
-    if (first['type'] === 'function_call') this.#called = true;
+    const { emit, nextBlock, context } = this.#blocks;
+    if (first['type'] === 'function_call') this.#hasCalls = true;
     return {
-      take: () => undefined,
+      push: () => undefined,
       finish: (item) => {
-        const value = named(item ?? first, context);
-        const block = next();
+        const value = withClientName(item ?? first, context);
+        const block = nextBlock();
         const translation = translationOf(value, block);
         emit({
           type: 'native',
@@ -233,33 +234,33 @@ export class ResponsesDecoder implements EventDecoder {
   }
 
   #apply(item: Item, type: string, event: Json): void {
-    const reader = this.#open(item);
+    const decoder = this.#open(item);
     if (type !== DONE) {
-      reader.take(type, event);
+      decoder.push(type, event);
       return;
     }
     item.done = true;
-    reader.finish(isObject(event['item']) ? event['item'] : null);
+    decoder.finish(isObject(event['item']) ? event['item'] : null);
   }
 
-  /** Goes on with the items after the one that is done, as far as they have come. */
+  /** Decodes the queued events of the items after one that is done. */
   #advance(): void {
     while (this.#items[this.#head]?.done) {
       this.#head += 1;
       const item = this.#items[this.#head];
       if (!item) return;
       this.#open(item);
-      for (const event of item.waiting.splice(0)) {
+      for (const event of item.queued.splice(0)) {
         if (!item.done) this.#apply(item, textOf(event['type']), event);
       }
     }
   }
 
-  /** Ends an item that did not say so itself. */
-  #settle(item: Item, final: Json | null): void {
+  /** Ends an item that has no `done` event. */
+  #complete(item: Item, final: Json | null): void {
     const event = { type: DONE, item: final };
     if (item !== this.#items[this.#head]) {
-      item.waiting.push(event);
+      item.queued.push(event);
       return;
     }
     this.#apply(item, DONE, event);
@@ -268,8 +269,8 @@ export class ResponsesDecoder implements EventDecoder {
 
   #conclude(status: string, response: Json): void {
     if (status === 'completed' || status === 'incomplete') {
-      this.#catchUp(objectsOf(response['output']));
-      if (!this.#over) this.#finish(status, response);
+      this.#completeFrom(objectsOf(response['output']));
+      if (!this.#ended) this.#finish(status, response);
       return;
     }
     const usage = usageOf(response['usage']);
@@ -281,43 +282,43 @@ export class ResponsesDecoder implements EventDecoder {
     );
   }
 
-  /** What only the whole answer tells: items that did not end, and items that nobody heard of. */
-  #catchUp(output: readonly Json[]): void {
-    const open = this.#items.slice(this.#head).some(({ done }) => !done);
-    if (!open && this.#items.length >= output.length) return;
-    const { finals, unheard } = matchItems(
+  /** Completes items by the output of the last event, and adds items that only it has. */
+  #completeFrom(output: readonly Json[]): void {
+    const hasOpen = this.#items.slice(this.#head).some(({ done }) => !done);
+    if (!hasOpen && this.#items.length >= output.length) return;
+    const { finals, unmatched } = matchItems(
       this.#items.map(({ first }) => first),
       output,
     );
     this.#items.slice().forEach((item, index) => {
-      const ending = item.waiting.some(({ type }) => type === DONE);
-      if (!item.done && !ending) this.#settle(item, finals[index] ?? null);
+      const isEnding = item.queued.some(({ type }) => type === DONE);
+      if (!item.done && !isEnding) this.#complete(item, finals[index] ?? null);
     });
-    for (const final of unheard) {
-      this.#settle(this.#enter(Symbol('unheard'), final), final);
+    for (const final of unmatched) {
+      this.#complete(this.#enter(Symbol('unmatched'), final), final);
     }
   }
 
   #finish(status: 'completed' | 'incomplete', response: Json): void {
-    const why = nonEmptyTextOf(objectOf(response['incomplete_details'])['reason']);
-    let reason: FinishReason = this.#called ? 'tool-calls' : 'stop';
+    const raw = nonEmptyTextOf(objectOf(response['incomplete_details'])['reason']);
+    let reason: FinishReason = this.#hasCalls ? 'tool-calls' : 'stop';
     if (status === 'incomplete') {
       reason = 'other';
-      if (why === 'max_output_tokens') reason = 'length';
-      if (why === 'content_filter') reason = 'refusal';
+      if (raw === 'max_output_tokens') reason = 'length';
+      if (raw === 'content_filter') reason = 'refusal';
     }
-    this.#over = true;
+    this.#ended = true;
     this.#emit({
       type: 'finish',
       reason,
-      raw: why ?? status,
+      raw: raw ?? status,
       stopSequence: null,
       usage: usageOf(response['usage']),
     });
   }
 
   #fail(failure: Failure): void {
-    this.#over = true;
+    this.#ended = true;
     this.#emit({ type: 'error', failure });
   }
 }

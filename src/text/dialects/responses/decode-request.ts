@@ -10,13 +10,15 @@ import type {
   Tool,
   ToolChoice,
 } from '../../canonical.ts';
+import { nativePart } from '../native-parts.ts';
+import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { responsesRequest } from './request.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
 
-/** What is understood: it stands in TextRequest. */
-const UNDERSTOOD = new Set([
+/** Properties that TextRequest has. */
+const KNOWN = new Set([
   'model',
   'input',
   'instructions',
@@ -34,7 +36,7 @@ const UNDERSTOOD = new Set([
   'top_logprobs',
 ]);
 
-/** What cannot change what the answer means. */
+/** Properties that only advise: they do not change the content of an answer. */
 const ADVICE = new Set([
   'metadata',
   'prompt_cache_key',
@@ -45,87 +47,68 @@ const ADVICE = new Set([
   'user',
 ]);
 
-/** What says what would be so without it, and therefore only advises. */
+/** Values that equal the absence of a property, which then only advises. */
 const DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
   background: [false],
   service_tier: ['auto', 'default'],
   truncation: ['disabled'],
 };
 
-function native(path: string, value: unknown): NativePart {
-  return { type: 'native', dialect: 'responses', path, value };
-}
-
-/** What was sent and is not in TextRequest by a name of its own. */
+/** Properties of a request that TextRequest does not have. */
 interface Rest {
   readonly native: NativePart[];
   readonly advice: string[];
 }
 
-/** Properties of an object that are not understood, at a path. */
-function collect(value: Json, known: ReadonlySet<string>, path: string, rest: Rest): void {
+/** Collects the properties of an object that are not known. */
+function collectUnknown(value: Json, known: ReadonlySet<string>, path: string, rest: Rest): void {
   for (const name in value) {
     if (known.has(name) || value[name] === null || value[name] === undefined) continue;
-    rest.native.push(native(`${path}.${name}`, value[name]));
+    rest.native.push(nativePart('responses', `${path}.${name}`, value[name]));
   }
 }
 
 function collectTop(body: Json, rest: Rest): void {
   for (const name in body) {
     const value = body[name];
-    if (value === null || value === undefined || UNDERSTOOD.has(name)) continue;
-    const usual = Object.hasOwn(DEFAULTS, name) && DEFAULTS[name]!.includes(value);
-    if (usual || ADVICE.has(name)) rest.advice.push(name);
-    else rest.native.push(native(name, value));
+    if (value === null || value === undefined || KNOWN.has(name)) continue;
+    const isDefault = Object.hasOwn(DEFAULTS, name) && DEFAULTS[name]!.includes(value);
+    if (isDefault || ADVICE.has(name)) rest.advice.push(name);
+    else rest.native.push(nativePart('responses', name, value));
   }
 }
 
 const TOOL = new Set(['type', 'name', 'description', 'parameters', 'strict']);
 
-/** Whether a tool may be called by the model alone, as it is without saying so. */
+/** Whether only the model may call a tool, which is the default. */
 function isDirect(callers: unknown): boolean {
   return listOf(callers).every((caller) => caller === 'direct');
 }
 
 function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
-  if (value['type'] !== 'function') return native(path, value);
+  if (value['type'] !== 'function') return nativePart('responses', path, value);
   for (const name in value) {
     if (TOOL.has(name) || value[name] === null || value[name] === undefined) continue;
     if (name === 'defer_loading' && value[name] === false) continue;
     if (name === 'allowed_callers' && isDirect(value[name])) continue;
-    rest.native.push(native(`${path}.${name}`, value[name]));
+    rest.native.push(nativePart('responses', `${path}.${name}`, value[name]));
   }
-  return {
-    type: 'tool',
-    path,
-    name: value['name'] as string,
-    description: (value['description'] ?? null) as string | null,
-    parameters: (value['parameters'] ?? null) as Json | null,
-    strict: (value['strict'] ?? null) as boolean | null,
-  };
+  return decodeFunction(path, value);
 }
 
 function decodeToolChoice(value: unknown): ToolChoice | null {
   if (value === null || value === undefined) return null;
   if (!isObject(value)) return { type: value as 'auto' };
   if (value['type'] === 'function') return { type: 'tool', name: value['name'] as string };
-  return native('tool_choice', value);
+  return nativePart('responses', 'tool_choice', value);
 }
 
 function decodeFormat(value: unknown, rest: Rest): ResponseFormat | null {
   if (!isObject(value)) return null;
   if (value['type'] === 'text') return { type: 'text' };
   if (value['type'] === 'json_object') return { type: 'json-object' };
-  if (value['type'] === 'json_schema') {
-    return {
-      type: 'json-schema',
-      name: value['name'] as string,
-      description: (value['description'] ?? null) as string | null,
-      schema: value['schema'] as Json,
-      strict: (value['strict'] ?? null) as boolean | null,
-    };
-  }
-  rest.native.push(native('text.format', value));
+  if (value['type'] === 'json_schema') return decodeJsonSchema(value);
+  rest.native.push(nativePart('responses', 'text.format', value));
   return null;
 }
 
@@ -135,7 +118,7 @@ function decodeReasoning(value: unknown, rest: Rest): ReasoningRequest | null {
   if (!isObject(value)) return null;
   const { effort, summary, generate_summary: former, ...others } = value;
   if (others['context'] === 'auto') rest.advice.push('reasoning.context');
-  collect(
+  collectUnknown(
     others['context'] === 'auto' ? { ...others, context: null } : others,
     REASONING,
     'reasoning',
@@ -153,7 +136,7 @@ const TEXT = new Set(['format', 'verbosity']);
 const STREAM_OPTIONS = new Set(['include_obfuscation']);
 
 /**
- * A request as a client of the responses format wrote it.
+ * Decodes a request of a responses client.
  *
  * @throws Failure invalid_request, `param` naming the field by its path
  */
@@ -163,17 +146,17 @@ export function decodeRequest(value: unknown): TextRequest {
   collectTop(body, rest);
   const tools = (body['tools'] ?? []) as readonly Json[];
   const include = (body['include'] ?? []) as readonly string[];
-  include.forEach((what, index) => {
-    // Other things to include belong to tools that only this format has, and are refused with them.
-    if (what !== LOGPROBS) rest.advice.push(`include[${index}]`);
+  include.forEach((included, index) => {
+    // Other values belong to native tools, which are refused by themselves.
+    if (included !== LOGPROBS) rest.advice.push(`include[${index}]`);
   });
   const text = isObject(body['text']) ? body['text'] : {};
-  collect(text, TEXT, 'text', rest);
-  const streaming = isObject(body['stream_options']) ? body['stream_options'] : {};
-  if ((streaming['include_obfuscation'] ?? null) !== null) {
+  collectUnknown(text, TEXT, 'text', rest);
+  const streamOptions = isObject(body['stream_options']) ? body['stream_options'] : {};
+  if ((streamOptions['include_obfuscation'] ?? null) !== null) {
     rest.advice.push('stream_options.include_obfuscation');
   }
-  collect(streaming, STREAM_OPTIONS, 'stream_options', rest);
+  collectUnknown(streamOptions, STREAM_OPTIONS, 'stream_options', rest);
   const topLogprobs = (body['top_logprobs'] ?? null) as number | null;
   const logprobs = include.includes(LOGPROBS) || (topLogprobs ?? 0) > 0;
   const reasoning = decodeReasoning(body['reasoning'], rest);

@@ -3,7 +3,6 @@ import type {
   Json,
   MediaPart,
   MediaSource,
-  NativePart,
   Part,
   ReasoningPart,
   TextPart,
@@ -13,6 +12,7 @@ import type {
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
+import { nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import { isReference } from './items.ts';
@@ -49,7 +49,7 @@ function decodeFile(part: Json, path: string): MediaPart {
       'expected data here, a file_url or a file_id, received nothing',
     );
   } else if (data.startsWith('data:')) source = sourceOf(data, `${path}.file_data`);
-  // Bare Base64 is taken, too, and is a PDF unless its name says otherwise.
+  // OpenAI also accepts Base64 without a media type: it is taken for a PDF file.
   else source = { kind: 'data', mediaType: 'application/pdf', data };
   return {
     type: 'media',
@@ -77,12 +77,8 @@ function decodePart(part: Json, path: string, advice: string[]) {
     case 'input_file':
       return decodeFile(part, path);
     default:
-      return nativeOf(part, path);
+      return nativePart('responses', path, part);
   }
-}
-
-function nativeOf(value: unknown, path: string): NativePart {
-  return { type: 'native', dialect: 'responses', path, value };
 }
 
 function decodeContent(content: unknown, path: string, advice: string[]) {
@@ -102,8 +98,8 @@ function decodeCall(item: Json, path: string): ToolCallPart {
   };
 }
 
-/** Whether a call or its output has to do with what only this format has: namespaces, programs. */
-export function isOwnCall(item: Json): boolean {
+/** Whether a call or its output belongs to a namespace or a program, which only responses has. */
+export function isNativeCall(item: Json): boolean {
   const { namespace, caller } = item;
   if (namespace !== undefined && namespace !== null) return true;
   return isObject(caller) && caller['type'] !== 'direct';
@@ -124,10 +120,10 @@ function decodeReasoning(item: Json, path: string): ReasoningPart {
   };
 }
 
-/** Whose turn an item belongs to, and what it adds to it. */
+/** The role and the parts of an item. */
 function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly Part[]] {
   const type = item['type'] ?? null;
-  if (isReference(item)) return ['assistant', [nativeOf(item, path)]];
+  if (isReference(item)) return ['assistant', [nativePart('responses', path, item)]];
   switch (type) {
     case null:
     case 'message': {
@@ -138,9 +134,12 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
     case 'reasoning':
       return ['assistant', [decodeReasoning(item, path)]];
     case 'function_call':
-      return ['assistant', [isOwnCall(item) ? nativeOf(item, path) : decodeCall(item, path)]];
+      return [
+        'assistant',
+        [isNativeCall(item) ? nativePart('responses', path, item) : decodeCall(item, path)],
+      ];
     case 'function_call_output': {
-      if (isOwnCall(item)) return ['user', [nativeOf(item, path)]];
+      if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
       const content = decodeContent(item['output'], `${path}.output`, advice).map((part) =>
         part.type === 'refusal' ? ({ ...part, type: 'text' } satisfies TextPart) : part,
       );
@@ -148,13 +147,13 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
       return ['user', [{ type: 'tool-result', path, callId, content, isError: false }]];
     }
     default: {
-      const given = /_output$|_response$/.test(String(type));
-      return [given ? 'user' : 'assistant', [nativeOf(item, path)]];
+      const isResult = /_output$|_response$/.test(String(type));
+      return [isResult ? 'user' : 'assistant', [nativePart('responses', path, item)]];
     }
   }
 }
 
-/** The turns of a conversation: neighbouring items of the assistant's, or of tools and the user, are one. */
+/** The turns of a conversation. Adjacent items of the assistant are one turn. */
 export function decodeTurns(instructions: unknown, input: unknown, advice: string[]): Turn[] {
   const turns: {
     role: Role;
@@ -166,15 +165,15 @@ export function decodeTurns(instructions: unknown, input: unknown, advice: strin
   }[] = [];
   const add = (role: Role, path: string, parts: readonly Part[]) => {
     const last = turns.at(-1);
-    if (last?.role === role && (role === 'assistant' || role === 'user') && goesOn(last.parts)) {
+    if (last?.role === role && (role === 'assistant' || role === 'user') && continues(last)) {
       for (const part of parts) last.parts.push(part);
     } else {
       turns.push({ role, path, parts: [...parts], name: null, partial: false, tools: null });
     }
   };
-  // What follows the results of tools belongs to them; a user who speaks twice has two turns.
-  const goesOn = (parts: readonly Part[]) =>
-    turns.at(-1)!.role === 'assistant' || parts.at(-1)?.type === 'tool-result';
+  // A user message continues a turn of tool results; two user messages are two turns.
+  const continues = ({ role, parts }: Pick<Turn, 'role' | 'parts'>) =>
+    role === 'assistant' || parts.at(-1)?.type === 'tool-result';
   if (typeof instructions === 'string') {
     const path = 'instructions';
     add('system', path, [{ type: 'text', path, text: instructions }]);

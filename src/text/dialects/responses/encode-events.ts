@@ -5,36 +5,40 @@ import type { Citation, Json, ReasoningSignature, TextEvent, Usage } from '../..
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { namedFrame } from '../named-frame.ts';
 import { isBare, wrapSignature } from '../reasoning-signature.ts';
-import { answerHead, endingOf, outputText, responseError } from './answer.ts';
+import { answerHead, outputText, responseError, statusOf } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { usageBody } from './usage.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning' | 'tool';
 
-/** How the events of each kind of block are called, and what in them says where they belong. */
-const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly place: string }>> = {
-  text: { event: 'response.output_text', place: ',"content_index":0' },
-  refusal: { event: 'response.refusal', place: ',"content_index":0' },
-  reasoning: { event: 'response.reasoning_summary_text', place: ',"summary_index":0' },
-  tool: { event: 'response.function_call_arguments', place: '' },
+/** Event type and index fields of the deltas of each kind of block. */
+const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: string }>> = {
+  text: { event: 'response.output_text', indexes: ',"content_index":0' },
+  refusal: { event: 'response.refusal', indexes: ',"content_index":0' },
+  reasoning: { event: 'response.reasoning_summary_text', indexes: ',"summary_index":0' },
+  tool: { event: 'response.function_call_arguments', indexes: '' },
 };
 
-/** The item that is being told. */
+/** The item whose events are being sent. */
 interface OpenItem {
   readonly kind: Kind;
   readonly block: number;
-  /** As it was when it was added. */
+  /** The item of the `added` event. */
   readonly item: Json;
-  /** The beginning of each frame with a piece of it. */
+  /** Beginning of each delta frame, built once: a stream has many. */
   readonly prefix: string;
   text: string;
   readonly annotations: Json[];
   readonly logprobs: unknown[];
 }
 
-/** Whether a block of another format is only a remark on the text that is being told. */
-function isRemark(event: TextEvent & { readonly type: 'native' }, open: OpenItem | null): boolean {
+/** Whether a native block is an annotation of the open text block. */
+function isAnnotation(
+  event: TextEvent & { readonly type: 'native' },
+  open: OpenItem | null,
+): boolean {
   return open?.kind === 'text' && open.block === event.block;
 }
 
@@ -43,49 +47,49 @@ function citationBody({ url, title, start, end }: Citation, length: number): Jso
     type: 'url_citation',
     url,
     title: title ?? '',
-    // Who tells no place means all that was said so far.
+    // A citation without positions covers the text so far.
     start_index: start ?? 0,
     end_index: end ?? length,
   };
 }
 
-/** Makes the events of the responses format, and its whole answer on the way. */
+/** Encodes the events of a responses stream, and folds them into the response. */
 export class ResponsesEncoder implements EventEncoder {
   readonly #context: EncodeContext;
-  /** Whether only the answer is wanted, and no frames on the way to it. */
-  readonly #silent: boolean;
+  /** Whether to fold the response without encoding frames. */
+  readonly #foldOnly: boolean;
   readonly #output: Json[] = [];
   #sequence = 0;
   #head: Json | null = null;
   #open: OpenItem | null = null;
-  /** An item that is over; whether it is whole shows with what comes next. */
+  /** An ended item whose status depends on the next event. */
   #held: Json | null = null;
   #usage: Usage | null = null;
-  #over = false;
-  /** The answer, once it is over. */
+  #ended = false;
+  /** The response; null before its end. */
   answer: Json | null = null;
   failure: Failure | null = null;
 
-  constructor(context: EncodeContext, silent = false) {
+  constructor(context: EncodeContext, foldOnly = false) {
     this.#context = context;
-    this.#silent = silent;
+    this.#foldOnly = foldOnly;
   }
 
   push(event: TextEvent): string {
-    if (this.#over) return '';
+    if (this.#ended) return '';
     switch (event.type) {
       case 'text-delta': {
         const { logprobs } = event;
-        if (!logprobs || logprobs.length === 0) return this.#say(event.text, ',"logprobs":[]');
+        if (!logprobs || logprobs.length === 0) return this.#delta(event.text, ',"logprobs":[]');
         for (const one of logprobs) this.#open?.logprobs.push(one);
-        return this.#say(event.text, `,"logprobs":${JSON.stringify(logprobs)}`);
+        return this.#delta(event.text, `,"logprobs":${JSON.stringify(logprobs)}`);
       }
       case 'tool-delta':
-        return this.#say(event.json, '');
+        return this.#delta(event.json, '');
       case 'refusal-delta':
-        return this.#say(event.text, '');
+        return this.#delta(event.text, '');
       case 'reasoning-delta':
-        return this.#reason(event.text);
+        return this.#reasoningDelta(event.text);
       case 'start':
         return this.#start(event.model);
       case 'usage':
@@ -124,7 +128,7 @@ export class ResponsesEncoder implements EventEncoder {
       case 'native':
         if (event.dialect !== 'responses')
           return this.#fail(untranslatableBlock('responses', event));
-        if (isRemark(event, this.#open)) return this.#annotate(objectOf(event.value));
+        if (isAnnotation(event, this.#open)) return this.#annotate(objectOf(event.value));
         return this.#native(objectOf(event.value));
       case 'finish':
         return this.#finish(event);
@@ -134,9 +138,9 @@ export class ResponsesEncoder implements EventEncoder {
   }
 
   #frame(type: string, fields: Json): string {
-    if (this.#silent) return '';
+    if (this.#foldOnly) return '';
     const sequence_number = this.#sequence++;
-    return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number })}\n\n`;
+    return namedFrame({ type, ...fields, sequence_number });
   }
 
   #start(model: string | null): string {
@@ -150,7 +154,7 @@ export class ResponsesEncoder implements EventEncoder {
     );
   }
 
-  /** The answer as it stands. */
+  /** The response so far. */
   #response(status: string, incomplete_details: Json | null, error: Json | null): Json {
     const completed = status === 'completed';
     const now = Math.max(this.#context.created, Math.floor(Date.now() / 1000));
@@ -168,14 +172,14 @@ export class ResponsesEncoder implements EventEncoder {
   #add(kind: Kind, block: number, item: Json): string {
     const before = this.#start(null) + this.#release('completed');
     const output_index = this.#output.length;
-    const { event, place } = DELTAS[kind];
+    const { event, indexes } = DELTAS[kind];
     this.#open = {
       kind,
       block,
       item,
       prefix:
         `event: ${event}.delta\ndata: {"type":"${event}.delta",` +
-        `"item_id":"${item['id']}","output_index":${output_index}${place},"delta":`,
+        `"item_id":"${item['id']}","output_index":${output_index}${indexes},"delta":`,
       text: '',
       annotations: [],
       logprobs: [],
@@ -192,39 +196,39 @@ export class ResponsesEncoder implements EventEncoder {
       content: [],
     };
     const added = this.#add(kind, block, item);
-    return added + this.#frame('response.content_part.added', this.#content(this.#part()));
+    return added + this.#frame('response.content_part.added', this.#contentPart(this.#part()));
   }
 
-  /** What of a message has been said, as its one part. */
+  /** The part of the open message so far. */
   #part(): Json {
     const { kind, text, annotations, logprobs } = this.#open!;
     if (kind === 'refusal') return { type: 'refusal', refusal: text };
     return { type: 'output_text', text, annotations, logprobs };
   }
 
-  /** Where the open item stands. */
-  #place(): Json {
+  /** The id and the index of the open item. */
+  #position(): Json {
     return { item_id: this.#open?.item['id'], output_index: this.#output.length };
   }
 
-  #content(part: Json): Json {
-    return { ...this.#place(), content_index: 0, part };
+  #contentPart(part: Json): Json {
+    return { ...this.#position(), content_index: 0, part };
   }
 
-  #say(text: string, rest: string): string {
+  #delta(text: string, rest: string): string {
     const open = this.#open;
     if (!open || text === '') return '';
     open.text += text;
-    if (this.#silent) return '';
+    if (this.#foldOnly) return '';
     return `${open.prefix}${JSON.stringify(text)}${rest},"sequence_number":${this.#sequence++}}\n\n`;
   }
 
-  #reason(text: string): string {
+  #reasoningDelta(text: string): string {
     if (!this.#open || text === '') return '';
-    if (this.#open.text !== '') return this.#say(text, '');
+    if (this.#open.text !== '') return this.#delta(text, '');
     const part = { type: 'summary_text', text: '' };
-    const added = { ...this.#place(), summary_index: 0, part };
-    return this.#frame('response.reasoning_summary_part.added', added) + this.#say(text, '');
+    const added = { ...this.#position(), summary_index: 0, part };
+    return this.#frame('response.reasoning_summary_part.added', added) + this.#delta(text, '');
   }
 
   #annotate(annotation: Json): string {
@@ -232,7 +236,7 @@ export class ResponsesEncoder implements EventEncoder {
     if (open?.kind !== 'text') return '';
     const annotation_index = open.annotations.push(annotation) - 1;
     return this.#frame('response.output_text.annotation.added', {
-      ...this.#place(),
+      ...this.#position(),
       content_index: 0,
       annotation_index,
       annotation,
@@ -245,11 +249,11 @@ export class ResponsesEncoder implements EventEncoder {
     const part = this.#part();
     const frames =
       this.#frame('response.output_text.done', {
-        ...this.#place(),
+        ...this.#position(),
         content_index: 0,
         text,
         logprobs,
-      }) + this.#frame('response.content_part.done', this.#content(part));
+      }) + this.#frame('response.content_part.done', this.#contentPart(part));
     this.#hold({ ...item, content: [part] });
     return frames;
   }
@@ -258,10 +262,10 @@ export class ResponsesEncoder implements EventEncoder {
     if (!this.#open) return '';
     const { item, text } = this.#open;
     const part = this.#part();
-    const done = { ...this.#place(), content_index: 0, refusal: text };
+    const done = { ...this.#position(), content_index: 0, refusal: text };
     const frames =
       this.#frame('response.refusal.done', done) +
-      this.#frame('response.content_part.done', this.#content(part));
+      this.#frame('response.content_part.done', this.#contentPart(part));
     this.#hold({ ...item, content: [part] });
     return frames;
   }
@@ -270,12 +274,12 @@ export class ResponsesEncoder implements EventEncoder {
     if (!this.#open) return '';
     const { item, text } = this.#open;
     const part = { type: 'summary_text', text };
-    const place = { ...this.#place(), summary_index: 0 };
+    const position = { ...this.#position(), summary_index: 0 };
     const frames =
       text === ''
         ? ''
-        : this.#frame('response.reasoning_summary_text.done', { ...place, text }) +
-          this.#frame('response.reasoning_summary_part.done', { ...place, part });
+        : this.#frame('response.reasoning_summary_text.done', { ...position, text }) +
+          this.#frame('response.reasoning_summary_part.done', { ...position, part });
     this.#hold({
       ...item,
       summary: text === '' ? [] : [part],
@@ -287,11 +291,11 @@ export class ResponsesEncoder implements EventEncoder {
 
   #endCall(): string {
     if (!this.#open) return '';
-    // A tool without arguments is called with an empty object.
-    const empty = this.#open.text === '' ? this.#say('{}', '') : '';
+    // Clients parse the arguments: none are an empty object.
+    const empty = this.#open.text === '' ? this.#delta('{}', '') : '';
     const { item, text } = this.#open;
     const { name } = item;
-    const done = { ...this.#place(), name, arguments: text };
+    const done = { ...this.#position(), name, arguments: text };
     const frames = empty + this.#frame('response.function_call_arguments.done', done);
     this.#hold({ ...item, arguments: text });
     return frames;
@@ -323,7 +327,7 @@ export class ResponsesEncoder implements EventEncoder {
   }
 
   #finish({ reason, usage }: TextEvent & { readonly type: 'finish' }): string {
-    const { status, incomplete_details } = endingOf(reason);
+    const { status, incomplete_details } = statusOf(reason);
     const before = this.#start(null) + this.#release(status);
     this.#usage = usage ?? this.#usage;
     return before + this.#conclude(status, incomplete_details, null);
@@ -334,19 +338,19 @@ export class ResponsesEncoder implements EventEncoder {
     const before = this.#start(null) + this.#release('completed');
     const { type, message, param, code } = failure;
     // Some clients read the details in the event, others under `error`.
-    const told = this.#frame('error', {
+    const errorFrame = this.#frame('error', {
       code,
       message,
       param,
       error: { type, message, param, code },
     });
-    return before + told + this.#conclude('failed', null, responseError(failure));
+    return before + errorFrame + this.#conclude('failed', null, responseError(failure));
   }
 
-  #conclude(status: string, why: Json | null, error: Json | null): string {
-    this.#over = true;
+  #conclude(status: string, incompleteDetails: Json | null, error: Json | null): string {
+    this.#ended = true;
     this.answer = {
-      ...this.#response(status, why, error),
+      ...this.#response(status, incompleteDetails, error),
       output_text: outputText(this.#output),
     };
     return this.#frame(`response.${status}`, { response: this.answer });

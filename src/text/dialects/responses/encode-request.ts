@@ -3,6 +3,7 @@ import type {
   Json,
   NativePart,
   ReasoningPart,
+  RequestSetting,
   ResponseFormat,
   TextRequest,
   Tool,
@@ -10,24 +11,33 @@ import type {
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
-import { SHARED_LABELS } from '../labels.ts';
+import { nativeValue } from '../native-parts.ts';
+import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { isWrapped } from '../reasoning-signature.ts';
-import { refuseNative, refuseSettings, untranslatable } from '../request-errors.ts';
-import { pathOf } from '../request-settings.ts';
+import { refuseNative, refuseSettings, refuseUnlessDefault } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 const OWN = 'responses';
 
+/** Settings that responses does not have, beside those that are always refused. */
+const UNSUPPORTED = [
+  'n',
+  'stop',
+  'frequencyPenalty',
+  'presencePenalty',
+  'logitBias',
+] as const satisfies readonly RequestSetting[];
+
 function encodeTool(tool: Tool | NativePart): unknown {
-  if (tool.type === 'native') return tool.dialect === OWN ? tool.value : refuseNative(tool, OWN);
+  if (tool.type === 'native') return nativeValue(tool, OWN);
   return {
     type: 'function',
     name: nameOnWire(tool.name),
     ...(tool.description !== null && { description: tool.description }),
     parameters: tool.parameters,
-    // Unsaid, it would be true, and the schema another than the caller's.
+    // OpenAI's default is true, which changes the schema.
     strict: tool.strict ?? false,
   };
 }
@@ -35,7 +45,7 @@ function encodeTool(tool: Tool | NativePart): unknown {
 function encodeToolChoice(choice: ToolChoice): unknown {
   switch (choice.type) {
     case 'native':
-      return choice.dialect === OWN ? choice.value : refuseNative(choice, OWN);
+      return nativeValue(choice, OWN);
     case 'tool':
       return { type: 'function', name: nameOnWire(choice.name) };
     default:
@@ -45,37 +55,23 @@ function encodeToolChoice(choice: ToolChoice): unknown {
 
 function encodeFormat(format: ResponseFormat): Json {
   if (format.type !== 'json-schema') return { type: format.type.replace('-', '_') };
-  return {
-    type: 'json_schema',
-    // A name is a must here, and tells the model little.
-    name: format.name ?? 'answer',
-    ...(format.description !== null && { description: format.description }),
-    schema: format.schema,
-    ...(format.strict !== null && { strict: format.strict }),
-  };
+  return { type: 'json_schema', ...encodeJsonSchema(format, 'answer') };
 }
 
-/** Refuses what this format has no word for; what says what is so without it may be said. */
-function refuseUnsayable(request: TextRequest): void {
-  const refuse = (setting: Parameters<typeof pathOf>[1]): never => {
-    throw untranslatable(pathOf(request, setting), OWN);
-  };
+/** Refuses settings that responses does not have, unless they have the default value. */
+function refuseUnsupported(request: TextRequest): void {
   refuseSettings(request, OWN, ['seed', 'topK']);
-  if ((request.n ?? 1) > 1) refuse('n');
-  if ((request.stop ?? []).length > 0) refuse('stop');
-  if ((request.frequencyPenalty ?? 0) !== 0) refuse('frequencyPenalty');
-  if ((request.presencePenalty ?? 0) !== 0) refuse('presencePenalty');
-  if (Object.keys(request.logitBias ?? {}).length > 0) refuse('logitBias');
-  const foreign = request.native.find((part) => part.dialect !== OWN);
-  if (foreign) refuseNative(foreign, OWN);
+  refuseUnlessDefault(request, OWN, UNSUPPORTED);
+  const native = request.native.find((part) => part.dialect !== OWN);
+  if (native) refuseNative(native, OWN);
 }
 
-/** From any other format. */
+/** The body for a request of another dialect. */
 function translate(request: TextRequest, target: Target): Json {
-  refuseUnsayable(request);
+  refuseUnsupported(request);
   const { format, verbosity } = request;
   const include = [
-    // What does not reason refuses to be asked for it.
+    // Models without reasoning refuse it.
     ...(target.reasons ? ['reasoning.encrypted_content'] : []),
     ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
@@ -106,19 +102,19 @@ function translate(request: TextRequest, target: Target): Json {
     ...encodeReasoning(request),
     ...(include.length > 0 && { include }),
     ...shared,
-    // What comes back holds everything, so that nothing need be kept upstream.
+    // Each request has the whole conversation, so that the provider need not store it.
     store: false,
     ...(request.stream && { stream: true }),
   };
 }
 
-/** The client's own items, with what is not for this provider left out and long names shortened. */
-function ownInput(request: TextRequest, target: Target): unknown {
+/** The client's items without reasoning of other providers, with tool names that providers accept. */
+function replayedInput(request: TextRequest, target: Target): unknown {
   const { input } = request.body;
   if (!Array.isArray(input)) return input;
-  const thoughts = new Map<string, ReasoningPart>();
+  const reasoningByPath = new Map<string, ReasoningPart>();
   for (const { parts } of request.turns) {
-    for (const part of parts) if (part.type === 'reasoning') thoughts.set(part.path, part);
+    for (const part of parts) if (part.type === 'reasoning') reasoningByPath.set(part.path, part);
   }
   return (input as readonly Json[]).flatMap((item, index) => {
     const { type, call_id: id, name } = item;
@@ -126,19 +122,19 @@ function ownInput(request: TextRequest, target: Target): unknown {
       return [
         {
           ...item,
-          // A provider that keeps conversations knows a call by the identifier that it gave.
+          // A provider that stores conversations knows its own call ids.
           ...(typeof id === 'string' && { call_id: callIdFromWire(id) }),
           ...(type === 'function_call' && { name: nameOnWire(String(name)) }),
         },
       ];
     }
     if (type !== 'reasoning') return [item];
-    const thought = thoughts.get(`input[${index}]`);
-    if (!thought) return [];
+    const reasoning = reasoningByPath.get(`input[${index}]`);
+    if (!reasoning) return [];
     const encrypted = item['encrypted_content'];
     if (typeof encrypted === 'string' && encrypted !== '') {
       const own = reasoningItem(
-        thought,
+        reasoning,
         target,
         !isWrapped(encrypted) || request.body['store'] !== false,
       );
@@ -148,22 +144,22 @@ function ownInput(request: TextRequest, target: Target): unknown {
   });
 }
 
-function ownToolChoice(value: unknown): unknown {
+function replayedToolChoice(value: unknown): unknown {
   if (!isObject(value) || value['type'] !== 'function') return value;
   return { ...value, name: nameOnWire(String(value['name'])) };
 }
 
-/** From the same format: the client's own body, with what the gateway's rules made of it. */
+/** The body of a responses client, with the settings that the model's rules changed. */
 function replay(request: TextRequest, target: Target): Json {
   const { body, reasoning } = request;
-  const written: Record<string, unknown> = {
+  const replayed: Record<string, unknown> = {
     ...body,
     model: target.model,
-    input: ownInput(request, target),
+    input: replayedInput(request, target),
   };
   const put = (name: string, value: unknown) => {
-    if (value !== null) written[name] = value;
-    else delete written[name];
+    if (value !== null) replayed[name] = value;
+    else delete replayed[name];
   };
   put('max_output_tokens', request.maxOutputTokens);
   put('temperature', request.temperature);
@@ -172,29 +168,29 @@ function replay(request: TextRequest, target: Target): Json {
   if (isObject(body['reasoning']) || reasoning !== null) {
     const { effort: _, ...others } = isObject(body['reasoning']) ? body['reasoning'] : {};
     const effort = reasoning?.effort ?? null;
-    const said = effort === null ? others : { ...others, effort };
-    put('reasoning', Object.keys(said).length > 0 ? said : null);
+    const changed = effort === null ? others : { ...others, effort };
+    put('reasoning', Object.keys(changed).length > 0 ? changed : null);
   }
   if (Array.isArray(body['tools'])) {
-    written['tools'] = (body['tools'] as readonly Json[]).map((tool) =>
+    replayed['tools'] = (body['tools'] as readonly Json[]).map((tool) =>
       tool['type'] === 'function' ? { ...tool, name: nameOnWire(String(tool['name'])) } : tool,
     );
   }
   if (body['tool_choice'] !== undefined)
-    written['tool_choice'] = ownToolChoice(body['tool_choice']);
-  return written;
+    replayed['tool_choice'] = replayedToolChoice(body['tool_choice']);
+  return replayed;
 }
 
 /**
- * A request for an upstream of the responses format.
+ * A request for a responses upstream.
  *
- * @throws Failure invalid_request where the format cannot say it; `param` names the client's field
+ * @throws Failure invalid_request for a field that responses does not have; `param` names it
  */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   return request.dialect === OWN ? replay(request, target) : translate(request, target);
 }
 
-/** How much to reason, and how that is told: who asks for thinking in messages wants to read it. */
+/** Effort and summary. Messages clients that enable thinking get a summary, since they expect to read it. */
 function encodeReasoning({ dialect, reasoning }: TextRequest): Json {
   if (reasoning === null) return {};
   const { effort } = reasoning;

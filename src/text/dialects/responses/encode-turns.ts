@@ -13,10 +13,11 @@ import type {
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
+import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
-import { refuseNative, untranslatable } from '../request-errors.ts';
+import { untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
-import { isWhole } from './reasoning.ts';
+import { isSelfContained } from './reasoning.ts';
 
 const OWN = 'responses';
 
@@ -42,7 +43,7 @@ function encodeFile({ source, filename }: MediaPart): Json {
     case 'data':
       return {
         type: 'input_file',
-        // Data without a name is refused.
+        // OpenAI requires a file name for data.
         filename: filename ?? `document.${source.mediaType.split('/')[1] ?? 'pdf'}`,
         file_data: dataUrl(source),
       };
@@ -53,25 +54,25 @@ function encodeFile({ source, filename }: MediaPart): Json {
 
 function encodePart(part: InputPart): unknown {
   if (part.type === 'text') return { type: 'input_text', text: part.text };
-  if (part.type === 'native') return part.dialect === OWN ? part.value : refuseNative(part, OWN);
+  if (part.type === 'native') return nativeValue(part, OWN);
   if (part.media === 'image') return encodeImage(part);
   if (part.media === 'document') return encodeFile(part);
   throw untranslatable(part.path, OWN);
 }
 
-/** One text alone is written as such. */
+/** The content of a message: a plain text if it has no other part. */
 function encodeContent(parts: readonly InputPart[]): unknown {
   const [first] = parts;
   if (!first) return '';
   return parts.length === 1 && first.type === 'text' ? first.text : parts.map(encodePart);
 }
 
-/** A result's own text, which says that it is an error where only the text can. */
+/** A tool result. Responses has no error flag: the text of a failed result begins with "Error". */
 function encodeResult({ callId, content, isError }: ToolResultPart): Json {
   const [first, ...others] = content;
-  const told = first?.type === 'text' && /^\s*error/i.test(first.text);
+  const hasPrefix = first?.type === 'text' && /^\s*error/i.test(first.text);
   let parts: readonly InputPart[] = content;
-  if (isError && !told) {
+  if (isError && !hasPrefix) {
     const text = first?.type === 'text' ? `Error: ${first.text}` : 'Error:';
     const path = first?.path ?? '';
     const rest = first?.type === 'text' ? others : content;
@@ -84,24 +85,29 @@ function encodeResult({ callId, content, isError }: ToolResultPart): Json {
   };
 }
 
-/** Reasoning exactly as its provider gave it; null where it is another's, or cannot be read again. */
+/**
+ * The reasoning item as its provider sent it; null for another provider, or if the provider cannot read
+ * it.
+ *
+ * @param isStored whether the provider stores the item by its id
+ */
 export function reasoningItem(
   { signature }: ReasoningPart,
   target: Target,
-  kept: boolean,
+  isStored: boolean,
 ): Json | null {
   if (signature?.dialect !== OWN) return null;
   if (signature.provider !== null && signature.provider !== target.provider) return null;
-  return (kept && !isBare(signature)) || isWhole(signature)
+  return (isStored && !isBare(signature)) || isSelfContained(signature)
     ? { type: 'reasoning', ...signature.value }
     : null;
 }
 
 function assistantItems({ parts }: Turn, target: Target): unknown[] {
   const items: unknown[] = [];
-  let said: (TextPart | RefusalPart)[] = [];
-  const speak = () => {
-    const content = said
+  let message: (TextPart | RefusalPart)[] = [];
+  const endMessage = () => {
+    const content = message
       .filter(({ text }) => text !== '')
       .map((part) =>
         part.type === 'text'
@@ -109,18 +115,18 @@ function assistantItems({ parts }: Turn, target: Target): unknown[] {
           : { type: 'refusal', refusal: part.text },
       );
     if (content.length > 0) items.push({ type: 'message', role: 'assistant', content });
-    said = [];
+    message = [];
   };
   for (const part of parts) {
     if (part.type === 'text' || part.type === 'refusal') {
-      said.push(part);
+      message.push(part);
       continue;
     }
-    speak();
+    endMessage();
     const item = assistantItem(part, target);
     if (item !== null) items.push(item);
   }
-  speak();
+  endMessage();
   return items;
 }
 
@@ -136,51 +142,51 @@ function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Targ
     case 'reasoning':
       return reasoningItem(part, target, false);
     case 'native':
-      return part.dialect === OWN ? part.value : refuseNative(part, OWN);
+      return nativeValue(part, OWN);
     default:
       throw untranslatable(part.path, OWN);
   }
 }
 
-/** A turn of whoever is not the assistant: what was said is one message, each result an item. */
-function givenItems({ role, parts }: Turn): unknown[] {
+/** The items of a turn that is not the assistant's: messages and tool results. */
+function promptItems({ role, parts }: Turn): unknown[] {
   const items: unknown[] = [];
-  let said: InputPart[] = [];
-  const speak = (evenNothing: boolean) => {
-    const content = said.filter((part) => part.type !== 'text' || part.text !== '');
-    if (content.length > 0 || evenNothing) {
+  let message: InputPart[] = [];
+  const endMessage = (allowEmpty: boolean) => {
+    const content = message.filter((part) => part.type !== 'text' || part.text !== '');
+    if (content.length > 0 || allowEmpty) {
       items.push({ type: 'message', role, content: encodeContent(content) });
     }
-    said = [];
+    message = [];
   };
   for (const part of parts) {
     switch (part.type) {
       case 'text':
       case 'media':
       case 'native':
-        said.push(part);
+        message.push(part);
         break;
       case 'tool-result':
-        speak(false);
+        endMessage(false);
         items.push(encodeResult(part));
         break;
       default:
         throw untranslatable(part.path, OWN);
     }
   }
-  speak(items.length === 0);
+  endMessage(items.length === 0);
   return items;
 }
 
-/** A conversation as a list of items. Who speaks stays who speaks: each system turn keeps its place. */
+/** A conversation as a list of items. System turns keep their position. */
 export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
-  const goesOn = last?.role === 'assistant' && request.dialect === 'messages';
-  if (goesOn) throw untranslatable(last.path, OWN);
+  const isPrefilled = last?.role === 'assistant' && request.dialect === 'messages';
+  if (isPrefilled) throw untranslatable(last.path, OWN);
   return request.turns.flatMap((turn) => {
     if (turn.name !== null) throw untranslatable(`${turn.path}.name`, OWN);
     if (turn.partial) throw untranslatable(`${turn.path}.partial`, OWN);
     if (turn.tools !== null) throw untranslatable(`${turn.path}.tools`, OWN);
-    return turn.role === 'assistant' ? assistantItems(turn, target) : givenItems(turn);
+    return turn.role === 'assistant' ? assistantItems(turn, target) : promptItems(turn);
   });
 }

@@ -4,9 +4,9 @@ import type { EncodeContext } from '../dialect.ts';
 import { ResponsesEncoder } from './encode-events.ts';
 
 /**
- * The answer that is not streamed: the same as the last event of a stream holds.
+ * Folds events into a response, equal to the one in the last event of a stream.
  *
- * @throws Failure where there is none
+ * @throws Failure if the answer failed or has no end
  */
 export function foldEvents(
   context: EncodeContext,

@@ -69,7 +69,7 @@ const HOSTED = {
   web_search_preview: feature('web_search'),
 } as const;
 
-/** Tools that the client runs, whoever describes them. */
+/** Tools that the client runs. */
 const CLIENT_TOOLS = any('apply_patch', 'custom', 'local_shell', 'tool_search');
 
 const tools: Check = byType({
@@ -150,7 +150,7 @@ const output = object({ ...ITEM, output: parts });
 const found = object({ ...ITEM, execution: null, tools });
 const call = object({ ...ITEM, ...any('arguments', 'input', 'action', 'execution') });
 
-/** Reasoning without its content is read from what the provider stored under its identifier. */
+/** A reasoning item without encrypted content refers to one that the provider stores. */
 const reasoning: Check = (value, inspection) => {
   const item = value as Readonly<Record<string, unknown>>;
   object({ ...ITEM, ...any('summary', 'content', 'encrypted_content') })(item, inspection);
@@ -176,7 +176,7 @@ const items = byType(
     local_shell_call_output: object({ ...ITEM, output: null }),
     shell_call_output: object({ ...ITEM, ...any('output', 'max_output_length') }),
     apply_patch_call_output: object({ ...ITEM, output: null }),
-    // Both bring tools with them.
+    // Both contain tools.
     tool_search_output: found,
     additional_tools: found,
     reasoning,
@@ -209,7 +209,7 @@ const input: Check = (value, inspection) => {
   }
 };
 
-/** What a request of the responses format may hold, and what of it must be allowed. */
+/** The properties of a responses request, and the features that they need. */
 export const inspect: Check = object({
   ...SAMPLING,
   ...LABELS,

@@ -4,10 +4,10 @@ import { isObject } from '../../../schema/untrusted.ts';
 
 const text = v.string();
 
-/** An item or a part that is the provider's own. */
+/** An item or a part that only the provider knows. */
 const other = openObject({ type: text });
 
-const spoken = openObject({ type: v.picklist(['input_text', 'output_text', 'text']), text });
+const textPart = openObject({ type: v.picklist(['input_text', 'output_text', 'text']), text });
 const refusal = openObject({ type: v.literal('refusal'), refusal: text });
 const image = openObject({
   type: v.literal('input_image'),
@@ -26,9 +26,9 @@ const file = openObject({
 const part = openChoiceBy(
   'type',
   {
-    input_text: spoken,
-    output_text: spoken,
-    text: spoken,
+    input_text: textPart,
+    output_text: textPart,
+    text: textPart,
     refusal,
     input_image: image,
     input_file: file,
@@ -53,12 +53,12 @@ const functionCallOutput = openObject({
   call_id: text,
   output: content,
 });
-const thought = openObject({ type: text, text });
+const reasoningPart = openObject({ type: text, text });
 const reasoning = openObject({
   type: v.literal('reasoning'),
   id: v.nullish(text),
-  summary: v.nullish(v.array(thought)),
-  content: v.nullish(v.array(thought)),
+  summary: v.nullish(v.array(reasoningPart)),
+  content: v.nullish(v.array(reasoningPart)),
   encrypted_content: v.nullish(text),
 });
 const reference = openObject({ type: v.nullish(v.literal('item_reference')), id: text });
@@ -75,13 +75,13 @@ const typed = selectBy(
   other,
 );
 
-/** Whether an item names another by its identifier, with or without saying so. */
+/** Whether an item refers to another by its id, with or without the type `item_reference`. */
 export function isReference(item: Readonly<Record<string, unknown>>): boolean {
   const type = item['type'] ?? null;
   return type === 'item_reference' || (type === null && item['role'] === undefined && 'id' in item);
 }
 
-/** One item of the input. A message may leave its type out. */
+/** One item of the input. The type of a message is optional. */
 export const inputItem = choice(
   'an object with a type or a role',
   [message, functionCall, functionCallOutput, reasoning, reference, other],

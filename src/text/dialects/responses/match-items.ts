@@ -1,7 +1,7 @@
 import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 
-/** Whether two descriptions may be of one item: what both tell of it is the same. */
+/** Whether two items agree in the named properties that both have. */
 function agree(one: Json, other: Json, names: readonly string[]): boolean {
   return names.every((name) => {
     const [a, b] = [nonEmptyTextOf(one[name]), nonEmptyTextOf(other[name])];
@@ -10,26 +10,25 @@ function agree(one: Json, other: Json, names: readonly string[]): boolean {
 }
 
 /**
- * Finds the items that were heard of in the output that an answer has in the end. Neither their
- * identifiers nor their places need be the same there.
+ * Matches the items of a stream with the output of its last event, in which ids and indexes may differ.
  *
- * @returns the final item for each that was heard of, and those that nobody heard of, in order
+ * @returns the final item of each streamed one, and the items that were not streamed, in order
  */
-export function matchItems(heard: readonly Json[], output: readonly Json[]) {
-  const left = new Set(output);
-  const finals: (Json | null)[] = heard.map(() => null);
+export function matchItems(streamed: readonly Json[], output: readonly Json[]) {
+  const remaining = new Set(output);
+  const finals: (Json | null)[] = streamed.map(() => null);
   const match = (test: (item: Json, final: Json) => boolean) => {
-    heard.forEach((item, index) => {
+    streamed.forEach((item, index) => {
       if (finals[index]) return;
-      for (const final of left) {
+      for (const final of remaining) {
         if (!test(item, final)) continue;
         finals[index] = final;
-        left.delete(final);
+        remaining.delete(final);
         return;
       }
     });
   };
   match((item, final) => nonEmptyTextOf(item['id']) !== null && item['id'] === final['id']);
   match((item, final) => item['type'] === final['type'] && agree(item, final, ['call_id', 'name']));
-  return { finals, unheard: [...left] };
+  return { finals, unmatched: [...remaining] };
 }

@@ -7,9 +7,9 @@ import { completeUsage } from '../usage.ts';
 import { outputText } from './answer.ts';
 import { usageOf } from './usage.ts';
 
-/** Events without one of these say nothing that a relay must know. */
+/** Events without one of these need no observation. */
 export const markers = [
-  // Names the model, and tells whose answer it is, should it go wrong later.
+  // Has the model, and the response that a later failure continues.
   'response.created',
   'response.queued',
   'response.in_progress',
@@ -19,10 +19,10 @@ export const markers = [
   '"error"',
 ] as const;
 
-/** Counts events whose type ends so, as `response.output_text.delta` does. */
+/** Counts events such as `response.output_text.delta`. */
 export const countOutput = outputCounter(/\.delta"/g);
 
-/** What went wrong, by an event `error`: its details stand in it, or under a property of it. */
+/** The failure of an `error` event, whose details are in the event or in its property `error`. */
 export function failureIn(event: Json) {
   const { error } = event;
   if (isObject(error) || typeof error === 'string') return upstreamFailure(null, { error });
@@ -30,7 +30,7 @@ export function failureIn(event: Json) {
   return upstreamFailure(null, { error: { code, message, param } });
 }
 
-/** What one event tells a relay that passes it on. */
+/** Observes an event that a relay passes on. */
 export function observe(event: Json): Observation {
   const { type } = event;
   if (type === 'error') return { failure: failureIn(event) };
@@ -53,11 +53,11 @@ export function observe(event: Json): Observation {
   };
 }
 
-/** A whole answer, which gets the usage of interface part 2.2 and the text of part 2.7. */
+/** Completes the usage and the text of a response (interface parts 2.2 and 2.7). */
 export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
-  const { usage: told } = body;
-  const usage = usageOf(told);
-  if (usage !== null) completeUsage(told as Json, usage);
+  const { usage: reported } = body;
+  const usage = usageOf(reported);
+  if (usage !== null) completeUsage(reported as Json, usage);
   const { output } = body;
   if (Array.isArray(output) && typeof body['output_text'] !== 'string') {
     (body as Record<string, unknown>)['output_text'] = outputText(objectsOf(output));

@@ -1,28 +1,28 @@
 import { nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json, ReasoningSignature } from '../../canonical.ts';
 
-/** Begins the identifiers of reasoning that were made here, of which no provider knows. */
+/** Prefix of the reasoning ids that this gateway makes, which no provider knows. */
 export const OWN_REASONING = 'rs_oriel';
 
-/** What stands between two parts of a summary where they are one text. */
+/** Separator of the parts of a summary in one text. */
 export const PARAGRAPH = '\n\n';
 
-/** What a reasoning item lets read: its summary, or else its content. */
+/** The readable text of a reasoning item: its summary, or else its content. */
 export function reasoningText(item: Json): string {
   const summary = objectsOf(item['summary']);
   const parts = summary.length > 0 ? summary : objectsOf(item['content']);
-  return joined(parts);
+  return joinedParts(parts);
 }
 
-/** The texts of a summary's parts, or of a content's, as one. */
-export function joined(parts: readonly Json[]): string {
+/** The joined texts of the parts of a summary or content. */
+export function joinedParts(parts: readonly Json[]): string {
   return parts
     .map((part) => textOf(part['text']))
     .filter((text) => text !== '')
     .join(PARAGRAPH);
 }
 
-/** What of a reasoning item its provider wants to see again. */
+/** The properties of a reasoning item that its provider needs back; null for none. */
 export function signatureOf(item: Json, provider: string): ReasoningSignature | null {
   if (nonEmptyTextOf(item['id']) === null && nonEmptyTextOf(item['encrypted_content']) === null)
     return null;
@@ -31,10 +31,9 @@ export function signatureOf(item: Json, provider: string): ReasoningSignature | 
 }
 
 /**
- * Whether reasoning can be read by its provider where nothing is kept between requests: an
- * identifier alone then means nothing to it.
+ * Whether a provider that does not store the reasoning can read it: an id alone does not suffice.
  */
-export function isWhole({ value }: ReasoningSignature): boolean {
+export function isSelfContained({ value }: ReasoningSignature): boolean {
   return (
     nonEmptyTextOf(value['encrypted_content']) !== null || objectsOf(value['content']).length > 0
   );

@@ -34,43 +34,51 @@ const otherFormat = openObject({ type: text });
 const format = openChoiceBy('type', { json_schema: schemaFormat }, otherFormat);
 const input = textOrList('a text or a list of items', v.array(inputItem));
 
-/** What POST /v1/responses takes (interface part 4.2), and what OpenAI's clients send beside it. */
+/** The body of POST /v1/responses (interface part 4.2). */
 export const responsesRequest = openObject({
   model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
     expects: "a model's name",
   }),
   input,
-  instructions: v.nullish(field(text, 'What the model is told first, before the input.')),
-  max_output_tokens: v.nullish(field(integer(1), 'The most that it writes, reasoning included.')),
-  temperature: v.nullish(field(number(0, 2), 'How much chance decides.')),
-  top_p: v.nullish(field(number(0, 1), 'Of which part of the likely words it chooses.')),
+  instructions: v.nullish(field(text, 'System message before the input.')),
+  max_output_tokens: v.nullish(field(integer(1), 'Maximum output tokens, including reasoning.')),
+  temperature: v.nullish(field(number(0, 2), 'Sampling temperature.')),
+  top_p: v.nullish(
+    field(number(0, 1), 'Nucleus sampling: the share of probability to choose from.'),
+  ),
   reasoning: v.nullish(
     openObject({
-      effort: v.nullish(field(v.picklist(EFFORTS), 'How much it reasons.')),
-      summary: v.nullish(field(text, 'How its reasoning is told: auto, concise, detailed.')),
+      effort: v.nullish(field(v.picklist(EFFORTS), 'Reasoning effort.')),
+      summary: v.nullish(field(text, 'Summary of the reasoning: auto, concise, detailed.')),
       generate_summary: v.nullish(field(text, 'The former name of summary.')),
     }),
   ),
   text: v.nullish(
     openObject({
       format: v.nullish(format),
-      verbosity: v.nullish(field(text, 'How much it says: low, medium, high.')),
+      verbosity: v.nullish(field(text, 'Length of the answer: low, medium, high.')),
     }),
   ),
   tools: v.nullish(v.array(tool)),
   tool_choice: v.nullish(toolChoice),
-  parallel_tool_calls: v.nullish(field(v.boolean(), 'Whether it may call several tools at once.')),
-  stream: v.nullish(field(v.boolean(), 'Whether the answer comes as server-sent events.')),
+  parallel_tool_calls: v.nullish(
+    field(v.boolean(), 'Whether the model may call several tools in parallel.'),
+  ),
+  stream: v.nullish(field(v.boolean(), 'Whether to stream the answer as server-sent events.')),
   stream_options: v.nullish(openObject({ include_obfuscation: v.nullish(v.boolean()) })),
   metadata: v.nullish(openObject({})),
   include: v.nullish(v.array(text)),
   previous_response_id: v.nullish(
-    field(text, 'The answer that this one follows, where the provider keeps answers.'),
+    field(text, 'The response that this one continues, at providers that store responses.'),
   ),
-  store: v.nullish(field(v.boolean(), 'Whether the provider may keep the answer.')),
-  background: v.nullish(field(v.boolean(), 'Whether the answer is made without waiting for it.')),
-  top_logprobs: v.nullish(field(integer(0, 20), 'How many likely words are told of each place.')),
-  truncation: v.nullish(field(text, 'Whether what is too long is cut: auto, disabled.')),
+  store: v.nullish(field(v.boolean(), 'Whether the provider may store the response.')),
+  background: v.nullish(field(v.boolean(), 'Whether to run the request in the background.')),
+  top_logprobs: v.nullish(
+    field(integer(0, 20), 'Number of most likely tokens to return at each position.'),
+  ),
+  truncation: v.nullish(
+    field(text, 'Whether to truncate an input that is too long: auto, disabled.'),
+  ),
   service_tier: v.nullish(text),
   user: v.nullish(text),
   safety_identifier: v.nullish(text),

@@ -1,25 +1,51 @@
+import { objectsOf } from '../../../schema/untrusted.ts';
+import type { Json, TextRequest } from '../../canonical.ts';
 import type { Dialect } from '../dialect.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { ResponsesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
+import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { foldEvents } from './fold-events.ts';
 import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { settings } from './settings.ts';
 
-/** The format of OpenAI's Responses API, and of Open Responses. */
+/** Identifiers of an answer and its items, which the provider stores unless the request forbids it. */
+function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
+  if (body['store'] === false) return [];
+  const ids = [answer['id'], ...objectsOf(answer['output']).map(({ id }) => id)];
+  return ids.filter((id) => typeof id === 'string');
+}
+
+/** OpenAI's Responses API and Open Responses (interface part 4.2). */
 export const responses: Dialect = {
   name: 'responses',
+  label: 'responses',
+  endpoints: [endpoint],
+  promptField: 'input',
+  settings,
+  reasoning: { field: null, isUnsigned: false, hasBudget: false },
+  path: () => '/responses',
+  headers: {},
+  takesImageDetail: true,
   decodeRequest,
   inspect,
   encodeRequest,
+  forwardBody: ({ body }, { model }) => ({ ...body, model }),
   decodeEvents: (context, emit) => new ResponsesDecoder(context, emit),
   encodeEvents: (context) => new ResponsesEncoder(context),
   foldEvents,
+  endMarker: null,
   markers,
+  modelMember: null,
+  modelPaths: [['model'], ['response', 'model']],
+  textMembers: ['delta', 'text', 'arguments', 'refusal', 'summary', 'content'],
   countOutput,
   observe,
   failFrames,
+  answerKey: 'output',
   observeAnswer,
+  storedIds,
 };

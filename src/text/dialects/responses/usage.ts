@@ -2,7 +2,7 @@ import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 import { integersOf } from '../usage.ts';
 
-/** The usage that an answer tells; null where it tells none. */
+/** The usage of a response; null if it has none. */
 export function usageOf(value: unknown): Usage | null {
   if (!isObject(value)) return null;
   const input = objectOf(value['input_tokens_details']);
@@ -16,7 +16,7 @@ export function usageOf(value: unknown): Usage | null {
   };
 }
 
-/** The usage of an answer in its own terms, and in those of interface part 2.2 beside them. */
+/** The usage of a response: the six integers of interface part 2.2 and the details. */
 export function usageBody(usage: Usage): Json {
   return {
     ...integersOf(usage),

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';

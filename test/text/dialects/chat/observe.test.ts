@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { describe, expect, it, test } from 'vitest';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chunk } from './conversation.ts';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+import '../../../../src/text/dialects/built-in.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
@@ -322,7 +323,7 @@ const answer = fc
       ]),
       fc.constant((block: number): TextEvent[] => [
         { type: 'text-start', block },
-        { type: 'text-delta', block, text: 'as told' },
+        { type: 'text-delta', block, text: 'as given' },
         {
           type: 'citation',
           block,

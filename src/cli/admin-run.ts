@@ -1,0 +1,76 @@
+import type { AdminCommand } from '../administration/admin-command.ts';
+import { loadStoreSettings } from '../config/load.ts';
+import { Failure } from '../failure.ts';
+import { printable } from '../operations/filename.ts';
+import { fieldsOf, parseFields } from '../schema/fields.ts';
+import { adminFlags } from './daemon-flags.ts';
+import { flagOf, readFlags } from './flags.ts';
+import { jsonText } from './json.ts';
+import { administer } from './store-access.ts';
+import { Table } from './table.ts';
+import { print, printStderr } from './terminal.ts';
+import '../text/dialects/built-in.ts';
+
+/**
+ * Runs an administration command and prints its result.
+ *
+ * @param positionals the positional arguments, by the names of the options
+ * @param flags as commander parsed them
+ * @returns the exit code
+ * @throws Failure, with `param` for an error in the command line
+ */
+export async function runAdmin(
+  command: AdminCommand,
+  positionals: Readonly<Record<string, unknown>>,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { json, config, data } = readFlags(adminFlags, flags);
+  const input = { ...ownFlags(command, flags), ...positionals };
+  const label = (name: string) => (command.positionals.includes(name) ? `<${name}>` : flagOf(name));
+  // Parsed here for errors that name flags; the daemon parses the input again.
+  const options = parseFields(command.options, input, label);
+  const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
+  const dataDir = data ?? settings().dataDir;
+  /** Used for warnings only: with `--data`, the configuration may be invalid. */
+  const models = () => {
+    try {
+      return settings().models;
+    } catch {
+      return null;
+    }
+  };
+  const { result, warnings } = await administer(command, { input, options, dataDir, models }).catch(
+    withoutParam,
+  );
+  for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
+  if (json) await print(`${jsonText(result)}\n`);
+  else await show(command, result);
+  return 0;
+}
+
+function ownFlags(
+  command: AdminCommand,
+  flags: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const own = fieldsOf(command.options).filter(({ name }) => flags[name] !== undefined);
+  return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
+}
+
+/** Removes `param`, by which main recognises errors in the command line: this one is the store's. */
+function withoutParam(error: unknown): never {
+  if (!(error instanceof Failure)) throw error;
+  const { type, message, code, status } = error;
+  throw new Failure(type, message, { status, originalCode: code, cause: error });
+}
+
+async function show(command: AdminCommand, result: object): Promise<void> {
+  const { tables = [], value, messages = [] } = command.show(result);
+  for (const [index, rows] of tables.entries()) {
+    if (index > 0) await print('\n');
+    const table = new Table();
+    for (const row of rows) await table.add(row.map((cell) => ({ text: printable(cell) })));
+    await table.flush();
+  }
+  if (value !== undefined) await print(`${value}\n`);
+  for (const line of messages) printStderr(line);
+}

@@ -1,0 +1,52 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Failure } from '../../failure.ts';
+import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
+import { checkFileSize, DEFAULT_LIMITS } from '../../images/limits.ts';
+import { sniff } from '../../images/sniff.ts';
+import type { DaemonClient } from './daemon-client.ts';
+import { objectAt } from './task-record.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+};
+
+/**
+ * Reads a local file as part of a form.
+ *
+ * @throws Failure where it cannot be read, or is larger than the daemon accepts
+ */
+export async function fileOf(path: string): Promise<File> {
+  try {
+    checkFileSize((await stat(path)).size, DEFAULT_LIMITS);
+    const bytes = await readFile(path);
+    const sniffed = sniff(bytes);
+    const format = OUTPUT_FORMATS.find(
+      (one) => sniffed && 'format' in sniffed && sniffed.format === one,
+    );
+    return new File([bytes], basename(path), {
+      type: format ? FORMATS[format].mediaType : 'application/octet-stream',
+    });
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw new Failure('invalid_request', `${path} cannot be sent: ${REASONS[code] ?? message}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Uploads a file to the daemon.
+ *
+ * @returns its URL
+ * @throws Failure
+ */
+export async function uploadFile(client: DaemonClient, path: string): Promise<string> {
+  const form = new FormData();
+  form.set('file', await fileOf(path));
+  const { url } = objectAt(await client.form('/v1/images/upload', form));
+  if (typeof url === 'string') return url;
+  throw new Failure('service_error', `${client.url}: expected the URL of ${path} in the response`);
+}

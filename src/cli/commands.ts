@@ -1,0 +1,18 @@
+import { OPERATIONS } from '../operations/registry.ts';
+import { adminCommands } from './admin-commands.ts';
+import { clientCommands } from './client/client-commands.ts';
+import type { CommandDefinition } from './command.ts';
+import { completionCommand } from './completion-command.ts';
+import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts';
+import { imageCommand } from './image-command.ts';
+
+/** All commands, in the order of the help. */
+export const COMMANDS: readonly CommandDefinition[] = [
+  ...OPERATIONS.map(imageCommand),
+  serveCommand,
+  configCommand,
+  ...adminCommands,
+  auditCommand,
+  ...clientCommands,
+  completionCommand,
+];

@@ -1,0 +1,86 @@
+import { readExif } from './exif/exif.ts';
+import type { Header } from './header.ts';
+import type { ImageInput, Sharp } from './input.ts';
+import { withoutMetadata } from './pixels.ts';
+import { pngWithExif } from './png.ts';
+
+export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
+
+export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
+
+/**
+ * Copies metadata from an input to its output. The default is none, because EXIF reveals where a photograph
+ * was taken and with which camera. The profile is dropped too, since colours are converted to sRGB.
+ */
+export async function keepMetadata(
+  input: ImageInput,
+  image: Sharp,
+  header: Header,
+  policy: MetadataPolicy,
+  output: { readonly grey: boolean },
+): Promise<Sharp> {
+  switch (policy) {
+    case 'none':
+      return image;
+    case 'copyright':
+      return keepCopyright(input, image, header);
+    case 'icc':
+      return keepProfile(image.keepIccProfile(), header, output);
+    case 'all':
+      return keepProfile(image.keepMetadata(), header, output);
+  }
+}
+
+function keepProfile(image: Sharp, header: Header, output: { readonly grey: boolean }): Sharp {
+  const { hasProfile, space } = header.metadata;
+  // A profile of inks or of grey does not describe an RGB output.
+  const foreign = space === 'cmyk' || (header.grey && !output.grey);
+  return hasProfile && foreign ? image.withIccProfile('srgb') : image;
+}
+
+/** Keeps Artist and Copyright only. */
+async function keepCopyright(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
+  const { exif } = header;
+  const tags = exif ? readExif(exif)?.image : undefined;
+  const { Copyright: rights, Artist: creator } = tags ?? {};
+  const texts = Object.entries({ Copyright: rights, Artist: creator }).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+  );
+  if (texts.length === 0) return image;
+  // Only this removes the thumbnail inside EXIF, which shows the whole original.
+  const pixels = await withoutMetadata(input, image, header);
+  // EXIF is ASCII and is not written to TIFF, so XMP holds the same texts in UTF-8.
+  return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
+}
+
+/**
+ * Adds an EXIF block that the decoder did not read to an image. The image is written as an uncompressed
+ * PNG and read again, since sharp copies whole EXIF blocks only from an input.
+ */
+export async function attachExif(
+  { sharp }: ImageInput,
+  image: Sharp,
+  exif: Uint8Array,
+): Promise<Sharp> {
+  const png = await image.png({ compressionLevel: 0 }).toBuffer();
+  return sharp(pngWithExif(png, exif), { limitInputPixels: false, ignoreIcc: true }).keepMetadata();
+}
+
+const XML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** Adobe's XMP with Dublin Core's rights and creator (ISO 16684-1). */
+function xmpOf(rights: unknown, creator: unknown): string {
+  const escaped = (text: unknown) =>
+    String(text).replace(/[&<>]/g, (character) => XML_ESCAPES[character]!);
+  const properties = [
+    rights &&
+      `<dc:rights><rdf:Alt><rdf:li xml:lang="x-default">${escaped(rights)}</rdf:li></rdf:Alt></dc:rights>`,
+    creator && `<dc:creator><rdf:Seq><rdf:li>${escaped(creator)}</rdf:li></rdf:Seq></dc:creator>`,
+  ];
+  return [
+    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
+    '<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/">',
+    ...properties.filter(Boolean),
+    '</rdf:Description></rdf:RDF></x:xmpmeta>',
+  ].join('');
+}

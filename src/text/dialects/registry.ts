@@ -1,0 +1,41 @@
+import { declareDialect } from '../../config/dialects.ts';
+import type { Dialect } from './dialect.ts';
+
+const DIALECTS = new Map<string, Dialect>();
+
+/** A pattern of each path on which clients speak a dialect. */
+const PATTERNS: (readonly [RegExp, Dialect])[] = [];
+
+/** Adds a wire format of text. `built-in.ts` adds those of this program. */
+export function registerDialect(dialect: Dialect): void {
+  if (DIALECTS.has(dialect.name)) throw new Error(`The dialect ${dialect.name} exists already`);
+  DIALECTS.set(dialect.name, dialect);
+  declareDialect(dialect);
+  for (const { path } of dialect.endpoints) PATTERNS.push([patternOf(path), dialect]);
+}
+
+/** All wire formats, in the order in which they were registered. */
+export function allDialects(): readonly Dialect[] {
+  return [...DIALECTS.values()];
+}
+
+export function hasDialect(name: string): boolean {
+  return DIALECTS.has(name);
+}
+
+export function dialectNamed(name: string): Dialect {
+  const dialect = DIALECTS.get(name);
+  if (dialect === undefined) throw new Error(`The dialect ${name} is not registered`);
+  return dialect;
+}
+
+/** The dialect of the endpoint with a path; undefined for paths of other endpoints. */
+export function dialectAt(path: string): Dialect | undefined {
+  return PATTERNS.find(([pattern]) => pattern.test(path))?.[1];
+}
+
+/** A path in Fastify's notation as an expression: `/models/:model/stream`. */
+function patternOf(path: string): RegExp {
+  const escaped = path.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replace(/:\w+/g, '[^/]+')}$`);
+}

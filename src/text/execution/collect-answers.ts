@@ -1,0 +1,90 @@
+import { Failure } from '../../failure.ts';
+import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
+import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamResponse } from '../../upstream/response.ts';
+import type { TextEvent } from '../canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { dialectNamed } from '../dialects/registry.ts';
+import { namesOf } from '../dialects/tool-names.ts';
+import { passOn } from '../relay/client-events.ts';
+import { BufferSink, type Delivery, type EventSink, StreamSink } from '../relay/event-sinks.ts';
+import { GuardedStream } from '../relay/guarded-stream.ts';
+import { readEvents } from '../relay/upstream-response.ts';
+import type { Outcome, TextExecution } from './execution.ts';
+
+/** Where one of the `n` answers comes from, and where its events go. */
+export interface AnswerSource {
+  readonly target: Target;
+  readonly origin: ProviderOrigin;
+  readonly sink: EventSink;
+  /** Which of the `n` answers it is. */
+  readonly choice: number;
+}
+
+/** Requests one of the `n` answers, and pushes its events. @param signal aborted where another answer fails */
+type RequestAnswer = (sink: EventSink, choice: number, signal: AbortSignalLike) => Promise<void>;
+
+/**
+ * Requests all `n` answers at once, and makes one response of them in the client's dialect.
+ *
+ * @throws Failure where the client was sent nothing yet
+ */
+export async function collectAnswers(
+  execution: TextExecution,
+  choices: number,
+  origin: ProviderOrigin,
+  requestAnswer: RequestAnswer,
+): Promise<Outcome> {
+  const { call, request, context, tracker } = execution;
+  const delivery: Delivery = { dialect: dialectNamed(request.dialect), context, choices };
+  const response = new GuardedStream(call.response, origin.apiKey, delivery.dialect);
+  const sink = request.stream
+    ? new StreamSink(delivery, response, tracker)
+    : new BufferSink(delivery, tracker);
+  tracker.begin(choices);
+  const { signal: siblings, release } = linkedSignal(execution.signal);
+  const requestOne = async (choice: number) => {
+    try {
+      await requestAnswer(sink, choice, siblings);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      sink.push({ type: 'error', failure: redactForClient(error, origin) }, choice);
+      sink.flush();
+    }
+    // One answer that fails is the failure of all: the others need not be paid for.
+    if (sink.failure) siblings.abort(sink.failure);
+  };
+  try {
+    await (choices === 1
+      ? requestOne(0)
+      : Promise.all(Array.from({ length: choices }, (_, choice) => requestOne(choice))));
+  } finally {
+    release();
+  }
+  const { failure } = sink;
+  if (failure && !sink.committed) throw failure;
+  if (sink instanceof StreamSink) return { body: null, end: response.last(sink.end), failure };
+  return { body: redactKeyInBody(JSON.stringify(sink.answer()), origin.apiKey), end: '', failure };
+}
+
+/** Reads one upstream response, and pushes the events that it decodes to. */
+export async function readAnswer(
+  { call, request, publicModel }: TextExecution,
+  exchange: UpstreamResponse,
+  { target, origin, sink, choice }: AnswerSource,
+): Promise<void> {
+  const context = { provider: target.provider, toolName: namesOf(request) };
+  let over = false;
+  const options = { dialect: request.dialect, target, model: publicModel, origin };
+  const push = (event: TextEvent) => sink.push(event, choice);
+  const decoder = dialectNamed(target.dialect).decodeEvents(context, (event) => {
+    if (event.type === 'finish' || event.type === 'error') over = true;
+    passOn(event, options, push);
+  });
+  const response = request.stream ? call.response : null;
+  try {
+    await readEvents(exchange, decoder, sink, { response, isOver: () => over });
+  } finally {
+    if (!over || sink.failure) exchange.abort();
+  }
+}

@@ -1,0 +1,46 @@
+import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
+import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
+import type { Target } from '../dialects/dialect.ts';
+import type { Outcome, TextExecution } from './execution.ts';
+import { canPass, passThrough } from './pass-through.ts';
+import { answerBySandbox } from './sandbox-answer.ts';
+import { translate } from './translate.ts';
+import type { RemoteRoute } from './upstream-request.ts';
+
+/**
+ * Answers a request by one route of its model.
+ *
+ * @param remaining milliseconds until the request's deadline
+ * @throws Failure where the client was sent nothing yet
+ */
+export async function runRoute(
+  execution: TextExecution,
+  route: TextRoute,
+  remaining: number,
+): Promise<Outcome> {
+  const { config, model, request } = execution;
+  const provider = config.providers[route.provider]!;
+  const target: Target = {
+    dialect: dialectFor(route, provider, request.dialect),
+    provider: route.provider,
+    model: route.model,
+    rules: model.rules ?? null,
+    reasons: reasoningOf(model).supported_efforts.length > 0,
+    maxOutputTokens: maxOutputTokensOf(model),
+  };
+  if (!isRemote(provider)) return answerBySandbox(execution, target, remaining);
+  const { timeouts } = config.routing;
+  const { apiKey, baseUrl } = provider;
+  const remote: RemoteRoute = {
+    provider,
+    target,
+    origin: { name: target.provider, apiKey, baseUrl },
+    // A whole answer begins when it is complete, so that only a stream has a limit for its first byte.
+    timeouts: {
+      ...timeouts,
+      firstByte: request.stream ? timeouts.firstByte : 0,
+      total: Math.max(1, remaining),
+    },
+  };
+  return canPass(request, target) ? passThrough(execution, remote) : translate(execution, remote);
+}

@@ -1,0 +1,43 @@
+import { Failure } from '../../failure.ts';
+import { linkedSignal } from '../../upstream/abort-signal.ts';
+import type { TextEvent } from '../canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { passOn } from '../relay/client-events.ts';
+import { answerFromSandbox } from '../sandbox/sandbox.ts';
+import { collectAnswers } from './collect-answers.ts';
+import type { Outcome, TextExecution } from './execution.ts';
+
+/** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
+export async function answerBySandbox(
+  execution: TextExecution,
+  target: Target,
+  remaining: number,
+): Promise<Outcome> {
+  const { call, request, publicModel } = execution;
+  const { signal: cancellation, release } = linkedSignal(execution.signal);
+  const controller = new AbortController();
+  cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
+  if (cancellation.aborted) controller.abort(cancellation.reason);
+  const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
+  try {
+    const origin = { name: target.provider };
+    const options = { dialect: target.dialect, target, model: publicModel, origin };
+    return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
+      const push = (event: TextEvent) => sink.push(event, choice);
+      await answerFromSandbox(request, target, {
+        signal: controller.signal,
+        emit: (event) => {
+          passOn(event, options, push);
+          return sink.flush() ? undefined : call.response.drained();
+        },
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    release();
+  }
+}
+
+function deadlineFailure(): Failure {
+  return new Failure('timeout', 'the sandbox did not answer in time', { code: 'total_timeout' });
+}

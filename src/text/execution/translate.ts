@@ -1,0 +1,32 @@
+import type { Json, TextRequest } from '../canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { dialectNamed } from '../dialects/registry.ts';
+import { collectAnswers, readAnswer } from './collect-answers.ts';
+import { announceIgnored, type Outcome, type TextExecution } from './execution.ts';
+import { openUpstream, type RemoteRoute } from './upstream-request.ts';
+
+/** Sends the request in the upstream's dialect, and answers in the client's. */
+export async function translate(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
+  const { request, allowance, inspection } = execution;
+  const { provider, target, origin } = route;
+  // Only a route of the client's own dialect is asked for several answers in one request.
+  const body = dialectNamed(target.dialect).encodeRequest({ ...request, n: null }, target);
+  allowance.check(inspection, provider.shared !== false);
+  announceIgnored(execution, ignoredAdvice(request, body, target));
+  return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
+    const exchange = await openUpstream(execution, route, body, signal);
+    await readAnswer(execution, exchange, { target, origin, sink, choice });
+  });
+}
+
+/** Paths of advice that the translated request does not hold. */
+function ignoredAdvice(
+  { advice }: TextRequest,
+  body: Json,
+  { dialect }: Target,
+): readonly string[] {
+  const { takesImageDetail } = dialectNamed(dialect);
+  return advice.filter((path) => {
+    return body[path] === undefined && !(takesImageDetail && path.endsWith('.detail'));
+  });
+}

@@ -1,0 +1,724 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { oriel } from '../../oriel.ts';
+import {
+  DIALECTS,
+  gatewayConfig,
+  gatewayDaemon,
+  modelTo,
+  newKey,
+  PAIRS,
+} from '../../text/gateway-daemon.ts';
+import { BODIES, FORGED, thought } from '../../text/hostile-bodies.ts';
+import {
+  type DialectName,
+  type MockUpstream,
+  startMockUpstream,
+} from '../../text/mock-upstream.ts';
+import { mutated, mutations, RUNS } from '../../text/mutations.ts';
+import { PATHS, plainBody, send } from '../../text/raw.ts';
+import { type Script, USAGE } from '../../text/script.ts';
+
+const sandbox = (model: string, more: object) => ({
+  type: 'text',
+  routes: [{ provider: 'sandbox', model }],
+  price: { input: 1, output: 1 },
+  ...more,
+});
+
+const REASONS = { supported_efforts: ['low', 'high'], default_effort: 'low', can_disable: false };
+
+const gateway = gatewayDaemon((url) => {
+  const { providers, models } = gatewayConfig(url) as Record<'providers' | 'models', object>;
+  return {
+    // What is as large as this keeps the daemon busy; it is to answer all the same.
+    overload: { eventLoopDelay: '1h' },
+    providers: { ...providers, sandbox: { kind: 'sandbox' } },
+    models: {
+      ...models,
+      'sandbox-chat': sandbox('chat', {}),
+      'sandbox-reasoner': sandbox('reasoner', { reasoning: REASONS }),
+    },
+  };
+});
+
+const GOOD: Script = { steps: [{ text: 'Hello there' }], usage: USAGE };
+const TYPE = { 'content-type': 'application/json' };
+
+interface TextResponse {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function post(
+  dialect: DialectName,
+  body: string | Buffer,
+  headers: Record<string, string> = TYPE,
+): Promise<TextResponse> {
+  const response = await fetch(gateway().daemon.url + PATHS[dialect], {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OWNER_KEY}`, ...headers },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+/** The error of interface part 2.1 in an answer. */
+function errorOf({ text }: Pick<TextResponse, 'text'>) {
+  const { error } = JSON.parse(text) as {
+    error: Record<'type' | 'message' | 'param' | 'code', string>;
+  };
+  expect(error).toEqual({
+    type: expect.any(String),
+    message: expect.any(String),
+    param: error.param === null ? null : expect.any(String),
+    code: error.code === null ? null : expect.any(String),
+  });
+  return error;
+}
+
+/** Whether a path leads to a place in a body, or to one that could be added there. */
+function leadsSomewhere(body: unknown, path: string): boolean {
+  const steps = path.match(/[^.[\]"]+|"(?:[^"\\]|\\.)*"/g) ?? [];
+  let at = body;
+  for (const step of steps.slice(0, -1)) {
+    const key = step.startsWith('"') ? (JSON.parse(step) as string) : step;
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return true;
+}
+
+/** Where words of the user go, as JSON: a request around them, and further properties. */
+function around(dialect: DialectName, model: string, content: string, more = ''): string {
+  const head = `{"model":"${model}",${dialect === 'messages' ? '"max_tokens":9,' : ''}`;
+  const name = dialect === 'responses' ? 'input' : 'messages';
+  return `${head}"${name}":[{"role":"user","content":${content}}]${more}}`;
+}
+
+const MODELS = [...DIALECTS.map(modelTo), 'always-reasons', 'sandbox-chat', 'sandbox-reasoner'];
+
+describe('malformed text requests', () => {
+  it.each(DIALECTS)(
+    'in the format %s are answered, or refused with the way to the fault',
+    async (dialect) => {
+      gateway().upstream.play(GOOD);
+      await fc.assert(
+        fc.asyncProperty(
+          mutations,
+          fc.constantFrom(...BODIES[dialect]),
+          fc.constantFrom(...MODELS),
+          fc.boolean(),
+          async (wounds, base, model, stream) => {
+            const body = { model, ...mutated(base, wounds), ...(stream && { stream }) };
+            const response = await post(dialect, JSON.stringify(body));
+            if (response.status === 200) return;
+            expect([400, 404]).toContain(response.status);
+            const { type, param, message } = errorOf(response);
+            expect(type).toBe('invalid_request');
+            if (param !== null) {
+              expect(message.startsWith(param), message).toBe(true);
+              expect(leadsSomewhere(body, param), `${param} in ${JSON.stringify(body)}`).toBe(true);
+            }
+          },
+        ),
+        { numRuns: RUNS ?? 150, seed: 5 },
+      );
+    },
+  );
+
+  it.each(DIALECTS)('in the format %s of any JSON type are refused', async (dialect) => {
+    for (const body of ['null', '1', '"x"', '[]', '{}', 'true', '1e999', '[[[]]]']) {
+      const response = await post(dialect, body);
+      expect(response.status).toBe(400);
+      expect(errorOf(response).type).toBe('invalid_request');
+    }
+  });
+
+  it.each(DIALECTS)('in the format %s that are not JSON are refused', async (dialect) => {
+    for (const body of ['', 'NaN', '{"model":NaN}', '[1,2', '{"a":1}}', '{"__proto__":{"a":1}}']) {
+      const response = await post(dialect, body);
+      expect([response.status, errorOf(response).code]).toEqual([400, 'invalid_json']);
+    }
+  });
+
+  it.each(DIALECTS)(
+    'in the format %s with invalid numbers get an error that names the parameter',
+    async (dialect) => {
+      const limit = { chat: 'max_tokens', responses: 'max_output_tokens', messages: 'max_tokens' }[
+        dialect
+      ];
+      for (const value of ['1e999', '-1', '0', '0.5', '"5"', '[5]', '{}', 'true', '1e300']) {
+        for (const name of [limit, 'temperature']) {
+          if (name === 'temperature' && ['0', '0.5'].includes(value)) continue;
+          const response = await post(
+            dialect,
+            around(dialect, modelTo('chat'), '"x"', `,"${name}":${value}`),
+          );
+          expect([response.status, errorOf(response).param]).toEqual([400, name]);
+        }
+      }
+      for (const [name, value] of [
+        ['stream', '"true"'],
+        ['stream', '1'],
+        ['model', '["to-chat"]'],
+        ['model', '{"toString":1}'],
+      ]) {
+        const response = await post(
+          dialect,
+          around(dialect, modelTo('chat'), '"x"', `,"${name}":${value}`),
+        );
+        expect([response.status, errorOf(response).param]).toEqual([400, name]);
+      }
+    },
+  );
+
+  it('with n beyond the limit are refused', async () => {
+    const { upstream } = gateway();
+    for (const n of ['129', '1000000000', '1e999', '0', '-1', '1.5']) {
+      upstream.play(GOOD);
+      const response = await post('chat', around('chat', modelTo('messages'), '"x"', `,"n":${n}`));
+      expect([response.status, errorOf(response).param]).toEqual([400, 'n']);
+      expect(upstream.requests).toHaveLength(0);
+    }
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'x\r\nX-Evil: 1', '\ud800'])(
+    'for the model %j find none',
+    async (model) => {
+      for (const dialect of DIALECTS) {
+        const response = await post(dialect, JSON.stringify(plainBody(dialect, model)));
+        expect([response.status, errorOf(response).code]).toEqual([404, 'model_not_found']);
+      }
+    },
+  );
+});
+
+const DEEP = 100_000;
+const NESTED = [
+  `${'['.repeat(DEEP)}${']'.repeat(DEEP)}`,
+  `${'{"a":'.repeat(DEEP)}1${'}'.repeat(DEEP)}`,
+] as const;
+
+describe('deeply nested text requests', () => {
+  const parts = { chat: 'text', responses: 'input_text', messages: 'text' };
+  const tools = (dialect: DialectName, schema: string) =>
+    ({
+      chat: `{"type":"function","function":{"name":"f","parameters":{"a":${schema}}}}`,
+      responses: `{"type":"function","name":"f","parameters":{"a":${schema}}}`,
+      messages: `{"name":"f","input_schema":{"type":"object","a":${schema}}}`,
+    })[dialect];
+  /** A turn in which a tool was called. */
+  const called = (dialect: DialectName, value: string) => {
+    const text = JSON.stringify(`{"a":${value}}`);
+    return {
+      chat: `{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${text}}}]},{"role":"tool","tool_call_id":"c","content":"x"}`,
+      responses: `{"type":"function_call","call_id":"c","name":"f","arguments":${text}},{"type":"function_call_output","call_id":"c","output":"x"}`,
+      messages: `{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{"a":${value}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"x"}]}`,
+    }[dialect];
+  };
+
+  it.each(PAIRS)(
+    'client %s, upstream %s: is refused wherever it stands',
+    async (client, upstream) => {
+      gateway().upstream.play(GOOD);
+      const model = modelTo(upstream);
+      const content = client === 'responses' ? 'input' : 'messages';
+      for (const deep of NESTED) {
+        const part = `[{"type":"${parts[client]}","text":"x","own":${deep}}]`;
+        const turns = around(client, model, '"x"').replace(/\]\}$/, `,${called(client, deep)}]}`);
+        for (const [body, param] of [
+          [deep, null],
+          [around(client, model, deep), content],
+          [around(client, model, part), content],
+          [turns, content],
+          [around(client, model, '"x"', `,"metadata":{"a":${deep}}`), 'metadata'],
+          [around(client, model, '"x"', `,"own":${deep}`), 'own'],
+          [around(client, model, '"x"', `,"tools":[${tools(client, deep)}]`), 'tools'],
+        ] as const) {
+          const response = await post(client, body);
+          expect(response.status).toBe(400);
+          const error = errorOf(response);
+          if (param !== null) expect(error.param).toMatch(new RegExp(`^${param}`));
+        }
+      }
+    },
+  );
+
+  it.each(PAIRS)(
+    'client %s, upstream %s: is taken to a depth that schemas have',
+    async (client, upstream) => {
+      gateway().upstream.play(GOOD);
+      const schema = `${'{"properties":{"a":'.repeat(200)}{}${'}}'.repeat(200)}`;
+      const tool = tools(client, schema);
+      const response = await post(
+        client,
+        around(client, modelTo(upstream), '"x"', `,"tools":[${tool}]`),
+      );
+      expect(response.status).toBe(200);
+      expect(gateway().upstream.only().text).toContain(schema);
+    },
+  );
+});
+
+describe('text requests beyond a limit', () => {
+  const many = (one: string, count: number) => Array<string>(count).fill(one).join(',');
+  const name = (dialect: DialectName) => (dialect === 'responses' ? 'input' : 'messages');
+  const turns = (dialect: DialectName, list: string) =>
+    `{"model":"${modelTo('chat')}","max_tokens":9,"${name(dialect)}":[${list}]}`;
+
+  it.each(DIALECTS)('in the format %s are accepted up to the limit', async (dialect) => {
+    const { upstream } = gateway();
+    const said = dialect === 'responses' ? 'output_text' : 'text';
+    const part = `{"type":"${said}","text":"x"}`;
+    const user = '{"role":"user","content":"x"}';
+    for (const list of [
+      many(user, 20_000),
+      `${user},{"role":"assistant","content":[${many(part, 40_000)}]},${user}`,
+    ]) {
+      upstream.play(GOOD);
+      const own = turns(dialect, list);
+      const body = dialect === 'responses' ? own.replace('"max_tokens":9,', '') : own;
+      expect((await post(dialect, body)).status).toBe(200);
+    }
+  });
+
+  it.each(DIALECTS)(
+    'in the format %s are refused by their first fault, at once',
+    async (dialect) => {
+      // With an error for each fault this took half a minute.
+      for (const wrong of ['null', '{"role":"user","content":5}']) {
+        const response = await post(dialect, turns(dialect, many(wrong, 60_000)));
+        expect(response.status).toBe(400);
+        expect(errorOf(response).param).toMatch(new RegExp(`^${name(dialect)}\\[0\\]`));
+      }
+    },
+  );
+
+  it.each(DIALECTS)('in the format %s are refused beyond 200,000 values', async (dialect) => {
+    for (const list of [many('[]', 200_000), many('{"role":"user","content":"x"}', 350_000)]) {
+      const response = await post(dialect, turns(dialect, list.slice(0, 9_000_000)));
+      expect(response.status).toBe(400);
+      expect(errorOf(response)).toMatchObject({ code: 'too_many_values', param: name(dialect) });
+    }
+  });
+
+  it.each(DIALECTS)('in the format %s are refused beyond the limit of bytes', async (dialect) => {
+    const response = await post(
+      dialect,
+      around(dialect, modelTo('chat'), `"${'x'.repeat(11_000_000)}"`),
+    );
+    expect([response.status, errorOf(response)]).toMatchObject([
+      413,
+      { code: 'request_too_large', message: 'the request is larger than 10 MB (10485760 bytes)' },
+    ]);
+  });
+});
+
+describe('forged names and signatures', () => {
+  it.each(PAIRS)(
+    'client %s, upstream %s: tools are called by any name',
+    async (client, upstream) => {
+      const { upstream: mock } = gateway();
+      for (const name of [
+        'a\nb\r\nX-Evil: 1',
+        'n'.repeat(10_000),
+        '\ud800',
+        '__proto__',
+        'toString',
+        ' ',
+      ]) {
+        mock.play(GOOD);
+        const own = { name, parameters: { type: 'object' } };
+        const tool = {
+          chat: { type: 'function', function: own },
+          responses: { type: 'function', ...own },
+          messages: { name, input_schema: { type: 'object' } },
+        }[client];
+        const body = plainBody(client, modelTo(upstream), { tools: [tool] });
+        expect((await post(client, JSON.stringify(body))).status).toBe(200);
+        const [sent] = mock.only().body.tools;
+        expect(sent.name ?? sent.function.name).toMatch(/^[\w-]{1,64}$/);
+      }
+    },
+  );
+
+  it.each(PAIRS)(
+    'client %s, upstream %s: calls are known by any identifier',
+    async (client, upstream) => {
+      const { upstream: mock } = gateway();
+      for (const id of [
+        'a\nb\r\nX: 1',
+        'i'.repeat(10_000),
+        '\ud800',
+        '__proto__',
+        '…',
+        ' ',
+        'oriel_%%%',
+      ]) {
+        mock.play(GOOD);
+        const turns = {
+          chat: [
+            {
+              role: 'assistant',
+              tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }],
+            },
+            { role: 'tool', tool_call_id: id, content: 'x' },
+          ],
+          responses: [
+            { type: 'function_call', call_id: id, name: 'f', arguments: '{}' },
+            { type: 'function_call_output', call_id: id, output: 'x' },
+          ],
+          messages: [
+            { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] },
+            { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }] },
+          ],
+        }[client];
+        const user = { role: 'user', content: 'Hello' };
+        const said = { [client === 'responses' ? 'input' : 'messages']: [user, ...turns] };
+        const body = plainBody(client, modelTo(upstream), said);
+        expect((await post(client, JSON.stringify(body))).status).toBe(200);
+      }
+    },
+  );
+
+  it.each(PAIRS)(
+    'client %s, upstream %s: forged reasoning signatures are not accepted',
+    async (client, upstream) => {
+      const { upstream: mock } = gateway();
+      for (const seal of FORGED) {
+        mock.play(GOOD);
+        const body = { model: modelTo(upstream), ...thought(client, seal) };
+        const response = await post(client, JSON.stringify(body));
+        expect(response.status).toBe(200);
+      }
+    },
+  );
+
+  it('chat: a signature may be anything', async () => {
+    gateway().upstream.play(GOOD);
+    for (const signature of [{ toString: 1 }, [], 5, null, true]) {
+      const body = JSON.stringify({
+        model: modelTo('chat'),
+        ...thought('chat', signature as unknown as string),
+        reasoning_content: 'Hm',
+      });
+      for (const said of [
+        body,
+        body
+          .replace('"text":"Hm",', '')
+          .replace('"content":"Hi"', '"content":"Hi","reasoning_content":"Hm"'),
+      ]) {
+        expect((await post('chat', said)).status).toBe(200);
+      }
+    }
+  });
+
+  it('response headers have no line breaks from the request', async () => {
+    gateway().upstream.play(GOOD);
+    const options = { 'a\r\nX-Evil: 1': 1, '\ud800': 2, 'ü\0': 3, ['x'.repeat(5000)]: 4 };
+    const more = { stream: true, stream_options: options };
+    const response = await post(
+      'chat',
+      JSON.stringify(plainBody('chat', modelTo('messages'), more)),
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-evil')).toBeNull();
+    expect(response.headers.get('x-oriel-ignored')).toMatch(/^[\x20-\x7e]{1,1000}$/);
+  });
+});
+
+describe('unusual use of HTTP', () => {
+  const plain = () => JSON.stringify(plainBody('chat', modelTo('chat')));
+
+  it('with invalid headers gets an error that names the header', async () => {
+    gateway().upstream.play(GOOD);
+    for (const type of ['text/plain', 'application/jsonx', 'multipart/form-data; boundary=x', '']) {
+      const response = await post('chat', plain(), { 'content-type': type });
+      expect([response.status, errorOf(response).code]).toEqual([415, 'unsupported_media_type']);
+    }
+    const zipped = await post('chat', gzipSync(plain()), { ...TYPE, 'content-encoding': 'gzip' });
+    expect([400, 415]).toContain(zipped.status);
+    expect(errorOf(zipped).type).toBe('invalid_request');
+  });
+
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
+    'with method %s gets 405',
+    async (method) => {
+      for (const dialect of DIALECTS) {
+        const response = await gateway().daemon.request(PATHS[dialect], { method });
+        expect(response.status).toBe(405);
+        const text = await response.text();
+        if (method !== 'HEAD') errorOf({ text });
+      }
+    },
+  );
+
+  it('with Authorization and x-api-key uses Authorization', async () => {
+    gateway().upstream.play(GOOD);
+    const body = JSON.stringify(plainBody('messages', modelTo('messages')));
+    expect((await post('messages', body, { ...TYPE, 'x-api-key': 'nonsense' })).status).toBe(200);
+    const both = { ...TYPE, 'x-api-key': OWNER_KEY, authorization: 'Bearer nonsense' };
+    expect((await post('messages', body, both)).status).toBe(401);
+  });
+
+  const wire = (body: string, version = '1.1', more = '') =>
+    `POST ${PATHS.chat} HTTP/${version}\r\nHost: x\r\nAuthorization: Bearer ${OWNER_KEY}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`;
+
+  async function dial({ url }: Pick<TestDaemon, 'url'> = gateway().daemon): Promise<Socket> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  async function rest(socket: Socket): Promise<string> {
+    let text = '';
+    for await (const chunk of socket) text += String(chunk);
+    return text;
+  }
+
+  it('over HTTP/1.0 gets complete responses and streams', async () => {
+    gateway().upstream.play(GOOD);
+    const whole = await dial();
+    whole.write(wire(plain(), '1.0'));
+    expect(await rest(whole)).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*"Hello there"/);
+    const streamed = await dial();
+    streamed.write(
+      wire(JSON.stringify(plainBody('chat', modelTo('messages'), { stream: true })), '1.0'),
+    );
+    const text = await rest(streamed);
+    expect(text).not.toMatch(/transfer-encoding: chunked/i);
+    expect(text).toMatch(/data: \[DONE\]\n\n$/);
+  });
+
+  it('with pipelined requests gets the responses in order', async () => {
+    const { upstream } = gateway();
+    upstream.play(
+      ...['one', 'two', 'three'].map((text): Script => ({ steps: [{ text, pieces: [text] }] })),
+    );
+    const socket = await dial();
+    const stream = JSON.stringify(plainBody('chat', modelTo('chat'), { stream: true }));
+    socket.write(wire(plain()) + wire(stream) + wire(plain(), '1.1', 'Connection: close\r\n'));
+    const text = await rest(socket);
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(3);
+    // Upstream may have got them in another order: each is answered once.
+    for (const word of ['one', 'two', 'three']) expect(text.split(`"${word}"`)).toHaveLength(2);
+  });
+
+  it('keeps its connection after a stream that ended early', async () => {
+    const { upstream } = gateway();
+    const socket = await dial();
+    for (const how of ['reset', 'end', 'error-event', 'half-event'] as const) {
+      for (const model of [modelTo('chat'), modelTo('messages')]) {
+        upstream.play({ ...GOOD, fault: { after: 3, how } });
+        socket.write(wire(JSON.stringify(plainBody('chat', model, { stream: true }))));
+        let text = '';
+        while (!text.endsWith('0\r\n\r\n')) text += String((await once(socket, 'data'))[0]);
+        expect(text).toContain('"error"');
+        expect(text).not.toContain('[DONE]');
+      }
+    }
+    upstream.play(GOOD);
+    socket.write(wire(plain(), '1.1', 'Connection: close\r\n'));
+    expect(await rest(socket)).toContain('Hello there');
+  });
+
+  it('is charged for a chunked body as for any other', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play({ steps: [{ text: 'Hi' }], usage: null });
+    const body = around('chat', modelTo('chat'), `"${'x'.repeat(40_000)}"`);
+    const spent = async (account: string, headers: string, written: string) => {
+      const key = await newKey(daemon, account);
+      const socket = await dial();
+      socket.write(
+        `POST ${PATHS.chat} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+          `Content-Type: application/json\r\nConnection: close\r\n${headers}\r\n\r\n${written}`,
+      );
+      expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200/);
+      // A charge that is being written is no longer reserved, and not yet shown as spent.
+      await expect.poll(async () => (await creditsOf(daemon, key)).spent).toBeGreaterThan(0);
+      return (await creditsOf(daemon, key)).spent;
+    };
+    const length = body.length;
+    const chunk = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const withLength = await spent('with-length', `Content-Length: ${length}`, body);
+    const chunked = await spent('chunked', 'Transfer-Encoding: chunked', chunk);
+    expect(withLength).toBeGreaterThan(10);
+    expect(chunked).toBe(withLength);
+  });
+
+  it.each(PAIRS)('client %s, upstream %s: disconnects at any moment', async (client, dialect) => {
+    const { daemon, upstream } = gateway();
+    const body = JSON.stringify(plainBody(client, modelTo(dialect), { stream: true }));
+    const request = wire(body).replace(PATHS.chat, PATHS[client]);
+    // Before the request, in its middle, and right after it.
+    for (const length of [
+      0,
+      20,
+      request.length - body.length,
+      request.length - 1,
+      request.length,
+    ]) {
+      upstream.play({ before: 'silence' });
+      const socket = await dial();
+      socket.write(request.slice(0, length));
+      socket.destroy();
+    }
+    // While the upstream is silent, between chunks, and while the client does not read. The responses
+    // format has no text in its first three events.
+    const after = dialect === 'responses' ? 6 : 3;
+    for (const script of [
+      { before: 'silence' },
+      { ...GOOD, fault: { after: 1, how: 'silence' } },
+      { ...GOOD, fault: { after, how: 'silence' } },
+      { ...GOOD, fault: { after, how: 'endless' } },
+    ] satisfies Script[]) {
+      upstream.play(script);
+      const socket = await dial();
+      if (script.before === undefined) socket.resume();
+      socket.write(request);
+      const received = await upstream.received();
+      if (script.before === undefined && script.fault.after > 1) await once(socket, 'data');
+      socket.destroy();
+      expect(await received.closed).toBe('cut');
+    }
+    await expect.poll(() => reserved(daemon)).toBe(0);
+  });
+});
+
+interface Credits {
+  readonly reserved: number;
+  readonly spent: number;
+}
+
+async function creditsOf(daemon: TestDaemon, key: string): Promise<Credits> {
+  const response = await daemon.request('/v1/account', {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  return ((await response.json()) as { credits: Credits }).credits;
+}
+
+async function reserved(daemon: TestDaemon, key = OWNER_KEY): Promise<number> {
+  return (await creditsOf(daemon, key)).reserved;
+}
+
+/** A stream that pauses in its middle until the test continues it. */
+function halting() {
+  let go = () => {};
+  const wait = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const script: Script = {
+    steps: [{ text: 'Hello', pieces: ['Hello'] }, { wait }, { text: ' there', pieces: [' there'] }],
+    usage: USAGE,
+  };
+  return { script, go };
+}
+
+/** What ends each format's stream where it was cut short. */
+const CUT: Readonly<Record<DialectName, RegExp>> = {
+  chat: /data: \{"error":\{.*\}\}\n\n$/,
+  responses: /event: response\.failed\ndata: \{.*\}\n\n$/,
+  messages: /event: error\ndata: \{.*\}\n\n$/,
+};
+
+describe('while streams are open', () => {
+  it('a revoked key ends no open stream and starts no other', async () => {
+    const { daemon, upstream } = gateway();
+    const key = await newKey(daemon, 'soon-gone');
+    const { script, go } = halting();
+    upstream.play(script);
+    const body = plainBody('chat', modelTo('messages'), { stream: true });
+    const response = await send(daemon, 'chat', body, { key });
+    const { keys } = JSON.parse(
+      (await oriel(['keys', 'list', '--account', 'soon-gone', '--json', '--data', daemon.data]))
+        .out,
+    );
+    await oriel(['keys', 'revoke', keys[0].id, '--data', daemon.data]);
+    expect((await send(daemon, 'chat', body, { key })).status).toBe(401);
+    go();
+    expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
+  });
+
+  async function own(): Promise<{ daemon: TestDaemon; upstream: MockUpstream }> {
+    const upstream = await startMockUpstream();
+    const config = gatewayConfig(upstream.url, { server: { grace: '500ms' } });
+    return { upstream, daemon: await startDaemon({ config }) };
+  }
+
+  it('a changed configuration does not change an open stream', async () => {
+    const { daemon, upstream } = await own();
+    const { script, go } = halting();
+    upstream.play(script);
+    const streams = await Promise.all(
+      PAIRS.map(([client, dialect]) =>
+        send(daemon, client, plainBody(client, modelTo(dialect), { stream: true })),
+      ),
+    );
+    writeFileSync(join(daemon.data, 'oriel.yaml'), JSON.stringify({ server: { grace: '500ms' } }));
+    daemon.child.kill('SIGHUP');
+    await daemon.logged('the configuration was read again');
+    const gone = await send(daemon, 'chat', plainBody('chat', modelTo('chat')));
+    expect(gone.status).toBe(404);
+    go();
+    for (const [index, response] of streams.entries()) {
+      const text = await response.text();
+      expect(text).not.toMatch(CUT[PAIRS[index]![0]]);
+      expect(text).toContain(' there');
+    }
+    expect((await daemon.stop()).code).toBe(0);
+    expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);
+    await upstream.close();
+  });
+
+  it('a shutdown ends each stream with an error event', async () => {
+    const { daemon, upstream } = await own();
+    const { script } = halting();
+    upstream.play(script);
+    const streams = await Promise.all(
+      PAIRS.map(([client, dialect]) =>
+        send(daemon, client, plainBody(client, modelTo(dialect), { stream: true })),
+      ),
+    );
+    // One waits for an answer that is not streamed, and one never reads what it asked for.
+    const whole = send(daemon, 'chat', plainBody('chat', modelTo('chat'))).then(
+      ({ status }) => status,
+      () => 0,
+    );
+    const { hostname, port } = new URL(daemon.url);
+    const deaf = connect(Number(port), hostname).pause();
+    deaf.on('error', () => {});
+    const body = JSON.stringify(plainBody('chat', modelTo('messages'), { stream: true }));
+    upstream.play({ ...GOOD, fault: { after: 3, how: 'endless' } });
+    deaf.write(
+      `POST ${PATHS.chat} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${OWNER_KEY}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await upstream.received();
+    daemon.child.kill('SIGTERM');
+    for (const [index, response] of streams.entries()) {
+      expect(await response.text()).toMatch(CUT[PAIRS[index]![0]]);
+    }
+    expect([0, 200, 503]).toContain(await whole);
+    expect((await daemon.ended).code).toBe(0);
+    expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);
+    deaf.destroy();
+    await upstream.close();
+  });
+});
+
+it('these tests caused no defect and left no credits reserved', async () => {
+  const { daemon } = gateway();
+  expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);
+  await expect.poll(() => reserved(daemon)).toBe(0);
+});

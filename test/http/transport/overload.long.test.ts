@@ -1,0 +1,246 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Agent, FormData, fetch } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { METRICS_TOKEN, OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { photo } from '../../fixtures/images.ts';
+import { oriel } from '../../oriel.ts';
+
+interface TestUpstream {
+  readonly url: string;
+  readonly requests: () => number;
+}
+
+/** An upstream of chat; one that hangs never answers. */
+async function startUpstream({ hangs }: { hangs: boolean }): Promise<TestUpstream> {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      requests += 1;
+      if (hangs) return;
+      response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
+      response.end(
+        JSON.stringify({
+          id: 'x',
+          object: 'chat.completion',
+          created: 1,
+          model: 'm',
+          choices: [
+            { index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
+          ],
+          usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+        }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, requests: () => requests };
+}
+
+const models = {
+  remote: { type: 'text', routes: [{ provider: 'remote', model: 'm' }] },
+  local: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
+  draw: { type: 'image', routes: [{ provider: 'sandbox', model: 'image' }] },
+};
+
+function settings(upstream: TestUpstream, further: object = {}): object {
+  const remote = { kind: 'openai', baseUrl: upstream.url };
+  return {
+    limits: { paid: { rpm: 1_000_000 } },
+    providers: { remote, sandbox: { kind: 'sandbox' } },
+    models,
+    ...further,
+  };
+}
+
+function chat(model: string, content: unknown, further: object = {}): string {
+  return JSON.stringify({
+    model,
+    max_tokens: 1,
+    messages: [{ role: 'user', content }],
+    ...further,
+  });
+}
+
+/** The key of a second account. */
+async function otherKey({ data }: TestDaemon): Promise<string> {
+  await oriel(['accounts', 'create', 'other', '--plan', 'paid', '--data', data]);
+  const { out } = await oriel(['keys', 'create', '--account', 'other', '--json', '--data', data]);
+  return (JSON.parse(out) as { key: string }).key;
+}
+
+describe('with a heap of 128 MB and an upstream that hangs', () => {
+  it.each([
+    ['small requests', chat('remote', 'x'.repeat(20_000)), 500],
+    ['long texts', chat('remote', 'x'.repeat(500_000)), 150],
+    ['wide bodies', chat('remote', 'x', { metadata: { k: Array(95_000).fill({}) } }), 100],
+  ])('serves other accounts while one account floods it with %s', async (_, body, count) => {
+    const upstream = await startUpstream({ hangs: true });
+    const daemon = await startDaemon({
+      config: settings(upstream),
+      env: { NODE_OPTIONS: '--max-old-space-size=128' },
+    });
+    const key = await otherKey(daemon);
+    const agent = new Agent();
+    const statuses: number[] = [];
+    let settled = 0;
+    const flood = Array.from({ length: count }, () =>
+      fetch(`${daemon.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
+        body,
+        dispatcher: agent,
+      })
+        .then(async (response) => {
+          await response.text();
+          statuses.push(response.status);
+        })
+        .catch(() => {})
+        .finally(() => {
+          settled += 1;
+        }),
+    );
+    // Until the upstream holds all requests that were not refused.
+    do {
+      const small = await daemon.request('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: chat('local', 'hello'),
+      });
+      expect(small.status).toBe(200);
+      expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+    } while (upstream.requests() + settled < count);
+    expect(statuses).toContain(429);
+    await agent.destroy();
+    await Promise.all(flood);
+    // The memory becomes free again: the account that sent the flood is served as before.
+    let later: Response;
+    do {
+      later = await daemon.request('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: chat('local', 'x'.repeat(500_000)),
+      });
+    } while (later.status === 429 || later.status === 503);
+    expect(later.status).toBe(200);
+  });
+});
+
+it('refuses all routes but vital ones while the process uses more than overload.memory', async () => {
+  // No daemon fits into this.
+  const daemon = await startDaemon({
+    config: { overload: { memory: '64MB' } },
+  });
+  const refused = await daemon.request('/v1/account');
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toEqual({
+    error: {
+      type: 'service_error',
+      message: 'the server is overloaded: memory is short',
+      param: null,
+      code: 'overloaded',
+    },
+  });
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    expect((await daemon.request(path, { headers })).status, path).toBe(200);
+  }
+});
+
+describe('with 110 descriptors', () => {
+  /** Connects until connections use all descriptors, and the daemon closes further ones. */
+  async function useUpDescriptors({ url }: TestDaemon): Promise<readonly Socket[]> {
+    const { hostname, port } = new URL(url);
+    const sockets: Socket[] = [];
+    let closed = 0;
+    while (closed < 100) {
+      const socket = connect(Number(port), hostname);
+      sockets.push(socket);
+      socket.on('error', () => {}).resume();
+      await new Promise<void>((resolve) => {
+        socket.once('close', () => {
+          closed += 1;
+          resolve();
+        });
+        // Answered: it was accepted.
+        socket.once('data', () => resolve());
+        socket.write('GET /healthz HTTP/1.1\r\nHost: oriel\r\n\r\n');
+      });
+    }
+    return sockets;
+  }
+
+  it('serves open connections, refuses requests that need a descriptor, keeps tasks, and recovers', async () => {
+    const upstream = await startUpstream({ hangs: false });
+    const daemon = await startDaemon({
+      config: settings(upstream, { server: { maxConnections: 1000 } }),
+      descriptors: 110,
+    });
+    const dispatcher = new Agent({ connections: 1, pipelining: 1, keepAliveTimeout: 600_000 });
+    onTestFinished(() => dispatcher.destroy());
+    const headers = { authorization: `Bearer ${OWNER_KEY}` };
+    const get = (path: string) => fetch(daemon.url + path, { headers, dispatcher });
+    const post = (path: string, body: string | FormData) =>
+      fetch(daemon.url + path, {
+        method: 'POST',
+        headers: {
+          ...headers,
+          ...(typeof body === 'string' && { 'content-type': 'application/json' }),
+        },
+        body,
+        dispatcher,
+      });
+    const picture = new Blob([
+      new Uint8Array(await photo({ width: 64, height: 48 }).png().toBuffer()),
+    ]);
+    const form = (name: string) => {
+      const data = new FormData();
+      data.append(name, picture, 'a.png');
+      return data;
+    };
+    const uploaded = await post('/v1/images/upload', form('file'));
+    const asset = new URL(((await uploaded.json()) as { url: string }).url).pathname;
+    const status = async (answer: ReturnType<typeof fetch>) => {
+      const response = await answer;
+      await response.arrayBuffer();
+      return [response.status, response.headers.has('retry-after')];
+    };
+    const needDescriptors = () => [
+      () => post('/v1/chat/completions', chat('remote', 'hello')),
+      () => post('/v1/images/upload', form('file')),
+      () => post('/api/free/batch-image-hash', form('files')),
+      () => get(asset),
+    ];
+
+    const sockets = await useUpDescriptors(daemon);
+    for (const path of ['/healthz', '/readyz', '/docs', '/openapi.json', '/v1/account']) {
+      expect(await status(get(path)), path).toEqual([200, false]);
+    }
+    for (const ask of needDescriptors()) {
+      expect(await status(ask()), ask.toString()).toEqual([503, true]);
+    }
+    const task = await post('/v1/images/generations', '{"model":"draw","prompt":"a boat"}');
+    expect(task.status).toBe(202);
+    const { task_id: id } = (await task.json()) as { task_id: string };
+    daemon.child.kill('SIGHUP');
+    await daemon.logged('the configuration is at fault; the one before stays in force');
+
+    for (const socket of sockets) socket.destroy();
+    let ended: string;
+    do {
+      const { status } = (await (await get(`/v1/tasks/${id}`)).json()) as { status: string };
+      ended = status;
+    } while (ended === 'pending' || ended === 'processing');
+    expect(ended).toBe('completed');
+    for (const ask of needDescriptors()) {
+      expect((await ask()).status, ask.toString()).toBe(200);
+    }
+    expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+  });
+});
