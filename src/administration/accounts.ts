@@ -26,9 +26,9 @@ const createAccount = defineAdminCommand({
   }),
   examples: ['accounts create ci --plan paid --credits 1000'],
   run: async (store, account) => accountRecord(await store.createAccount(account)),
-  audit: ({ name, plan: its, credits: sum }, account) => ({
+  audit: ({ name, plan: assigned, credits: sum }, account) => ({
     object: name,
-    details: { plan: its, credits: toCredits(sum), id: account?.id },
+    details: { plan: assigned, credits: toCredits(sum), id: account?.id },
   }),
   show: (account) => ({
     messages: [`account ${account.name} made: ${account.plan}`, balance(account)],
@@ -100,7 +100,9 @@ const setPlan = defineAdminCommand({
     object: account?.name ?? options.name,
     details: { plan: options.plan, id: account?.id },
   }),
-  show: ({ name, plan: its }) => ({ messages: [`account ${name} is on the plan ${its}`] }),
+  show: ({ name, plan: current }) => ({
+    messages: [`account ${name} is on the plan ${current}`],
+  }),
 });
 
 const showCallbackSecret = defineAdminCommand({

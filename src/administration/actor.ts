@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import type { Actor } from '../store/audit/entry.ts';
 
-/** Where requests of this machine come from. */
+/** `from` of acts on this machine. */
 const LOCAL = 'local';
 
-/** A name that may stand in a header and in a log. */
-const USER = /^[A-Za-z_][A-Za-z0-9_.$-]{0,63}$/;
+/** A user name that is safe in a header and in a log. */
+const USER_NAME = /^[A-Za-z_][A-Za-z0-9_.$-]{0,63}$/;
 
-/** A user's name from the environment; null where it is not one. */
+/** A user name from the environment; null where it is invalid. */
 function userName(text: unknown): string | null {
-  return typeof text === 'string' && USER.test(text) ? text : null;
+  return typeof text === 'string' && USER_NAME.test(text) ? text : null;
 }
 
 /** The user of this process. */
@@ -36,11 +36,11 @@ function ownName(): string | null {
 }
 
 /**
- * The user of a process that has connected to this one over loopback, by the kernel's table of
- * connections. Null fields where the system has no such table.
+ * Finds the user of a process that is connected to this one over loopback, in the kernel's table of
+ * connections. The fields are null where the system has no such table.
  *
- * @param clientPort port of the other end
- * @param serverPort port of this end
+ * @param clientPort port of the connected process
+ * @param serverPort port of this process
  */
 export async function peerActor(
   clientPort: number,
@@ -56,7 +56,7 @@ const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
 
 async function peerUid(clientPort: number, serverPort: number): Promise<number | null> {
   const table = await readFile('/proc/self/net/tcp', 'latin1').catch(() => '');
-  // The address of 127.0.0.1 in the byte order of either kind of machine.
+  // 127.0.0.1 in little-endian and big-endian byte order.
   const loopback = '(?:0100007F|7F000001)';
   const line = new RegExp(
     `^ *\\d+: ${loopback}:${hex(clientPort)} ${loopback}:${hex(serverPort)} 01 \\S+ \\S+ \\S+ +(\\d+) `,

@@ -8,7 +8,7 @@ export function auditFolder(dataDir: string): string {
   return join(dataDir, 'audit');
 }
 
-/** Opens the audit log of a data folder, whose store this process holds. */
+/** Opens the audit log of a data folder. Only the process that holds the store's lock may call this. */
 export function openAudit(
   dataDir: string,
   self: Actor,

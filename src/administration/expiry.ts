@@ -9,9 +9,9 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads since when something is asked for: a date, a date and time, or a time before now (`7d`).
+ * Parses the start of a period: a date, a date and time, or a duration before now (`7d`).
  *
- * @returns milliseconds since 1970; undefined where it is none of these
+ * @returns milliseconds since the epoch; undefined for any other text
  */
 export function parseSince(text: string, now: number): number | undefined {
   const trimmed = text.trim();
@@ -21,10 +21,10 @@ export function parseSince(text: string, now: number): number | undefined {
   return date !== undefined && isDay(date) ? Date.parse(trimmed) : undefined;
 }
 
-/** The last moment that four digits of a year can name. */
-const LAST = Date.UTC(9999, 11, 31);
+/** The last day whose year has four digits. */
+const MAX_TIME = Date.UTC(9999, 11, 31);
 
-/** Whether a day is in the calendar: `Date` takes the 30th of February for the 2nd of March. */
+/** Whether a day exists: `Date` reads the 30th of February as the 2nd of March. */
 function isDay(date: string): boolean {
   const [, year, month, day] = DATE.exec(date)!.map(Number);
   const read = new Date(Date.UTC(year!, month! - 1, day));
@@ -32,10 +32,10 @@ function isDay(date: string): boolean {
 }
 
 /**
- * Reads when something shall end: a date (at its start, UTC), a date and time with its zone (ISO
- * 8601), or a time from now (`90d`, `12h`).
+ * Parses a time of expiry: a date (its start in UTC), a date and time with its zone (ISO 8601), or a
+ * duration from now (`90d`, `12h`).
  *
- * @returns milliseconds since 1970; undefined where it is none of these, or past
+ * @returns milliseconds since the epoch; undefined for any other text, and for a time in the past
  */
 export function parseExpiry(text: string, now: number): number | undefined {
   const trimmed = text.trim();
@@ -44,5 +44,5 @@ export function parseExpiry(text: string, now: number): number | undefined {
   let time = Number.NaN;
   if (unit !== undefined) time = now + Number(count) * UNITS[unit]!;
   else if (date !== undefined && isDay(date)) time = Date.parse(trimmed);
-  return time > now && time <= LAST ? time : undefined;
+  return time > now && time <= MAX_TIME ? time : undefined;
 }

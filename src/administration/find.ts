@@ -10,21 +10,23 @@ export async function requireAccount(store: Store, name: string): Promise<Accoun
   throw notFound('account', name);
 }
 
-/** So much of an identifier, its kind included, that nobody types it by accident. */
-const SHORTEST = 8;
+/** Least length of the beginning of an identifier, its prefix `key_` included. */
+const MIN_PREFIX_LENGTH = 8;
 
 /**
- * @param text an identifier, so much of its beginning that it tells one key from all others, a hint,
- *   or the hash of a key
- * @throws Failure where there is no such key, or several
+ * Finds a key by its identifier, a unique beginning of it, its hint, or the key itself.
+ *
+ * @param hash the hash of `text`, in case it is a key
+ * @throws Failure where no key matches, or several
  */
 export async function requireKey(store: Store, text: string, hash: string): Promise<ApiKey> {
   const keys = await store.listKeys();
   const exact = keys.filter((key) => key.id === text || key.hint === text || key.hash === hash);
-  const begun = text.length < SHORTEST ? [] : keys.filter(({ id }) => id.startsWith(text));
-  const found = exact.length > 0 ? exact : begun;
+  const byPrefix =
+    text.length < MIN_PREFIX_LENGTH ? [] : keys.filter(({ id }) => id.startsWith(text));
+  const found = exact.length > 0 ? exact : byPrefix;
   if (found.length === 1) return found[0]!;
-  // What was typed may be a key itself, which is repeated nowhere.
+  // The message does not quote the text, which may be a key.
   if (found.length === 0) {
     throw new Failure('invalid_request', 'there is no such key; oriel keys list shows all', {
       code: 'key_not_found',

@@ -4,7 +4,7 @@ import { diskFiles, isMissing, remove, writeDurably } from '../store/files.ts';
 import { hashOf } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 
-/** The owner's first key, as long as its file is there. */
+/** The owner's first key, while its file exists. */
 export interface FirstKey {
   readonly key: string;
   /** Absolute path of the file that holds it. */
@@ -15,10 +15,10 @@ function fileIn(dataDir: string): string {
   return resolve(join(dataDir, 'first-key'));
 }
 
-/** Writes the first key to a file of the data directory that its owner alone can read. */
+/** Writes the first key to a file in the data directory, readable only by its owner. */
 export async function writeFirstKey(dataDir: string, key: string): Promise<void> {
   const file = fileIn(dataDir);
-  // A file that a crash left behind keeps its permissions when it is written to.
+  // A file that a crash left behind would keep its permissions.
   await remove(diskFiles, `${file}.new`);
   await writeDurably(diskFiles, file, Buffer.from(`${key}\n`));
 }
@@ -29,8 +29,8 @@ export async function removeFirstKey({ file }: FirstKey): Promise<void> {
 }
 
 /**
- * The first key, where its file is there and the store knows it. A crash before the store knew it
- * leaves a file of a key that opens nothing: that one is removed.
+ * Reads the first key where its file exists and the store has it. A crash before the store had it
+ * leaves the file of an invalid key, which is removed.
  */
 export async function readFirstKey(dataDir: string, store: Store): Promise<FirstKey | undefined> {
   const file = fileIn(dataDir);

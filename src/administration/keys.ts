@@ -15,9 +15,9 @@ import { requireAccount, requireKey } from './find.ts';
 import { type KeyRecord, keyRecord } from './records.ts';
 import { keyTable } from './tables.ts';
 
-const called = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
+const describe = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
 
-/** An identifier of a key, or its beginning. Keys that are chosen are longer. */
+/** A key's identifier, or its beginning. Bootstrap keys are longer. */
 const KEY_ID = /^key_[A-Za-z0-9]{0,20}$/;
 
 const createKey = defineAdminCommand({
@@ -36,11 +36,11 @@ const createKey = defineAdminCommand({
   }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
   run: async (store, options) => {
-    // Loaded here, for every start of the command line reads this file.
+    // Imported here, because every start of the command line loads this file.
     const { hashOf, hintOf, newKey } = await import('../store/key.ts');
     const account = await requireAccount(store, options.account);
     const key = newKey();
-    const made = await store.createKey({
+    const created = await store.createKey({
       accountId: account.id,
       name: options.name,
       hash: hashOf(key),
@@ -51,12 +51,12 @@ const createKey = defineAdminCommand({
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
     });
-    return { ...keyRecord(made, account), key };
+    return { ...keyRecord(created, account), key };
   },
-  audit: ({ account, name, expires, models: named, rpm, budget }, made) => ({
-    object: made?.id ?? name,
+  audit: ({ account, name, expires, models: named, rpm, budget }, created) => ({
+    object: created?.id ?? name,
     details: {
-      account: made?.account ?? account,
+      account: created?.account ?? account,
       name,
       expires: expires === undefined ? undefined : new Date(expires).toISOString(),
       models: named,
@@ -70,7 +70,7 @@ const createKey = defineAdminCommand({
       .map((name) => `the configuration has no model ${JSON.stringify(name)}`),
   show: ({ key, ...record }) => ({
     value: key,
-    messages: [`${called(record)}; it is shown this once`],
+    messages: [`${describe(record)}; it is shown this once`],
   }),
 });
 
@@ -108,11 +108,11 @@ const revokeKey = defineAdminCommand({
     return keyRecord(await store.revokeKey(key.id), account);
   },
   audit: ({ id }, key) => ({
-    // What was typed may be the key itself.
+    // The argument may be the key itself, which must not get into the log.
     object: key?.id ?? (KEY_ID.test(id) ? id : `${id.slice(0, 4)}…${id.slice(-4)}`),
     details: { account: key?.account, name: key?.name },
   }),
-  show: (key) => ({ messages: [`${called(key)} is revoked`] }),
+  show: (key) => ({ messages: [`${describe(key)} is revoked`] }),
 });
 
 export const KEY_COMMANDS = [createKey, listKeys, revokeKey];

@@ -1,7 +1,7 @@
 import { type Account, type ApiKey, type KeyStatus, statusOf } from '../store/account.ts';
 import { type CreditsRecord, creditsOf } from '../store/credits.ts';
 
-/** An account as its administrator may see it: not the secret that signs its callbacks. */
+/** An account without the secret that signs its callbacks. */
 export interface AccountRecord {
   readonly id: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface AccountRecord {
   readonly credits: CreditsRecord;
 }
 
-/** A key as its administrator may see it: neither the key nor its hash. */
+/** A key without the key itself and its hash. */
 export interface KeyRecord {
   readonly id: string;
   /** The name of the account. */
@@ -22,10 +22,10 @@ export interface KeyRecord {
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
   readonly models: readonly string[] | null;
-  /** What its requests may ask of providers; absent where only its models say so. */
+  /** Features that its requests may use; absent where only its models allow some. */
   readonly allow?: readonly string[];
   readonly rpm: number | null;
-  /** Null where it may spend whatever its account has. */
+  /** Null where it may spend all credits of its account. */
   readonly budget: CreditsRecord | null;
 }
 
@@ -56,7 +56,7 @@ export function keyRecord(key: ApiKey, account: Account | undefined): KeyRecord 
   };
 }
 
-/** A decimal as people read it: never `1e-6`. */
+/** A decimal without an exponent, which `String` gives to `1e-6`. */
 export function decimal(credits: number): string {
   return credits.toFixed(6).replace(/\.?0+$/, '');
 }

@@ -2,7 +2,7 @@ import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
 
-/** All of administration. Commands and the endpoints of the local admin API derive from this list. */
+/** All administration commands. The command line and the local admin API derive from this list. */
 export const ADMIN_COMMANDS = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,

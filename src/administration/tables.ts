@@ -2,7 +2,7 @@ import { type AccountRecord, decimal, type KeyRecord } from './records.ts';
 
 type Rows = readonly (readonly string[])[];
 
-/** A day is enough for people; `--json` gives the moment. */
+/** Tables show the day; `--json` prints the time as well. */
 const day = (time: string | null) => time?.slice(0, 10) ?? '-';
 
 export function accountTable(accounts: readonly AccountRecord[]): Rows {

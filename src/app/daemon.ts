@@ -186,8 +186,8 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   state.url = await listen(server, settings);
   startBackgroundWork(services, log);
   // At the very end: a generated key is shown only once everything else has succeeded.
-  const keep = (key: string) => writeFirstKey(dataDir, key);
-  await firstRun(opened.store, { audit, who, credits: owner.credits, keep });
+  const saveKey = (key: string) => writeFirstKey(dataDir, key);
+  await firstRun(opened.store, { audit, who, credits: owner.credits, saveKey });
   const firstKey = await readFirstKey(dataDir, opened.store);
   inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
   return {

@@ -8,7 +8,7 @@ import { flagOf, readFlags } from './flags.ts';
 import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
 import { Table } from './table.ts';
-import { print, say } from './terminal.ts';
+import { print, printStderr } from './terminal.ts';
 import '../text/dialects/built-in.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function runAdmin(
   const { result, warnings } = await administer(command, { input, options, dataDir, models }).catch(
     withoutParam,
   );
-  for (const warning of warnings) say(`oriel: warning: ${warning}`);
+  for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   if (json) await print(`${jsonText(result)}\n`);
   else await show(command, result);
   return 0;
@@ -72,5 +72,5 @@ async function show(command: AdminCommand, result: object): Promise<void> {
     await table.flush();
   }
   if (value !== undefined) await print(`${value}\n`);
-  for (const line of messages) say(line);
+  for (const line of messages) printStderr(line);
 }

@@ -11,22 +11,21 @@ import { adminFlags, auditFlags } from './daemon-flags.ts';
 import { readFlags } from './flags.ts';
 import { jsonText } from './json.ts';
 import { type Column, Table } from './table.ts';
-import { print, say } from './terminal.ts';
+import { print, printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import '../text/dialects/built-in.ts';
 
-/** The columns of the table, and how they give way on a narrow terminal. */
 const COLUMNS: readonly (Column & { readonly title: string })[] = [
   { title: 'TIME (UTC)' },
-  { title: 'WHO', least: 8 },
-  { title: 'ACT', least: 12 },
-  { title: 'OBJECT', least: 8 },
-  { title: 'FROM', drop: 1 },
-  { title: 'RESULT', least: 7 },
+  { title: 'WHO', minWidth: 8 },
+  { title: 'ACT', minWidth: 12 },
+  { title: 'OBJECT', minWidth: 8 },
+  { title: 'FROM', dropOrder: 1 },
+  { title: 'RESULT', minWidth: 7 },
 ];
 
 /**
- * Shows the newest acts of the audit log.
+ * Prints the newest acts of the audit log, and checks that no line is missing.
  *
  * @returns the exit code
  * @throws Failure where there is no log
@@ -53,7 +52,7 @@ export async function runAudit(flags: Readonly<Record<string, unknown>>): Promis
   }
   if (json) await print(`${jsonText({ acts: acts.newest, faults })}\n`);
   else await show(acts.newest);
-  for (const fault of faults) say(`oriel: audit log: ${fault}`);
+  for (const fault of faults) printStderr(`oriel: audit log: ${fault}`);
   return faults.length > 0 ? 1 : 0;
 }
 

@@ -2,7 +2,7 @@ import { printable, printableJson } from '../operations/filename.ts';
 import '../text/dialects/built-in.ts';
 import { configPrintFlags } from './daemon-flags.ts';
 import { readFlags } from './flags.ts';
-import { print, say } from './terminal.ts';
+import { print, printStderr } from './terminal.ts';
 
 function options(file: string | undefined) {
   return { file, env: process.env, cwd: process.cwd() };
@@ -16,7 +16,7 @@ function count(number: number, noun: string): string {
 export async function runConfigCheck(file: string | undefined): Promise<number> {
   const { loadConfig } = await import('../config/load.ts');
   const loaded = loadConfig(options(file));
-  for (const warning of loaded.warnings) say(`oriel: warning: ${warning}`);
+  for (const warning of loaded.warnings) printStderr(`oriel: warning: ${warning}`);
   const { providers, models } = loaded.config;
   const contents = `${count(Object.keys(providers).length, 'provider')}, ${count(Object.keys(models).length, 'model')}`;
   const name = printable(loaded.file ?? 'no file, the defaults');

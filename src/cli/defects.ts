@@ -1,15 +1,15 @@
 import type { Daemon } from '../app/daemon.ts';
 
-/** Errors of the system that say nothing of the state of the process. */
-const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
+/** System errors after which the state of the process is known. */
+const RESOURCE_ERRORS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
 /**
- * Handles errors that nothing caught, for which Node would end the process with all requests in
- * progress. A rejected promise, or an error that says that the system is short of something, is logged.
- * After any other exception the state of the process is unknown.
+ * Handles uncaught errors, at which Node would end the process with all requests in progress.
+ * Unhandled rejections and shortages of descriptors or memory are logged. After any other exception
+ * the state of the process is unknown.
  *
- * @returns resolves after such an exception, upon which the daemon is to drain and end; a further one
- *   ends the process at once
+ * @returns resolves after such an exception, after which the daemon drains and ends. A further
+ *   exception ends the process at once.
  */
 export function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
   process.on('unhandledRejection', (err) => {
@@ -18,7 +18,7 @@ export function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
   return new Promise((resolve) => {
     let ending = false;
     process.on('uncaughtException', (err: NodeJS.ErrnoException) => {
-      if (SHORTAGES.has(err.code ?? '')) {
+      if (RESOURCE_ERRORS.has(err.code ?? '')) {
         log.error({ err }, 'the system is short of descriptors or memory');
         return;
       }

@@ -7,12 +7,12 @@ import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image
 import { formatOfPath } from './naming.ts';
 import { usageFailure } from './usage.ts';
 
-/** How standard input and standard output are written where a path could stand. */
+/** Stands for standard input or output in place of a path. */
 export const STANDARD_STREAM = '-';
 
-/** Everything that the arguments of an image command said. */
+/** The checked arguments of an image command. */
 export interface Choices {
-  /** What the operation's schema gave. */
+  /** Output of the operation's schema. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly inputs: v.InferOutput<typeof inputFlags>;
   readonly outputs: v.InferOutput<typeof outputFlags>;
@@ -23,7 +23,7 @@ export interface Choices {
 /**
  * Checks what commander parsed, each group against its schema.
  *
- * @param files the arguments that are no flags
+ * @param files the positional arguments
  * @throws Failure that names the flag
  */
 export function readChoices(
@@ -32,15 +32,15 @@ export function readChoices(
   flags: Readonly<Record<string, unknown>>,
 ): Choices {
   const outputs = readFlags(outputFlags, flags);
-  // An image that came by a pipe goes on by a pipe.
+  // The output of an image from standard input goes to standard output.
   if (operation.gives === 'image' && files[0] === STANDARD_STREAM && outputs.zip === undefined) {
     outputs.out ??= STANDARD_STREAM;
   }
   const takesFormat = fieldsOf(operation.options).some(({ name }) => name === 'format');
-  const ofOut = takesFormat ? formatOfPath(outputs.out) : null;
-  const given = ofOut === null ? flags : { format: ofOut, ...flags };
+  const formatOfOut = takesFormat ? formatOfPath(outputs.out) : null;
+  const withFormat = formatOfOut === null ? flags : { format: formatOfOut, ...flags };
   const choices: Choices = {
-    options: readFlags(operation.options, given) as Choices['options'],
+    options: readFlags(operation.options, withFormat) as Choices['options'],
     inputs: readFlags(inputFlags, flags),
     outputs,
     run: readFlags(runFlags, flags),
@@ -48,9 +48,9 @@ export function readChoices(
   };
   checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
   refuseContradictions(choices);
-  if (ofOut !== null && choices.options['format'] !== ofOut) {
+  if (formatOfOut !== null && choices.options['format'] !== formatOfOut) {
     throw usageFailure(
-      `--format: expected ${ofOut} as the name ${outputs.out} says, received ${choices.options['format']}`,
+      `--format: expected ${formatOfOut} as the name ${outputs.out} says, received ${choices.options['format']}`,
     );
   }
   return choices;

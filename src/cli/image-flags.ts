@@ -8,7 +8,7 @@ const flag = (description: string, short?: string) =>
 const text = (expects: string, description: string, notes: { short?: string; path?: true } = {}) =>
   v.optional(field(v.pipe(v.string(), v.nonEmpty()), description, { expects, ...notes }));
 
-/** Which files an image command works on. */
+/** Inputs of an image command. */
 export const inputFlags = v.strictObject({
   recursive: flag('take the images in folders, and keep their tree below --out', 'r'),
   strict: flag('fail on files in folders whose format is not read, instead of skipping them'),
@@ -19,7 +19,7 @@ export const inputFlags = v.strictObject({
   ),
 });
 
-/** Where the outputs of an image command go. */
+/** Outputs of an image command. */
 export const outputFlags = v.strictObject({
   out: text(
     'a folder, a file for one image, or -',
@@ -35,7 +35,7 @@ export const outputFlags = v.strictObject({
   keepMtime: flag("give outputs their inputs' modification time"),
 });
 
-/** How an image command runs and what it says. */
+/** Execution and report of an image command. */
 export const runFlags = v.strictObject({
   json: flag('print one JSON document of all results'),
   jsonl: flag('print a line of JSON for each file as it finishes'),
@@ -50,7 +50,7 @@ export const runFlags = v.strictObject({
 const MEGABYTE = 1024 * 1024;
 const MEGAPIXEL = 1e6;
 
-/** Bounds on each file, for those who trust their images more than the defaults do. */
+/** Limits on each file, which can be raised for trusted images. */
 export const limitFlags = v.strictObject({
   maxFileSize: v.optional(
     field(number(0.001, 4096), 'megabytes of an input'),

@@ -22,15 +22,15 @@ import {
   untilReaderCloses,
 } from './report.ts';
 import { fileSink, type OutputSink, standardOutputSink, zipSink } from './sink.ts';
-import { HELD_BACK } from './table.ts';
-import { say } from './terminal.ts';
+import { SAMPLE_ROWS } from './table.ts';
+import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
 
 type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
- * Runs one operation over the files that the arguments stand for.
+ * Runs one operation over the files that the arguments name.
  *
  * @returns the exit code
  * @throws Failure with code `usage` or with a `param`, before any work was done
@@ -49,7 +49,7 @@ export async function runImageCommand(
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
   if (inputs.length === 0) {
-    say('oriel: no image was found');
+    printStderr('oriel: no image was found');
     return 1;
   }
   if (outputs.out === STANDARD_STREAM && inputs.length > 1) {
@@ -103,16 +103,16 @@ async function runPlanned(
   choices: Choices,
 ): Promise<number> {
   const started = performance.now();
-  // The work is libvips's, and V8 left to itself would let the memory of thousands of finished files
-  // pile up before it looks: ten thousand took 330 MB on Node 24, and take 125 so.
+  // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
+  // files took 330 MB on Node 24, and take 125 with this flag.
   setFlagsFromString('--optimize-for-size');
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = chooseReport(operation, choices, head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices);
-  // On one terminal, lines that are printed as they come would run into the bar.
-  const streams = run.json || run.jsonl || planned.length >= HELD_BACK;
+  // On one terminal, lines that are printed while the bar is shown would mix with it.
+  const streams = run.json || run.jsonl || planned.length >= SAMPLE_ROWS;
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   const progress = await startProgress(planned.length, wanted);
   const stop = new AbortController();
@@ -145,11 +145,11 @@ async function runPlanned(
     stop.abort();
     progress.stop();
     await sink.abandon?.();
-    // The outputs that were just written become records before the next event.
+    // Lets the records of outputs that were just written be added.
     await new Promise(setImmediate);
-    // The reader of the report may have closed it; the process ends all the same.
+    // The reader may have closed the report. The process ends in any case.
     await closeReport('interrupted', INTERRUPTED).catch(() => {});
-    say(`oriel: interrupted after ${batch.finished} of ${planned.length} files`);
+    printStderr(`oriel: interrupted after ${batch.finished} of ${planned.length} files`);
   });
   try {
     const status = await batch.run();
@@ -158,7 +158,7 @@ async function runPlanned(
     signal.throwIfAborted();
     progress.stop();
     await closeReport(status);
-    if (!run.quiet) say(totalsLine(batch.summary, performance.now() - started));
+    if (!run.quiet) printStderr(totalsLine(batch.summary, performance.now() - started));
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
     if (signal.aborted) await forever();

@@ -4,39 +4,39 @@ import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } 
 import { formatOfExtension, IMAGE_EXTENSIONS } from '../images/formats.ts';
 import { usageFailure } from './usage.ts';
 
-/** One thing to work on: a file, an image that came on standard input, or an argument that names none. */
+/** An input: a file, an image from standard input, or an argument that names no file. */
 export interface Input {
-  /** As the user knows it. */
+  /** The path as the user gave it. */
   readonly filename: string;
-  /** What to open; for standard input, the bytes themselves. */
+  /** The path to open, or the bytes of standard input. */
   readonly source: { readonly path: string } | { readonly bytes: Uint8Array };
-  /** The path below the folder that was walked, or the base name: what `--out` keeps. */
-  readonly kept: string;
-  /** Why it cannot be worked on, where that shows without opening it. */
+  /** Path below `--out`: that below the folder that was walked, or the base name. */
+  readonly relativePath: string;
+  /** Error that is known without opening the file. */
   readonly problem?: { readonly code: string; readonly message: string };
-  /** Found in a folder, by the ending of a format that is not read: skipped unless `strict`. */
+  /** Found in a folder by the extension of a format that is not read: skipped unless `strict`. */
   readonly optional?: boolean;
-  /** The result itself, where the argument was no file but a question such as a size to be mapped. */
+  /** The result, where the argument is no file but a value such as a size to map. */
   readonly answer?: object;
 }
 
 export interface InputFlags {
   readonly recursive?: boolean | undefined;
-  /** Whether files in folders fail where their format is not read. */
+  /** Files in folders whose format is not read fail instead of being skipped. */
   readonly strict?: boolean | undefined;
   /** A file with one path a line (or NUL between them), or `-`. */
   readonly filesFrom?: string | undefined;
-  /** A folder whose content is never input: the one that outputs go to. */
+  /** The output folder, whose files are not inputs. */
   readonly exclude?: string | undefined;
-  /** Bytes above which an image on standard input is too large, so that no more need be read. */
+  /** Maximum bytes of an image on standard input; no more is read. */
   readonly fileBytes?: number | undefined;
-  /** Answers an argument that names no file, or undefined. */
+  /** The result for an argument that names no file; undefined where it is none of the operation's. */
   readonly answer?: (argument: string) => object | undefined;
 }
 
 const STANDARD_INPUT = '-';
 
-/** An argument that is not a file on disk but looks like a pattern. */
+/** Characters of a glob pattern. */
 const PATTERN = /[*?[\]{}!]|[@+]\(/;
 
 function byCodePoint(left: string, right: string): number {
@@ -44,54 +44,57 @@ function byCodePoint(left: string, right: string): number {
 }
 
 /**
- * Reads standard input, whatever that is. Not by its descriptor: a pipe that does not block has
- * nothing to give while the program before it is still at work.
+ * Reads standard input as a stream: reading the descriptor of a non-blocking pipe would fail with
+ * EAGAIN while the program before it is still running.
  *
- * @param enough bytes after which the rest is not worth reading
+ * @param limit bytes after which reading stops
  */
-async function readStandardInput(enough = Number.POSITIVE_INFINITY): Promise<Buffer> {
+async function readStandardInput(limit = Number.POSITIVE_INFINITY): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > enough) break;
+    if (length > limit) break;
   }
   return Buffer.concat(chunks);
 }
 
-async function reading<Content>(what: string, content: () => Promise<Content>): Promise<Content> {
+async function orUsageFailure<Content>(
+  what: string,
+  read: () => Promise<Content>,
+): Promise<Content> {
   try {
-    return await content();
+    return await read();
   } catch (error) {
     throw usageFailure(`${what} cannot be read: ${(error as Error).message}`);
   }
 }
 
 async function listedPaths(filesFrom: string): Promise<string[]> {
-  const content = await reading(`--files-from ${filesFrom}`, () =>
+  const content = await orUsageFailure(`--files-from ${filesFrom}`, () =>
     filesFrom === STANDARD_INPUT ? readStandardInput() : readFile(filesFrom),
   );
   // Editors on Windows mark UTF-8 with a byte order mark.
   const text = content.toString('utf8').replace(/^\ufeff/, '');
-  // NUL, as `find -print0` writes, is the one separator that no file name can hold.
+  // NUL, which `find -print0` writes, is the only separator that no file name can contain.
   const lines = text.includes('\0') ? text.split('\0') : text.split(/\r?\n/);
   return lines.filter((line) => line !== '');
 }
 
-function fileInput(path: string, kept: string): Input {
-  // Node reads names as UTF-8 and replaces what is not: such a name leads nowhere any more.
+function fileInput(path: string, relativePath: string): Input {
+  // Node reads names as UTF-8 and replaces invalid bytes: such a name can no longer be opened.
   if (path.includes('\ufffd') && statOf(path) === null) {
     return problemInput(path, 'not_found', 'no such file: its name is not UTF-8');
   }
-  return { filename: path, source: { path }, kept };
+  return { filename: path, source: { path }, relativePath };
 }
 
 function problemInput(filename: string, code: string, message: string): Input {
   return {
     filename,
     source: { path: filename },
-    kept: basename(filename),
+    relativePath: basename(filename),
     problem: { code, message },
   };
 }
@@ -115,14 +118,14 @@ async function glob(pattern: string, base: string): Promise<string[]> {
     }
     return is;
   };
-  // As in a shell, `**` goes through no link: it could lead anywhere, and back here.
-  const taken = pattern.includes('**')
+  // As in a shell, `**` follows no link, which could lead anywhere, and back here.
+  const matches = pattern.includes('**')
     ? found.filter((path) => !isLinked(dirname(resolve(path))))
     : found;
-  return taken.sort(byCodePoint);
+  return matches.sort(byCodePoint);
 }
 
-/** The images in a folder and in those below it, and the folders that may not be read. */
+/** The images in a folder and its subfolders, and an input with an error for each unreadable one. */
 function walk(folder: string, strict: boolean): Input[] {
   const found: Input[] = [];
   const visit = (below: string) => {
@@ -139,11 +142,11 @@ function walk(folder: string, strict: boolean): Input[] {
     for (const entry of entries) {
       const { name } = entry;
       if (name.startsWith('.')) continue;
-      const kept = join(below, name);
-      if (entry.isDirectory()) visit(kept);
+      const relativePath = join(below, name);
+      if (entry.isDirectory()) visit(relativePath);
       else if (isImageName(name) && isFile(entry, join(path, name))) {
         const optional = !strict && formatOfExtension(extname(name).slice(1)) === null;
-        found.push({ ...fileInput(join(folder, kept), kept), optional });
+        found.push({ ...fileInput(join(folder, relativePath), relativePath), optional });
       }
     }
   };
@@ -155,7 +158,7 @@ function isImageName(name: string): boolean {
   return IMAGE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase());
 }
 
-/** A link counts as what it leads to, but not as a folder, for that could be one that holds it. */
+/** Follows a link to a file, but not to a folder, which could contain the link. */
 function isFile(entry: Dirent, path: string): boolean {
   return entry.isFile() || (entry.isSymbolicLink() && (statOf(path)?.isFile() ?? true));
 }
@@ -172,13 +175,13 @@ function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Null where there is nothing, undefined where that cannot be told. */
+/** Null where the file does not exist; undefined where `stat` fails. */
 function statOf(path: string): Stats | null | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null;
-    // A name too long or a folder that we may not enter: opening it will say so.
+    // The name is too long, or a folder may not be entered: opening it will report that.
     return undefined;
   }
 }
@@ -187,29 +190,29 @@ async function expand(
   argument: string,
   { recursive = false, strict = false, exclude, answer }: InputFlags,
 ): Promise<Input[]> {
-  // Outputs of an earlier run are no inputs, unless the very folder that was named holds them.
-  const fresh = (root: string, inputs: Input[]) => {
+  // Outputs of an earlier run are no inputs, unless the argument is in the output folder.
+  const withoutOutputs = (root: string, inputs: Input[]) => {
     const outputs = exclude === undefined ? undefined : resolve(exclude);
     if (outputs === undefined || isInside(outputs, resolve(root))) return inputs;
     return inputs.filter(({ filename }) => !isInside(outputs, resolve(filename)));
   };
-  // A file whose name holds special characters is itself before it is a pattern.
+  // An existing file takes precedence over a pattern.
   const stat = statOf(argument);
-  const answered = stat === null ? answer?.(argument) : undefined;
-  if (answered) return [{ ...fileInput(argument, argument), answer: answered }];
+  const result = stat === null ? answer?.(argument) : undefined;
+  if (result) return [{ ...fileInput(argument, argument), answer: result }];
   if (stat?.isDirectory()) {
-    if (recursive) return fresh(argument, walk(argument, strict));
+    if (recursive) return withoutOutputs(argument, walk(argument, strict));
     return [problemInput(argument, 'is_directory', 'a folder; --recursive takes the images in it')];
   }
   if (!stat && PATTERN.test(argument)) {
     const base = resolve(baseOf(argument));
     const found = await glob(argument, base);
-    const kept = (path: string) =>
+    const relativePath = (path: string) =>
       recursive && isInside(base, resolve(path)) ? relative(base, path) : basename(path);
     if (found.length > 0) {
-      return fresh(
+      return withoutOutputs(
         base,
-        found.map((path) => fileInput(path, kept(path))),
+        found.map((path) => fileInput(path, relativePath(path))),
       );
     }
     if (stat === null) return [problemInput(argument, 'not_found', 'no file matches')];
@@ -221,9 +224,9 @@ async function expand(
 }
 
 /**
- * Finds what a command's arguments stand for, in the order given and each file once.
+ * Resolves the arguments of a command to inputs, in the given order and each file once.
  *
- * @throws Failure with code `usage` where the arguments make no sense together
+ * @throws Failure with code `usage` for arguments that exclude each other, or none
  */
 export async function findInputs(given: readonly string[], flags: InputFlags): Promise<Input[]> {
   const { filesFrom, fileBytes } = flags;
@@ -232,9 +235,11 @@ export async function findInputs(given: readonly string[], flags: InputFlags): P
       throw usageFailure('- stands for one image and goes alone');
     if (process.stdin.isTTY)
       throw usageFailure('- reads an image from standard input, which is a terminal');
-    const bytes = await reading('standard input', () => readStandardInput(fileBytes));
-    // Copied out, since the bytes are moved to a thread and a Buffer may share its memory.
-    return [{ filename: STANDARD_INPUT, source: { bytes: new Uint8Array(bytes) }, kept: 'stdin' }];
+    const bytes = await orUsageFailure('standard input', () => readStandardInput(fileBytes));
+    // Copied, because the bytes are moved to a thread and a Buffer may share its memory.
+    return [
+      { filename: STANDARD_INPUT, source: { bytes: new Uint8Array(bytes) }, relativePath: 'stdin' },
+    ];
   }
   if (given.length === 0 && filesFrom === undefined) {
     throw usageFailure(

@@ -1,6 +1,6 @@
 import { printableJson } from '../operations/filename.ts';
 
-/** JSON on one line, which may land on a terminal. */
+/** JSON on one line, without characters that control a terminal. */
 export function jsonText(value: object): string {
   return printableJson(JSON.stringify(value));
 }

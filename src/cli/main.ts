@@ -6,7 +6,7 @@ import { findOperation } from '../operations/registry.ts';
 import { addCommand } from './build-command.ts';
 import { endWith } from './exit.ts';
 import { imageCommand } from './image-command.ts';
-import { isReaderGone, say, sayLines } from './terminal.ts';
+import { isClosedPipe, printStderr, printStderrLines } from './terminal.ts';
 import { isUsageFailure } from './usage.ts';
 
 /** Exit codes beside those of signals. */
@@ -34,7 +34,7 @@ async function buildProgram(
     .helpCommand('help [command]', 'print help for a command')
     .showHelpAfterError('(--help tells more)')
     .configureOutput({
-      writeErr: (text) => sayLines(text.trimEnd()),
+      writeErr: (text) => printStderrLines(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),
     })
     .exitOverride()
@@ -80,19 +80,19 @@ function report(error: unknown): number {
   if (error instanceof Failure) {
     if (error.code === INVALID_CONFIG) {
       // One line for each error, with its position.
-      sayLines(error.message);
+      printStderrLines(error.message);
       return EXIT.failed;
     }
-    say(`oriel: ${error.message}`);
+    printStderr(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }
   // A reader such as `head` closes the pipe when it has read enough, which is no error.
-  if (isReaderGone(error)) return EXIT.done;
+  if (isClosedPipe(error)) return EXIT.done;
   if (error instanceof Error && 'syscall' in error && error.syscall === 'write') {
-    say(`oriel: standard output cannot be written: ${error.message}`);
+    printStderr(`oriel: standard output cannot be written: ${error.message}`);
     return EXIT.failed;
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  sayLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);
+  printStderrLines(`oriel: this is a defect of Oriel, please report it: ${reason}`);
   return EXIT.failed;
 }

@@ -11,9 +11,9 @@ import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';
 
 export interface NamingFlags {
-  /** A folder, or with one input a file; beside the inputs where not given. */
+  /** A folder, or with one input a file. By default outputs are written beside their inputs. */
   readonly out?: string | undefined;
-  /** A template of the placeholders below. */
+  /** A template with the placeholders below. */
   readonly name?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ const PLACEHOLDERS = ['name', 'ext', 'width', 'height', 'index', 'format'] as co
 
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** What the decoded output adds to what the input's name told. */
+/** Properties of the decoded output, for placeholders. */
 interface OutputFacts {
   readonly format: OutputFormat;
   readonly width: number;
@@ -49,30 +49,30 @@ function checkTemplate(template: string): void {
   }
 }
 
-/** Names that differ only in case, or in Unicode form, are one file to these systems. */
+/** Equal for paths of one file: on macOS and Windows, case and Unicode form do not count. */
 function identity(path: string): string {
-  const folds = process.platform === 'darwin' || process.platform === 'win32';
-  return folds ? resolve(path).normalize('NFC').toLowerCase() : resolve(path);
+  const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
+  return ignoresCase ? resolve(path).normalize('NFC').toLowerCase() : resolve(path);
 }
 
-/** The output format that `--out photo.webp` asks for; null where that is no file's name. */
+/** The format of `--out photo.webp`; null where the path names no image file. */
 export function formatOfPath(path: string | undefined): OutputFormat | null {
   return path !== undefined && namesFile(path) ? formatOfExtension(extname(path).slice(1)) : null;
 }
 
-/** Whether `--out` names the one output: by an image's ending, unless a folder has that name. */
+/** Whether `--out` names a file: it has an image's extension, and no folder has that name. */
 function namesFile(out: string | undefined): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
   if (formatOfExtension(extname(out).slice(1)) === null) return false;
   try {
     return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
   } catch {
-    // Nothing that we may look at; writing it will say why.
+    // `stat` failed; writing the file will report the reason.
     return true;
   }
 }
 
-/** Whether a path has the ending of an image that we cannot write: surely no folder was meant. */
+/** Whether a path has the extension of an image format that is not written, and is no folder. */
 function isForeignImage(path: string): boolean {
   if (/[/\\]$/.test(path)) return false;
   const ending = extname(path).slice(1).toLowerCase();
@@ -83,18 +83,18 @@ function isForeignImage(path: string): boolean {
 const ADVICE =
   "--recursive keeps folders apart below --out, and --name '{name}-{index}.{ext}' numbers the files";
 
-/** The path of each output, known before the work where the template allows, and claimed once. */
+/** Assigns a unique path to each output, before the work where the template allows. */
 export class OutputNames {
   readonly #template: string;
   readonly #folder: string | undefined;
-  /** Set where `--out` names the one output itself. */
+  /** Set where `--out` names the only output. */
   readonly #file: string | undefined;
-  /** Which file each input is. */
+  /** Filenames of the inputs, by path. */
   readonly #inputs = new Map<string, string>();
-  /** Which input has which output. */
+  /** Filename of the input that claimed an output, by path. */
   readonly #owners = new Map<string, string>();
 
-  /** @throws Failure with code `usage` for a template or an `--out` that makes no sense */
+  /** @throws Failure with code `usage` for an invalid template or `--out` */
   constructor({ out, name = '{name}.{ext}' }: NamingFlags, inputs: readonly Input[]) {
     checkTemplate(name);
     this.#template = name;
@@ -117,11 +117,11 @@ export class OutputNames {
   }
 
   /**
-   * The path of an output, as far as it is known before any work.
+   * The path of an output before any work.
    *
    * @param index from 0
-   * @param format the format asked for, if any
-   * @returns null where the template needs what only the decoded image tells
+   * @param format the requested format, if any
+   * @returns null where the template needs properties of the decoded image
    */
   predict(input: Input, index: number, format: OutputFormat | undefined): string | null {
     return this.#path(input, index, format ? { format } : {});
@@ -130,29 +130,29 @@ export class OutputNames {
   /**
    * Claims a predicted path for an input.
    *
-   * @throws Failure with code `usage` where another input has it as its output, or is it
+   * @throws Failure with code `usage` where another input has claimed it, or is that file
    */
   claim(path: string, input: Input): void {
-    const conflict = this.#conflict(path, input);
+    const conflict = this.#claim(path, input);
     if (conflict !== null) throw usageFailure(`${conflict}; ${ADVICE}`);
   }
 
   /**
-   * The path of an output that is ready to be written.
+   * The path of an output before it is written.
    *
-   * @throws Failure with code `output_exists` where another input of this batch has it, or is it
+   * @throws Failure with code `output_exists` where another input has claimed it, or is that file
    */
   resolve(input: Input, index: number, facts: OutputFacts): string {
     const path = this.#path(input, index, facts)!;
-    const conflict = this.#conflict(path, input);
+    const conflict = this.#claim(path, input);
     if (conflict !== null) {
       throw new Failure('invalid_request', conflict, { code: 'output_exists' });
     }
     return path;
   }
 
-  /** Why an input may not have a path as its output, or null when it is now its own. */
-  #conflict(path: string, { filename }: Input): string | null {
+  /** Claims a path for an input; returns null, or the reason why that is not possible. */
+  #claim(path: string, { filename }: Input): string | null {
     const key = identity(path);
     const owner = this.#owners.get(key);
     if (owner !== undefined && owner !== filename) {
@@ -168,7 +168,7 @@ export class OutputNames {
 
   #path(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
     if (this.#file !== undefined) return this.#file;
-    const base = basename(input.kept);
+    const base = basename(input.relativePath);
     const own = extname(base);
     const format = facts.format ?? formatOfExtension(own.slice(1));
     const values: { readonly [Key in Placeholder]: string | number | undefined } = {
@@ -189,7 +189,7 @@ export class OutputNames {
     const folder =
       this.#folder === undefined
         ? dirname(input.filename)
-        : join(this.#folder, dirname(input.kept));
+        : join(this.#folder, dirname(input.relativePath));
     return join(folder, name);
   }
 }

@@ -1,22 +1,22 @@
 import type { SingleBar } from 'cli-progress';
 
-/** A bar on standard error while a batch runs. */
+/** A progress bar on standard error. */
 export interface Progress {
   advance(): void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   stop(): void;
 }
 
 const SILENT: Progress = { advance() {}, stop() {} };
 
-/** Cells of the bar itself: as many as cli-progress draws, and too few to tell anything. */
-const WIDEST = 40;
-const NARROWEST = 10;
+/** Cells of the bar: as many as cli-progress draws at most, and the fewest that are readable. */
+const MAX_CELLS = 40;
+const MIN_CELLS = 10;
 
-/** What the terminal has where it does not tell. */
-const USUAL_WIDTH = 80;
+/** Columns of a terminal whose size is unknown. */
+const DEFAULT_WIDTH = 80;
 
-/** Seconds as people read them: `42s`, `3m05s`, `2h10m`. */
+/** Seconds as text: `42s`, `3m05s`, `2h10m`. */
 function duration(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, '0');
   const whole = Math.ceil(seconds);
@@ -40,23 +40,23 @@ export function progressLine(
 ): string {
   const share = `${Math.floor((done / total) * 100)}%`;
   const parts = [`${done} of ${total}`];
-  // Neither can be told before a file is finished.
+  // Both are unknown before a file has finished.
   if (done > 0) {
     const rate = (done / Math.max(1, milliseconds)) * 1000;
     parts.push(`${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} files/s`);
     parts.push(`${duration((total - done) / rate)} left`);
   }
-  // A column stays free: some terminals wrap when the last one is written.
-  const room = columns - 1;
+  // One column stays empty: some terminals wrap when the last one is written.
+  const width = columns - 1;
   const text = () => [share, ...parts].join(' | ');
-  while (parts.length > 1 && text().length + 1 + NARROWEST > room) parts.pop();
-  const cells = Math.min(WIDEST, room - text().length - 1);
-  if (cells < NARROWEST) return text().slice(0, Math.max(0, room));
+  while (parts.length > 1 && text().length + 1 + MIN_CELLS > width) parts.pop();
+  const cells = Math.min(MAX_CELLS, width - text().length - 1);
+  if (cells < MIN_CELLS) return text().slice(0, Math.max(0, width));
   const full = Math.round((done / total) * cells);
   return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text()}`;
 }
 
-/** A bar with rate and time left where a person watches, nothing elsewhere. */
+/** A bar with rate and time left where standard error is a terminal; nothing elsewhere. */
 export async function startProgress(total: number, wanted: boolean): Promise<Progress> {
   if (!wanted || !process.stderr.isTTY || total < 2) return SILENT;
   const { default: cliProgress } = await import('cli-progress');
@@ -68,7 +68,7 @@ export async function startProgress(total: number, wanted: boolean): Promise<Pro
         value,
         total,
         performance.now() - started,
-        process.stderr.columns || USUAL_WIDTH,
+        process.stderr.columns || DEFAULT_WIDTH,
       ),
     stream: process.stderr,
     clearOnComplete: true,

@@ -13,9 +13,9 @@ import {
   colourDepth,
   humanBytes,
   humanChange,
-  isReaderGone,
+  isClosedPipe,
   print,
-  say,
+  printStderr,
   swatch,
 } from './terminal.ts';
 import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
@@ -31,7 +31,7 @@ export interface Report {
 
 type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
-/** One document of the shape of interface part 2.8, written as the records come. */
+/** One document of the shape of interface part 2.8, printed while the records are added. */
 export function jsonReport(head: Head): Report {
   let first = true;
   return {
@@ -42,7 +42,7 @@ export function jsonReport(head: Head): Report {
     },
     async finish(status, totals) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
-      // How a batch ended is known at its end.
+      // The status comes after the results, because it is known only now.
       await print(`${lead}],"status":"${status}","summary":${jsonText(totals)}}\n`);
     },
   };
@@ -88,7 +88,7 @@ export function untilReaderCloses(report: Report): Report {
     try {
       await print();
     } catch (error) {
-      if (!isReaderGone(error)) throw error;
+      if (!isClosedPipe(error)) throw error;
       closed = true;
     }
   };
@@ -99,11 +99,11 @@ export function untilReaderCloses(report: Report): Report {
   };
 }
 
-/** Failures alone, for people, on standard error. */
+/** Failures only, on standard error. */
 export function failuresReport(): Report {
   return {
     async add({ inputFilename, error }) {
-      if (error) say(`oriel: ${inputFilename}: ${error.message} (${error.code})`);
+      if (error) printStderr(`oriel: ${inputFilename}: ${error.message} (${error.code})`);
     },
     async finish() {},
   };
@@ -111,13 +111,13 @@ export function failuresReport(): Report {
 
 const text = (value: string): Cell => ({ text: value });
 
-/** A text of which both ends matter: a path, or a message with its code. */
+/** A text that is shortened in its middle: a path, or a message with its code. */
 function endsCell(value: string): Cell {
   const shown = printable(value);
   return { text: shown, cut: (columns) => cutMiddle(shown, columns) };
 }
 
-/** A list of which the first items are shown where there is no room for all. */
+/** A list that is shortened to its first items. */
 function listCell(items: readonly string[]): Cell {
   const cut = (columns: number) => {
     for (let count = items.length - 1; count > 0; count -= 1) {
@@ -129,7 +129,7 @@ function listCell(items: readonly string[]): Cell {
   return { text: items.join('  '), cut };
 }
 
-/** A value as people read it, on one line. */
+/** A value as text on one line. */
 function plain(value: unknown): string {
   return printable(
     typeof value === 'object' && value !== null ? Object.values(value).join(' ') : String(value),
@@ -165,28 +165,28 @@ function titleCell(column: string): Cell {
 
 const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
-/** Codes of files that a batch which ended early did not get to. */
-const UNDONE = new Set(['not_started', 'interrupted']);
+/** Reason codes of files that were not finished when the batch ended. */
+const UNFINISHED = new Set(['not_started', 'interrupted']);
 
-/** Columns of the terminal that a path keeps at the least. */
-const PATH = { least: 12 };
+/** A column of paths. */
+const PATH = { minWidth: 12 };
 
-/** The columns of a table of images, and how they give way on a narrow terminal. */
+/** The columns of a table of images. */
 const IMAGES: readonly (Column & { readonly title: string })[] = [
-  { title: 'OUTPUT', ...PATH, drop: 4 },
-  { title: 'PIXELS', drop: 1 },
-  { title: 'BEFORE', drop: 2 },
-  { title: 'AFTER', drop: 3 },
-  { title: 'CHANGE', least: 6 },
+  { title: 'OUTPUT', ...PATH, dropOrder: 4 },
+  { title: 'PIXELS', dropOrder: 1 },
+  { title: 'BEFORE', dropOrder: 2 },
+  { title: 'AFTER', dropOrder: 3 },
+  { title: 'CHANGE', minWidth: 6 },
 ];
 
-/** Columns of data, of which the last give way first. */
+/** Columns of data, of which the last are left out first. */
 function dataColumns(keys: readonly string[]): Column[] {
-  return keys.map((_, index) => (index === 0 ? { least: 12 } : { drop: -index }));
+  return keys.map((_, index) => (index === 0 ? { minWidth: 12 } : { dropOrder: -index }));
 }
 
 /**
- * A table for people on standard output.
+ * A table on standard output.
  *
  * @param columns keys of the records' `data`, for an operation that gives data
  * @param details keys of `data` that are listed below a file's row
@@ -228,8 +228,8 @@ export function tableReport(
 
   return {
     async add(record) {
-      // The totals count them; a row for each would bury what was done.
-      if (UNDONE.has(record.reason?.code ?? '')) return;
+      // The totals count them; a row for each would hide the finished files.
+      if (UNFINISHED.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
         const titles =
@@ -248,7 +248,7 @@ export function tableReport(
   };
 }
 
-/** The line of totals for people. */
+/** The totals in one line. */
 export function totalsLine(summary: BatchSummary, milliseconds: number): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;

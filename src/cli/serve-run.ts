@@ -12,11 +12,15 @@ import { serveFlags } from './daemon-flags.ts';
 import { uncaughtException } from './defects.ts';
 import { noteNativeCode } from './exit.ts';
 import { readFlags } from './flags.ts';
-import { sayLines } from './terminal.ts';
+import { printStderrLines } from './terminal.ts';
 
-const END = ['SIGTERM', 'SIGINT'] as const;
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs the daemon until a signal or a defect ends it. Resolves with the exit code. */
+/**
+ * Runs the daemon until a signal or an uncaught exception ends it.
+ *
+ * @returns the exit code
+ */
 export async function runServe(
   values: Readonly<Record<string, unknown>>,
   version: string,
@@ -25,12 +29,12 @@ export async function runServe(
   const source = { file: flags.config, env: process.env, cwd: process.cwd() };
   const loaded = loadConfig(source);
   const config = withFlags(loaded.config, flags);
-  // One that comes too early asks for what is being done anyway, and shall not end the process.
-  const early = () => {};
-  process.on('SIGHUP', early);
+  // The start reads the configuration in any case; a SIGHUP meanwhile must not end the process.
+  const ignore = () => {};
+  process.on('SIGHUP', ignore);
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
-  // Before the first request can be answered: a stop in the middle of the start is drained, too.
-  const signalled = ended();
+  // Before the first request can be answered: a signal during the start drains the daemon, too.
+  const stopSignal = nextStopSignal();
   const daemon = await startDaemon(config, {
     version,
     acceptClock: flags.acceptClock,
@@ -39,11 +43,11 @@ export async function runServe(
   const { log, url, operationsUrl, firstKey } = daemon;
   warn(log, loaded);
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
-  process.off('SIGHUP', early);
-  const defect = uncaughtException(daemon).then(() => null);
+  process.off('SIGHUP', ignore);
+  const exception = uncaughtException(daemon).then(() => null);
   log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
-  if (firstKey !== undefined) await welcome(daemon, firstKey, config.models);
-  const signal = await Promise.race([signalled, defect]);
+  if (firstKey !== undefined) await printFirstKey(daemon, firstKey, config.models);
+  const signal = await Promise.race([stopSignal, exception]);
   log.info({ signal }, 'draining');
   await daemon.close();
   stopReloading();
@@ -53,7 +57,8 @@ export async function runServe(
 }
 
 function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
-  for (const warning of warnings) log.warn({ setting: warning }, 'hardly meant');
+  for (const warning of warnings)
+    log.warn({ setting: warning }, 'probable mistake in the configuration');
 }
 
 function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Config {
@@ -70,14 +75,14 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
   };
 }
 
-/** The model of the sandbox that draws. */
-const DRAWING = 'sandbox-image';
+/** The image model of the sandbox. */
+const SANDBOX_IMAGE = 'sandbox-image';
 
 /**
- * Shows the owner's first key on a terminal and removes its file. Standard error that is no terminal is
- * a log that others may read: it and the log get the file's path and the key's hint.
+ * Prints the owner's first key to a terminal and removes its file. Where standard error is no terminal
+ * others may read it, so that it and the log get the file's path and the key's hint.
  */
-async function welcome(
+async function printFirstKey(
   { log, url, operationsUrl = url }: Daemon,
   first: FirstKey,
   models: Config['models'],
@@ -98,12 +103,12 @@ async function welcome(
   const bearer = inTerminal
     ? `curl -H 'Authorization: Bearer ${key}'`
     : `curl -H "Authorization: Bearer $(cat ${quoted(file)})"`;
-  const body = `{"model": "${DRAWING}", "prompt": "a lighthouse at dusk"}`;
-  // Only what costs nobody anything is put before people to try.
-  const drawing = Object.hasOwn(models, DRAWING)
+  const body = `{"model": "${SANDBOX_IMAGE}", "prompt": "a lighthouse at dusk"}`;
+  // An example only with the sandbox, which costs nothing.
+  const imageExample = Object.hasOwn(models, SANDBOX_IMAGE)
     ? `\n  ${bearer} -H 'Content-Type: application/json' ${url}/v1/images/generations/sync -d '${body}'`
     : '';
-  sayLines(`
+  printStderrLines(`
 The account "owner" of this data directory has been made. ${where}
 
   ${inTerminal ? key : file}
@@ -112,7 +117,7 @@ Another key: oriel keys create --account owner --data ${quoted(dirname(file))}
 Try it:
 
   ${bearer} ${url}/v1/account
-  ${bearer} ${url}/v1/models${drawing}
+  ${bearer} ${url}/v1/models${imageExample}
 
 All endpoints, to read and to try out: ${operationsUrl}/docs
 `);
@@ -120,9 +125,10 @@ All endpoints, to read and to try out: ${operationsUrl}/docs
 }
 
 /**
- * Reads the configuration again at SIGHUP; one that is at fault changes nothing.
+ * Reloads the configuration at SIGHUP; an invalid one changes nothing.
  *
- * @param initial what the settings that are read once were read from
+ * @param initial the configuration of the start, for settings that need a restart
+ * @returns removes the handler
  */
 function reloadOnHangup(
   daemon: Daemon,
@@ -131,7 +137,7 @@ function reloadOnHangup(
   adjust: (config: Config) => Config,
 ): () => void {
   const { log } = daemon;
-  let inForce = initial.config;
+  let current = initial.config;
   let last = Promise.resolve();
   const reload = async () => {
     try {
@@ -140,13 +146,13 @@ function reloadOnHangup(
         log.warn({ setting }, 'this setting changes at the next start only');
       }
       warn(log, loaded);
-      const changed = changedSettings(inForce, loaded.config);
+      const changed = changedSettings(current, loaded.config);
       await daemon.reconfigure(adjust(loaded.config), { changed, atRestart: loaded.restart });
-      inForce = loaded.config;
+      current = loaded.config;
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== INVALID_CONFIG) {
-        // A file that cannot be read now, for want of descriptors for instance, must not end the process.
+        // A file that cannot be read now, for example without a free descriptor, must not end the process.
         log.error({ err: error }, 'the configuration was not changed');
         return;
       }
@@ -164,11 +170,11 @@ function reloadOnHangup(
   return () => process.off('SIGHUP', onHangup);
 }
 
-/** Resolves with the signal that asks for the end. A second one has the system's own meaning. */
-async function ended(): Promise<NodeJS.Signals> {
+/** Resolves with the first signal to stop. A second one ends the process. */
+async function nextStopSignal(): Promise<NodeJS.Signals> {
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
-    for (const one of END) process.once(one, resolve);
+    for (const one of STOP_SIGNALS) process.once(one, resolve);
   });
-  for (const one of END) process.removeAllListeners(one);
+  for (const one of STOP_SIGNALS) process.removeAllListeners(one);
   return signal;
 }

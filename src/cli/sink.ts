@@ -120,8 +120,8 @@ export async function zipSink(
     }
   };
   return {
-    async append(image, { input: { filename, kept } }) {
-      return { outputFilename: await orBroken(zip.add(filename, image, dirname(kept))) };
+    async append(image, { input: { filename, relativePath } }) {
+      return { outputFilename: await orBroken(zip.add(filename, image, dirname(relativePath))) };
     },
     async finish(result, parameters) {
       await orBroken(zip.finish(result, parameters));

@@ -10,10 +10,10 @@ import type { AuditLog } from '../store/audit/log.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
 import { openStore, retryWhileLocked } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
-import { say } from './terminal.ts';
+import { printStderr } from './terminal.ts';
 
 interface Request {
-  /** What the daemon is sent, and `options` what its schema makes of it. */
+  /** Arguments as the daemon gets them. `options` are the same, parsed. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly options: unknown;
   readonly dataDir: string;
@@ -21,40 +21,38 @@ interface Request {
   readonly models: () => readonly string[] | null;
 }
 
-/** What came of it. */
-interface Done {
+interface Outcome {
   readonly result: object;
   readonly warnings: readonly string[];
 }
 
 /** Milliseconds for another process to release the store, or to start to answer requests. */
 const LOCK_TIMEOUT_MS = 10_000;
-/** Milliseconds for one answer of the daemon. */
-const ANSWER = 30_000;
+const RESPONSE_TIMEOUT_MS = 30_000;
 
 /**
- * Does something to the store: in this process where no other has the store, else through the daemon
- * that has it. Two processes never have one store.
+ * Runs an administration command: in this process where it gets the store's lock, else through the
+ * daemon that holds the lock.
  *
- * @throws Failure whatever the verb throws; `service_error` with code `store_locked` where another
- *   process keeps the store and takes no requests
+ * @throws Failure of the command; `service_error` with code `store_locked` where another process keeps
+ *   the lock and answers no requests
  */
-export async function administer(verb: AdminCommand, request: Request): Promise<Done> {
+export async function administer(command: AdminCommand, request: Request): Promise<Outcome> {
   const directory = join(request.dataDir, 'store');
-  if (!verb.createsStore && isMissing(directory)) {
+  if (!command.createsStore && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
     });
   }
   await checkDataFolder(request.dataDir);
   return retryWhileLocked(LOCK_TIMEOUT_MS, async () => {
-    const locked = await attempt(verb, request, directory);
-    if (!(locked instanceof Failure)) return locked;
-    // A daemon that starts or ends is between lock and door; a command lets go at once.
-    const door = readAdminEndpoint(request.dataDir);
-    const asked = door && (await ask(door, verb, request));
-    if (asked) return asked;
-    throw locked;
+    const local = await runLocally(command, request, directory);
+    if (!(local instanceof Failure)) return local;
+    // A daemon that starts or stops holds the lock without an endpoint; a command releases it soon.
+    const endpoint = readAdminEndpoint(request.dataDir);
+    const remote = endpoint && (await runInDaemon(endpoint, command, request));
+    if (remote) return remote;
+    throw local;
   });
 }
 
@@ -63,20 +61,20 @@ function isMissing(path: string): boolean {
     statSync(path);
     return false;
   } catch (error) {
-    // Where something is there that may not be looked at, whoever opens it will say so.
+    // For any other error, opening the store reports it.
     return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 
-/** The header with the user on whose behalf sudo runs a command. */
-const SUDO_USER = 'x-oriel-sudo-user';
+/** Header with the user who ran the command by sudo. */
+const SUDO_USER_HEADER = 'x-oriel-sudo-user';
 
-/** Does it here. Gives the failure to open the store where another process has it. */
-async function attempt(
-  verb: AdminCommand,
+/** Runs a command in this process; returns the failure where another process holds the lock. */
+async function runLocally(
+  command: AdminCommand,
   { options, models, dataDir }: Request,
   directory: string,
-): Promise<Done | Failure> {
+): Promise<Outcome | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
   const recoveries: Recovery[] = [];
   try {
@@ -85,7 +83,7 @@ async function attempt(
       onRecovery: (recovery) => {
         recoveries.push(recovery);
         const { file, dropped, keptIn } = recovery;
-        say(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`);
+        printStderr(`oriel: ${file}: moved ${dropped} bytes of a torn write to ${keptIn}`);
       },
     });
   } catch (error) {
@@ -95,50 +93,52 @@ async function attempt(
   const who = ownActor();
   let log: AuditLog | undefined;
   const audit = async () => {
-    log ??= await openAudit(dataDir, who, { onFault: (error) => say(`oriel: warning: ${error}`) });
+    log ??= await openAudit(dataDir, who, {
+      onFault: (error) => printStderr(`oriel: warning: ${error}`),
+    });
     return log;
   };
   try {
     for (const recovery of recoveries) await recordRecovery(await audit(), who, recovery);
-    const result = await runAdminCommand(verb, options as never, { store, audit, who });
-    const known = verb.warn && models();
-    return { result, warnings: known ? verb.warn!(options as never, known) : [] };
+    const result = await runAdminCommand(command, options as never, { store, audit, who });
+    const known = command.warn && models();
+    return { result, warnings: known ? command.warn!(options as never, known) : [] };
   } finally {
     await log?.close();
     await store.close();
   }
 }
 
-/** Has the daemon do it. Undefined where nothing was done, for that daemon is not there. */
-async function ask(
-  door: AdminEndpoint,
-  verb: AdminCommand,
+/** Sends a command to the daemon; undefined where no daemon runs at the endpoint. */
+async function runInDaemon(
+  endpoint: AdminEndpoint,
+  command: AdminCommand,
   { input }: Request,
-): Promise<Done | undefined> {
+): Promise<Outcome | undefined> {
   const { postJson } = await import('../upstream/post-json.ts');
   const { sudoUser } = ownActor();
-  const answer = await postJson(`${door.url}/${verb.group}/${verb.name}`, input, {
+  const answer = await postJson(`${endpoint.url}/${command.group}/${command.name}`, input, {
     headers: {
-      authorization: `Bearer ${door.token}`,
-      ...(sudoUser !== null && { [SUDO_USER]: sudoUser }),
+      authorization: `Bearer ${endpoint.token}`,
+      ...(sudoUser !== null && { [SUDO_USER_HEADER]: sudoUser }),
     },
-    timeout: ANSWER,
+    timeout: RESPONSE_TIMEOUT_MS,
   }).catch((error: Failure) => {
     if (error.code === 'unreachable' || error.code === 'connect_timeout') return undefined;
     throw new Failure(
       'network_error',
-      `the daemon (process ${door.pid}) went away while it was asked for "${verb.group} ${verb.name}"; oriel ${verb.group} list tells whether it did it`,
+      `the daemon (process ${endpoint.pid}) went away while it was asked for "${command.group} ${command.name}"; oriel ${command.group} list tells whether it did it`,
       { code: 'outcome_unknown', cause: error },
     );
   });
-  // Another program may listen where a daemon that died did: it answers otherwise, or refuses the
-  // token.
+  // Another program may listen on the port of a dead daemon: it refuses the token, or sends other
+  // JSON.
   if (!answer || answer.status === 401) return undefined;
   const {
     result,
     warnings = [],
     error,
-  } = (answer.body ?? {}) as Partial<Done> & {
+  } = (answer.body ?? {}) as Partial<Outcome> & {
     readonly error?: ErrorBody;
   };
   if (answer.status === 200 && result) return { result, warnings };

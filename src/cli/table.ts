@@ -3,56 +3,57 @@ import { cutEnd, textWidth } from './text-width.ts';
 
 export interface Cell {
   readonly text: string;
-  /** The text in fewer columns of the terminal; by default without its end. */
+  /** Shortens the text to so many columns of the terminal; by default its end is cut off. */
   readonly cut?: (columns: number) => string;
 }
 
-/** How a column of a table gives way where the terminal is too narrow. */
+/** How a column of a table is narrowed on a terminal that is too narrow. */
 export interface Column {
-  /** Columns of the terminal that it may be cut down to; by default it is not cut. */
-  readonly least?: number;
-  /** Where cutting does not suffice columns are left out, the lowest number first. */
-  readonly drop?: number;
+  /** Least width in columns of the terminal; by default the column is not narrowed. */
+  readonly minWidth?: number;
+  /** Order in which columns are left out where narrowing does not suffice, the lowest first. */
+  readonly dropOrder?: number;
 }
 
-/** Rows that are looked at before the first is printed, to find the widths of the columns. */
-export const HELD_BACK = 200;
-const WIDEST = 64;
+/** Rows that are buffered before the first is printed, to find the widths of the columns. */
+export const SAMPLE_ROWS = 200;
+/** Columns of the terminal. */
+const MAX_WIDTH = 64;
 const GAP = '  ';
 
-/** What terminals have whose size is not known. */
-const USUAL_WIDTH = 80;
+/** Columns of a terminal whose size is unknown. */
+const DEFAULT_WIDTH = 80;
 
-/** Columns of the terminal that standard output is; no bound where it is none. */
-function room(): number {
-  return process.stdout.isTTY ? process.stdout.columns || USUAL_WIDTH : Number.POSITIVE_INFINITY;
+/** Columns of the terminal at standard output; infinite where it is no terminal. */
+function availableWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : Number.POSITIVE_INFINITY;
 }
 
 /**
- * Prints rows in aligned columns. The widths are found from the first rows and kept, so that a
- * table of any length is printed as it comes. The last cell of a row that has fewer cells than the
- * first takes the rest of the line.
+ * Prints rows in aligned columns. The first SAMPLE_ROWS rows set the widths, so that a table of any
+ * length is printed while its rows are added. In a row with fewer cells than the first, the last cell
+ * takes the rest of the line.
  */
 export class Table {
   readonly #columns: readonly Column[];
-  readonly #room: number;
+  readonly #width: number;
   #sample: (readonly Cell[])[] = [];
-  /** By column; undefined for one that is left out. */
+  /** Widths by column; undefined for a column that is left out. */
   #widths: (number | undefined)[] | undefined;
 
-  /** @param columns with them a table fits the terminal; without, long rows wrap */
+  /** @param columns narrow the table to the terminal; without them long rows wrap */
   constructor(columns?: readonly Column[]) {
     this.#columns = columns ?? [];
-    this.#room = columns ? room() : Number.POSITIVE_INFINITY;
+    this.#width = columns ? availableWidth() : Number.POSITIVE_INFINITY;
   }
 
   async add(row: readonly Cell[]): Promise<void> {
     if (this.#widths) return print(this.#line(row));
     this.#sample.push(row);
-    if (this.#sample.length >= HELD_BACK) await this.flush();
+    if (this.#sample.length >= SAMPLE_ROWS) await this.flush();
   }
 
-  /** Prints what was held back. */
+  /** Prints the buffered rows. */
   async flush(): Promise<void> {
     const rows = this.#sample;
     this.#sample = [];
@@ -64,32 +65,32 @@ export class Table {
     const natural: number[] = [];
     const count = rows[0]?.length ?? 0;
     for (const row of rows) {
-      // What ends a row (the message of a failure, say) pushes nothing aside.
+      // A cell that spans the rest of its row, such as an error message, widens no column.
       const own = row.length < count ? row.slice(0, -1) : row;
       for (const [column, { text }] of own.entries()) {
-        natural[column] = Math.max(natural[column] ?? 0, Math.min(WIDEST, textWidth(text)));
+        natural[column] = Math.max(natural[column] ?? 0, Math.min(MAX_WIDTH, textWidth(text)));
       }
     }
     const dropped = new Set<number>();
     for (;;) {
       const widths = natural.map((width, column) => (dropped.has(column) ? undefined : width));
-      if (this.#cutDown(widths)) return widths;
+      if (this.#narrow(widths)) return widths;
       const next = this.#nextToDrop(dropped);
       if (next === -1) return widths;
       dropped.add(next);
     }
   }
 
-  /** Cuts the widest columns until all fit; false where they cannot. */
-  #cutDown(widths: (number | undefined)[]): boolean {
+  /** Narrows the widest columns until all fit; false where they cannot. */
+  #narrow(widths: (number | undefined)[]): boolean {
     for (;;) {
       const kept = widths.filter((width) => width !== undefined);
       const total = kept.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-      if (total <= this.#room) return true;
+      if (total <= this.#width) return true;
       let widest = -1;
       for (const [column, width] of widths.entries()) {
-        const least = this.#columns[column]?.least;
-        if (width === undefined || least === undefined || width <= least) continue;
+        const minWidth = this.#columns[column]?.minWidth;
+        if (width === undefined || minWidth === undefined || width <= minWidth) continue;
         if (width > (widths[widest] ?? 0)) widest = column;
       }
       if (widest === -1) return false;
@@ -99,9 +100,9 @@ export class Table {
 
   #nextToDrop(dropped: ReadonlySet<number>): number {
     let next = -1;
-    for (const [column, { drop }] of this.#columns.entries()) {
-      if (drop === undefined || dropped.has(column)) continue;
-      if (next === -1 || drop < this.#columns[next]!.drop!) next = column;
+    for (const [column, { dropOrder }] of this.#columns.entries()) {
+      if (dropOrder === undefined || dropped.has(column)) continue;
+      if (next === -1 || dropOrder < this.#columns[next]!.dropOrder!) next = column;
     }
     return next;
   }
@@ -111,11 +112,11 @@ export class Table {
     let line = '';
     for (const [column, { text, cut }] of row.entries()) {
       const last = column === row.length - 1;
-      const left = this.#room - textWidth(line);
+      const left = this.#width - textWidth(line);
       const width = last ? left : Math.min(widths[column] ?? 0, left);
       const spans = last && row.length < widths.length;
       if (left <= 0 || (widths[column] === undefined && !spans)) continue;
-      const fits = this.#room === Number.POSITIVE_INFINITY || textWidth(text) <= width;
+      const fits = this.#width === Number.POSITIVE_INFINITY || textWidth(text) <= width;
       const shown = fits ? text : (cut?.(width) ?? cutEnd(text, width));
       line += last ? shown : shown + ' '.repeat(Math.max(0, width - textWidth(shown))) + GAP;
     }

@@ -2,9 +2,9 @@ import { WriteStream } from 'node:tty';
 import { printable } from '../operations/filename.ts';
 
 /**
- * Writes to standard output and waits while a slow reader holds it up.
+ * Writes to standard output; resolves when the system has taken the bytes.
  *
- * @throws the system's error, EPIPE where the reader has gone away (`| head`)
+ * @throws the system's error, EPIPE where the reader has closed the pipe (`| head`)
  */
 export async function print(text: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve, reject) => {
@@ -12,27 +12,27 @@ export async function print(text: string | Uint8Array): Promise<void> {
   });
 }
 
-/** Whether an error says that nobody reads standard output any more. */
-export function isReaderGone(error: unknown): boolean {
+/** Whether an error is that of a write to a pipe whose reader has closed it. */
+export function isClosedPipe(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | null)?.code === 'EPIPE';
 }
 
 /**
- * Says one line to the person, apart from the data on standard output. Names and arguments in it
- * come from anywhere: what would command the terminal is shown as an escape.
+ * Prints a line for people to standard error; standard output is for data. Control characters in it
+ * are shown as escapes, because it may contain names and arguments from anywhere.
  */
-export function say(line: string): void {
+export function printStderr(line: string): void {
   process.stderr.write(`${printable(line)}\n`);
 }
 
-/** Says a text of several lines. */
-export function sayLines(text: string): void {
-  for (const line of text.split('\n')) say(line);
+/** Prints a text of several lines to standard error. */
+export function printStderrLines(text: string): void {
+  for (const line of text.split('\n')) printStderr(line);
 }
 
 /**
- * How many bits of colour standard output shows: 1 for none, 8 for 256 colours, 24 for all.
- * Follows NO_COLOR and FORCE_COLOR as Node itself does.
+ * Bits of colour of standard output: 1 for none, 8 for 256 colours, 24 for all. NO_COLOR and
+ * FORCE_COLOR count as they do in Node itself.
  */
 export function colourDepth(): number {
   if (!process.stdout.isTTY && process.env['FORCE_COLOR'] === undefined) return 1;
@@ -45,7 +45,7 @@ function cubeIndex([red, green, blue]: readonly [number, number, number]): numbe
   return 16 + 36 * level(red) + 6 * level(green) + level(blue);
 }
 
-/** Two cells of a colour, or nothing where the terminal has too few. */
+/** Two cells in a colour; empty where the terminal has too few colours. */
 export function swatch(hex: string, depth: number): string {
   const channel = (index: number) => Number.parseInt(hex.slice(index, index + 2), 16);
   const rgb = [channel(1), channel(3), channel(5)] as const;
@@ -54,7 +54,7 @@ export function swatch(hex: string, depth: number): string {
   return '';
 }
 
-/** Bytes for people: `812 KB`, `1.9 MB`. */
+/** Bytes as text: `812 KB`, `1.9 MB`. */
 export function humanBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const units = ['KB', 'MB', 'GB', 'TB'];
@@ -67,7 +67,7 @@ export function humanBytes(bytes: number): string {
   return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
 }
 
-/** What became of a size: `-58 %`, `+3 %`. */
+/** Change of a size as text: `-58 %`, `+3 %`. */
 export function humanChange(before: number, after: number): string {
   if (before === 0) return '';
   const percent = Math.round((after / before - 1) * 100);

@@ -2,12 +2,12 @@ import stringWidth from 'string-width';
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Columns of a terminal that a text takes: two for a wide character, none for an escape code. */
+/** Width of a text in columns of a terminal: two for a wide character, none for an escape code. */
 export function textWidth(text: string): number {
   return PLAIN.test(text) ? text.length : stringWidth(text);
 }
 
-/** Made when first needed: most texts fit. */
+/** Created at the first use, because most texts fit. */
 let graphemes: Intl.Segmenter | undefined;
 
 function split(text: string): string[] {
@@ -15,7 +15,7 @@ function split(text: string): string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
-/** As many of the first graphemes as fit. */
+/** The first graphemes that fit. */
 function fitting(segments: readonly string[], columns: number): string[] {
   let left = columns;
   const end = segments.findIndex((segment) => {
@@ -25,18 +25,18 @@ function fitting(segments: readonly string[], columns: number): string[] {
   return segments.slice(0, end === -1 ? segments.length : end);
 }
 
-/** A text without escape codes, its end cut off where it takes more columns than there are. */
+/** Cuts the end off a text that is too wide. It must not contain escape codes. */
 export function cutEnd(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   return `${fitting(split(text), Math.max(0, columns - 1)).join('')}…`;
 }
 
-/** A text without escape codes, shortened in the middle: both ends of a path tell most. */
+/** Cuts the middle out of a text that is too wide, such as a path. It must not contain escape codes. */
 export function cutMiddle(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   const segments = split(text);
-  const room = Math.max(0, columns - 1);
-  const end = fitting(segments.toReversed(), Math.ceil(room / 2));
-  const start = fitting(segments, room - textWidth(end.join('')));
+  const available = Math.max(0, columns - 1);
+  const end = fitting(segments.toReversed(), Math.ceil(available / 2));
+  const start = fitting(segments, available - textWidth(end.join('')));
   return `${start.join('')}…${end.toReversed().join('')}`;
 }

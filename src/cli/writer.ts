@@ -43,7 +43,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** Codes of file systems without hard links (FAT, several network ones). */
+/** Error codes of `link` on file systems without hard links (FAT, several network ones). */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 export function existsFailure(path: string): Failure {
@@ -52,7 +52,7 @@ export function existsFailure(path: string): Failure {
   });
 }
 
-/** In whole milliseconds, of which times that Node has set consist. */
+/** Compares whole milliseconds, the precision of times that Node sets. */
 function isNewer(path: string, other: string): boolean {
   try {
     return statSync(path).mtime > statSync(other).mtime;
@@ -61,7 +61,7 @@ function isNewer(path: string, other: string): boolean {
   }
 }
 
-/** The record of an input whose output exists and stays; it warns where the input is newer. */
+/** The record of an input whose output exists and is kept; with a warning where the input is newer. */
 export function keptOutput(
   path: string,
   { filename, source }: Input,
@@ -80,18 +80,18 @@ export interface WriterOptions {
   readonly overwrite: boolean;
 }
 
-/** Writes the content of a file that is open for it. */
-export type Fill = (descriptor: number) => undefined | Promise<void>;
+/** Writes the content of an open file. */
+export type WriteContent = (descriptor: number) => undefined | Promise<void>;
 
 /**
- * Writes files that appear whole or not at all, and never over another unless told so. The steps
- * around the content are taken synchronously: each is a few microseconds of the file system's work,
- * where a turn through libuv's threads, which are busy decoding, would cost ten times that.
+ * Writes each file under a temporary name and renames it, so that it appears whole or not at all, and
+ * replaces no file without `overwrite`. The calls around the content are synchronous: each takes a few
+ * microseconds, and ten times as long through libuv's threads, which are busy decoding.
  */
 export class Writer {
   readonly #overwrite: boolean;
   readonly #prepared = new Set<string>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inProgress = new Set<Promise<void>>();
   #temporaries = 0;
 
   constructor({ overwrite }: WriterOptions) {
@@ -99,46 +99,45 @@ export class Writer {
   }
 
   /**
-   * Writes one file beside its place and then gives it its name.
+   * Writes one file.
    *
-   * @param fill writes the content
    * @throws Failure with code `output_exists` or `write_failed`
    */
-  async write(path: string, fill: Fill): Promise<void> {
-    const writing = this.#write(path, fill);
+  async write(path: string, writeContent: WriteContent): Promise<void> {
+    const writing = this.#write(path, writeContent);
     const settled = writing.then(
       () => {},
       () => {},
     );
-    this.#underWay.add(settled);
+    this.#inProgress.add(settled);
     try {
       await writing;
     } finally {
-      this.#underWay.delete(settled);
+      this.#inProgress.delete(settled);
     }
   }
 
-  /** Resolves when no file is between its temporary name and its own. */
+  /** Resolves when no file is being written. */
   async settled(): Promise<void> {
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inProgress);
   }
 
-  async #write(path: string, fill: Fill): Promise<void> {
+  async #write(path: string, writeContent: WriteContent): Promise<void> {
     const folder = dirname(path);
     this.#temporaries += 1;
-    // A short name of its own, since the file's with something added might be too long.
+    // A short name: the file's own with a suffix might be too long.
     const temporary = join(folder, `.oriel-${process.pid}-${this.#temporaries}.tmp`);
-    let begun = false;
+    let created = false;
     try {
       await this.#prepare(folder);
       const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
       const descriptor = openSync(temporary, 'wx');
-      begun = true;
+      created = true;
       try {
-        await fill(descriptor);
+        await writeContent(descriptor);
         if (replaced) {
           fchmodSync(descriptor, replaced.mode);
-          // What is replaced is gone afterwards: the new bytes must outlast a power cut before.
+          // The new bytes must be on disk before the rename removes the old ones.
           await promisify(fsync)(descriptor);
         }
       } finally {
@@ -147,7 +146,7 @@ export class Writer {
       if (this.#overwrite) renameSync(temporary, path);
       else publish(temporary, path);
     } catch (error) {
-      if (begun) rmSync(temporary, { force: true });
+      if (created) rmSync(temporary, { force: true });
       if (error instanceof Failure) throw error;
       const { code = '', message } = error as NodeJS.ErrnoException;
       throw new Failure('unknown', `${path} cannot be written: ${REASONS[code] ?? message}`, {
@@ -157,7 +156,7 @@ export class Writer {
     }
   }
 
-  /** Makes a folder, and sweeps out of it what a run that was killed left behind. */
+  /** Creates a folder, and removes temporary files of killed runs from it. */
   async #prepare(folder: string): Promise<void> {
     if (this.#prepared.has(folder)) return;
     await makeFolders(folder);
@@ -169,13 +168,13 @@ export class Writer {
   }
 }
 
-/** Gives a file its name unless that is taken: a link fails where a rename would replace. */
+/** Renames a file unless the name is taken: `link` fails where `rename` would replace the file. */
 function publish(temporary: string, path: string): void {
   try {
     linkSync(temporary, path);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // A link that leads nowhere exists too, which only the error tells.
+    // `existsSync` is false for a dangling link.
     if (code === 'EEXIST' || existsSync(path)) throw existsFailure(path);
     if (!NO_LINKS.has(code)) throw error;
     renameSync(temporary, path);

@@ -35,11 +35,11 @@ it('makes an owner with credits and a key that works', async () => {
 
 it('keeps a key before the store knows it', async () => {
   const store = await emptyStore();
-  const keep = async (key: string) => {
+  const saveKey = async (key: string) => {
     expect(await store.findKey(hashOf(key))).toBeUndefined();
     throw new Error('the disk is full');
   };
-  await expect(firstRun(store, { ...UNAUDITED, credits: CREDITS, keep })).rejects.toThrow(
+  await expect(firstRun(store, { ...UNAUDITED, credits: CREDITS, saveKey })).rejects.toThrow(
     'the disk is full',
   );
   expect(await store.listKeys()).toEqual([]);
@@ -55,7 +55,7 @@ it('forgets a key that a crash kept from the store, and one that was revoked', a
   const made = await firstRun(store, {
     ...UNAUDITED,
     credits: CREDITS,
-    keep: (key) => writeFirstKey(folder, key),
+    saveKey: (key) => writeFirstKey(folder, key),
   });
   expect(await readFirstKey(folder, store)).toMatchObject({ key: made!.key });
   const [key] = await store.listKeys();

@@ -1,13 +1,13 @@
 import { Failure } from '../../failure.ts';
 import type { DaemonClient } from './daemon-client.ts';
 
-/** What a daemon says of a model, as far as it is shown here. */
+/** The properties of a model that are printed or needed here. */
 export interface CatalogEntry {
   readonly id: string;
-  /** Empty where the daemon does not say. */
+  /** Empty where the daemon does not state it. */
   readonly type: string;
   readonly efforts: readonly string[];
-  readonly pricing: readonly (readonly [what: string, credits: number])[];
+  readonly pricing: readonly (readonly [unit: string, credits: number])[];
 }
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -16,14 +16,17 @@ function objectAt(value: unknown): Loose {
   return typeof value === 'object' && value !== null ? (value as Loose) : {};
 }
 
-/** @throws Failure where the daemon has none to tell */
+/** @throws Failure where the response has no list of models */
 export async function readCatalog(
   client: DaemonClient,
 ): Promise<{ document: object; models: CatalogEntry[] }> {
   const document = objectAt(await client.json('/v1/models'));
   const { data } = document;
   if (!Array.isArray(data)) {
-    throw new Failure('service_error', `${client.url}/v1/models tells of no models`);
+    throw new Failure(
+      'service_error',
+      `${client.url}/v1/models: expected a list of models in the response`,
+    );
   }
   return { document, models: (data as unknown[]).flatMap(entryOf) };
 }
@@ -45,7 +48,7 @@ function entryOf(value: unknown): CatalogEntry[] {
   ];
 }
 
-/** The model to talk to where nobody says. */
+/** The default model of `oriel chat`. */
 export async function firstTextModel(client: DaemonClient): Promise<string> {
   const { models } = await readCatalog(client);
   const first = models.find(({ type }) => type === 'text' || type === '');

@@ -4,25 +4,25 @@ import type { UpstreamResponse } from '../../upstream/response.ts';
 import { type Delta, readChunk } from './chat-chunk.ts';
 import type { ChatOutput } from './chat-output.ts';
 
-/** What the model said. */
+/** A complete answer of a model. */
 export interface ChatAnswer {
   readonly text: string;
   readonly reasoning: string;
-  /** As the daemon calls it; null where it said none. */
+  /** `finish_reason` of the response; null where it has none. */
   readonly finishReason: string | null;
 }
 
 /**
- * Shows a streamed chat completion as it comes.
+ * Prints a streamed chat completion while it arrives.
  *
- * @throws Failure where it fails on the way or ends too soon, once what came has been shown; EPIPE
- *   where nobody reads any more
+ * @throws Failure where the stream fails or ends early, after the received part was printed; EPIPE
+ *   where the reader has closed standard output
  */
 export async function showAnswer(
   exchange: UpstreamResponse,
   output: ChatOutput,
 ): Promise<ChatAnswer> {
-  const said = { text: '', reasoning: '' };
+  const received = { text: '', reasoning: '' };
   let finishReason: string | null = null;
   let done = false;
   const display = new Display(output, exchange);
@@ -34,7 +34,7 @@ export async function showAnswer(
     }
     const chunk = readChunk(data);
     finishReason = chunk.finishReason ?? finishReason;
-    for (const { kind, text } of chunk.deltas) said[kind] += text;
+    for (const { kind, text } of chunk.deltas) received[kind] += text;
     display.add(chunk.deltas);
   });
   try {
@@ -46,7 +46,7 @@ export async function showAnswer(
   } catch (error) {
     exchange.abort();
     await display.finished();
-    // What goes wrong behind the end is nobody's loss.
+    // An error after the end of the answer is ignored.
     if (!done) throw error;
   }
   await display.finished();
@@ -55,41 +55,41 @@ export async function showAnswer(
       code: 'stream_truncated',
     });
   }
-  return { ...said, finishReason };
+  return { ...received, finishReason };
 }
 
-/** Writes what comes, one after another, while more of it comes. */
+/** Prints deltas one after another while further ones arrive. */
 class Display {
   readonly #output: ChatOutput;
   readonly #exchange: UpstreamResponse;
   #waiting: Delta[] = [];
   #writing: Promise<void> | null = null;
-  #broken: { readonly error: unknown } | null = null;
+  #error: { readonly error: unknown } | null = null;
 
   constructor(output: ChatOutput, exchange: UpstreamResponse) {
     this.#output = output;
     this.#exchange = exchange;
   }
 
-  /** A slow reader is being waited for. */
+  /** Whether a write is in progress. */
   get busy(): boolean {
     return this.#writing !== null;
   }
 
   add(deltas: readonly Delta[]): void {
-    if (deltas.length === 0 || this.#broken) return;
+    if (deltas.length === 0 || this.#error) return;
     this.#waiting.push(...deltas);
     this.#writing ??= this.#write();
   }
 
-  /** @throws where something could not be written */
+  /** @throws the error of a failed write */
   async finished(): Promise<void> {
     await this.#writing;
-    if (this.#broken) throw this.#broken.error;
+    if (this.#error) throw this.#error.error;
   }
 
   async #write(): Promise<void> {
-    // What the same bytes bring goes out in one piece.
+    // Deltas of the same chunk of bytes are written together.
     await Promise.resolve();
     try {
       while (this.#waiting.length > 0) {
@@ -101,7 +101,7 @@ class Display {
         }
       }
     } catch (error) {
-      this.#broken = { error };
+      this.#error = { error };
       this.#exchange.abort();
     }
     this.#writing = null;
@@ -109,7 +109,7 @@ class Display {
   }
 }
 
-/** Neighbours of one kind as one. */
+/** Joins neighbouring deltas of one kind. */
 function joined(deltas: readonly Delta[]): Delta[] {
   const runs: { kind: Delta['kind']; text: string }[] = [];
   for (const { kind, text } of deltas) {

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
-import { messageOf } from './refusal.ts';
+import { messageOf } from './error-response.ts';
 
-/** A piece of what the model says. */
+/** A piece of an answer. */
 export interface Delta {
   readonly kind: 'text' | 'reasoning';
   readonly text: string;
@@ -15,9 +15,9 @@ interface Chunk {
 type Loose = Readonly<Record<string, unknown>>;
 
 /**
- * What one event of a streamed chat completion says.
+ * Reads one event of a streamed chat completion.
  *
- * @throws Failure where it says that all went wrong, or nothing that can be read
+ * @throws Failure where the event is an error, or no JSON
  */
 export function readChunk(data: string): Chunk {
   let chunk: unknown;

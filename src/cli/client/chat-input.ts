@@ -1,22 +1,22 @@
 import { usageFailure } from '../usage.ts';
 
-/** The largest text that is read from standard input. */
-const LARGEST = 64 * 1024 * 1024;
+/** Maximum bytes of text from standard input. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * What the user says: the prompt, what standard input brings, or the one and below it the other.
- * Null where there is a terminal to talk on instead.
+ * Reads the user's message: the prompt, standard input, or the prompt followed by standard input.
+ * Null without a prompt where standard input is a terminal, for a conversation.
  *
- * @throws Failure of wrong usage
+ * @throws Failure with code `usage`
  */
 export async function readInput(prompt: string | undefined): Promise<string | null> {
   const isTerminal = process.stdin.isTTY === true;
   if (prompt === undefined && isTerminal) return null;
   const piped = prompt === '-' || !isTerminal ? await readStandardInput() : '';
   const parts = [prompt === '-' ? '' : (prompt ?? ''), piped];
-  const said = parts.filter((part) => part.trim() !== '').join('\n\n');
-  if (said === '') throw usageFailure('expected a prompt, received nothing');
-  return said;
+  const message = parts.filter((part) => part.trim() !== '').join('\n\n');
+  if (message === '') throw usageFailure('expected a prompt, received nothing');
+  return message;
 }
 
 async function readStandardInput(): Promise<string> {
@@ -24,7 +24,7 @@ async function readStandardInput(): Promise<string> {
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > LARGEST) throw usageFailure('standard input: expected a text of at most 64 MB');
+    if (bytes > MAX_BYTES) throw usageFailure('standard input: expected a text of at most 64 MB');
     chunks.push(chunk);
   }
   try {

@@ -1,18 +1,18 @@
 import { print } from '../terminal.ts';
 
-/** What commands a terminal: all controls but the ends of lines and tabs, those of direction included. */
-const COMMANDS =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Characters that control a terminal, bidi controls included, except line ends and tabs. */
+const CONTROLS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g;
 
-/** A text from somewhere as a terminal may have it. */
-function harmless(text: string): string {
-  return text.replace(COMMANDS, '');
+/** Removes characters that control a terminal. */
+function withoutControls(text: string): string {
+  return text.replace(CONTROLS, '');
 }
 
 /**
- * Shows an answer while it comes: the answer on standard output; the reasoning on standard error,
- * dimmed, and only where a person sees it.
+ * Prints an answer while it arrives: its text to standard output, its reasoning dimmed to standard
+ * error where that is a terminal.
  */
 export class ChatOutput {
   readonly #isTerminal = process.stdout.isTTY === true;
@@ -23,15 +23,15 @@ export class ChatOutput {
   #lineOpen = false;
 
   reasoning(text: string): void {
-    const shown = harmless(text);
+    const shown = withoutControls(text);
     if (!this.#showsReasoning || this.#written || shown === '') return;
     this.#reasoned = true;
     process.stderr.write(this.#dims ? `\u001b[2m${shown}\u001b[22m` : shown);
   }
 
-  /** @throws EPIPE where the reader has gone away */
+  /** @throws EPIPE where the reader has closed standard output */
   async text(text: string): Promise<void> {
-    const shown = this.#isTerminal ? harmless(text) : text;
+    const shown = this.#isTerminal ? withoutControls(text) : text;
     if (shown === '') return;
     if (this.#reasoned && !this.#written) process.stderr.write('\n\n');
     this.#written = true;
@@ -39,7 +39,7 @@ export class ChatOutput {
     await print(shown);
   }
 
-  /** Ends the line, so that what is said next begins one. */
+  /** Ends the line, so that the next output starts a new one. */
   async end(): Promise<void> {
     if (this.#reasoned && !this.#written) process.stderr.write('\n');
     if (this.#lineOpen) await print('\n');

@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
-import { print, say } from '../terminal.ts';
+import { print, printStderr } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
 import { firstTextModel } from './catalog.ts';
 import { type ChatAnswer, showAnswer } from './chat-answer.ts';
@@ -19,9 +19,9 @@ const PATH = '/v1/chat/completions';
 const EXIT = { done: 0, interrupted: 130 } as const;
 
 /**
- * Talks to a model: once where there is something to say, else as long as the person likes.
+ * Sends a message to a model and prints the answer, or holds a conversation where there is none.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure
  */
@@ -30,11 +30,11 @@ export async function runChat(
   flags: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const options = readFlags(chatFlags, flags);
-  const leaving = new AbortController();
-  const client = new DaemonClient(flags, leaving.signal);
+  const interrupted = new AbortController();
+  const client = new DaemonClient(flags, interrupted.signal);
   const input = await readInput(prompt);
   if (input === null && options.json) throw usageFailure('--json goes with a prompt');
-  const interrupt = () => leaving.abort();
+  const interrupt = () => interrupted.abort();
   process.on('SIGINT', interrupt);
   const output = new ChatOutput();
   try {
@@ -43,12 +43,12 @@ export async function runChat(
     const ask = async (messages: readonly Message[]): Promise<ChatAnswer> => {
       const exchange = await client.open(PATH, { ...body, messages, stream: true });
       const answer = await showAnswer(exchange, output).finally(() => output.end());
-      noteEnd(answer);
+      warnIfIncomplete(answer);
       return answer;
     };
     const start = systemOf(options);
     if (input === null) {
-      await converse({ start, ask, leaving, title: `${model} at ${client.url}` });
+      await converse({ start, ask, interrupted, title: `${model} at ${client.url}` });
     } else if (options.json) {
       const messages = [...start, { role: 'user', content: input }];
       const document = await client.json(PATH, { ...body, messages });
@@ -56,10 +56,10 @@ export async function runChat(
     } else {
       await ask([...start, { role: 'user', content: input }]);
     }
-    return leaving.signal.aborted ? EXIT.interrupted : EXIT.done;
+    return interrupted.signal.aborted ? EXIT.interrupted : EXIT.done;
   } catch (error) {
-    if (leaving.signal.aborted) return EXIT.interrupted;
-    throw error instanceof Failure ? plain(error) : error;
+    if (interrupted.signal.aborted) return EXIT.interrupted;
+    throw error instanceof Failure ? withoutParam(error) : error;
   } finally {
     process.off('SIGINT', interrupt);
     await client.close();
@@ -79,14 +79,15 @@ function systemOf({ system }: ChatFlags): Message[] {
   return system === undefined ? [] : [{ role: 'system', content: system }];
 }
 
-/** A fault of the request is none of the command line, which names its own by `param`. */
-function plain({ type, message, code, cause }: Failure): Failure {
+/** Removes `param`, by which main recognises errors in the command line: this one is the request's. */
+function withoutParam({ type, message, code, cause }: Failure): Failure {
   return new Failure(type, message, { originalCode: code, cause });
 }
 
-/** Says why an answer ended, where it is not simply over. */
-function noteEnd({ finishReason }: ChatAnswer): void {
+/** Prints the reason of an answer that is not complete. */
+function warnIfIncomplete({ finishReason }: ChatAnswer): void {
   if (finishReason === 'length')
-    say('oriel: the answer reached its limit of tokens and stops here');
-  if (finishReason === 'content_filter') say('oriel: the answer was withheld or cut by a filter');
+    printStderr('oriel: the answer reached its limit of tokens and stops here');
+  if (finishReason === 'content_filter')
+    printStderr('oriel: the answer was withheld or cut by a filter');
 }

@@ -1,46 +1,46 @@
 import { createInterface } from 'node:readline';
 import { Failure } from '../../failure.ts';
-import { say } from '../terminal.ts';
+import { printStderr } from '../terminal.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 import type { Message } from './message.ts';
 
 interface Conversation {
   readonly start: readonly Message[];
-  /** Shows the answer to all that was said so far. */
+  /** Sends the messages and prints the answer. */
   readonly ask: (messages: readonly Message[]) => Promise<ChatAnswer>;
-  /** Aborted where the person leaves by ^C. */
-  readonly leaving: AbortController;
-  /** What the person talks to. */
+  /** Aborts at ^C. */
+  readonly interrupted: AbortController;
+  /** Model and daemon, printed at the start. */
   readonly title: string;
 }
 
-/** Talks until the person leaves: by /exit or ^D, or by ^C, which also cuts the answer short. */
-export async function converse({ start, ask, leaving, title }: Conversation): Promise<void> {
+/** Reads and answers messages until /exit, ^D, or ^C, which also aborts the current answer. */
+export async function converse({ start, ask, interrupted, title }: Conversation): Promise<void> {
   const lines = createInterface({
     input: process.stdin,
-    // Standard output is the answers' alone.
+    // Standard output is for answers only.
     output: process.stderr,
     prompt: '> ',
   });
-  lines.on('SIGINT', () => leaving.abort());
-  leaving.signal.addEventListener('abort', () => lines.close(), { once: true });
-  say(`oriel: ${title}; /exit or ^D ends the conversation`);
+  lines.on('SIGINT', () => interrupted.abort());
+  interrupted.signal.addEventListener('abort', () => lines.close(), { once: true });
+  printStderr(`oriel: ${title}; /exit or ^D ends the conversation`);
   const messages = [...start];
   try {
     lines.prompt();
     for await (const line of lines) {
       if (line.trim() === '/exit') return;
-      if (line.trim() !== '') await turn(line);
-      if (leaving.signal.aborted) return;
+      if (line.trim() !== '') await sendLine(line);
+      if (interrupted.signal.aborted) return;
       lines.prompt();
     }
-    // The prompt is left standing by ^D.
+    // ^D leaves the cursor behind the prompt.
     process.stderr.write('\n');
   } finally {
     lines.close();
   }
 
-  async function turn(line: string): Promise<void> {
+  async function sendLine(line: string): Promise<void> {
     messages.push({ role: 'user', content: line });
     try {
       const { text, reasoning } = await ask(messages);
@@ -50,10 +50,10 @@ export async function converse({ start, ask, leaving, title }: Conversation): Pr
         ...(reasoning !== '' && { reasoning_content: reasoning }),
       });
     } catch (error) {
-      if (leaving.signal.aborted || !(error instanceof Failure)) throw error;
-      // As if it had not been said: the person may say it again.
+      if (interrupted.signal.aborted || !(error instanceof Failure)) throw error;
+      // The failed message is not part of the conversation; the user may send it again.
       messages.pop();
-      say(`oriel: ${error.message}`);
+      printStderr(`oriel: ${error.message}`);
     }
   }
 }

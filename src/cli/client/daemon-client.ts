@@ -4,30 +4,30 @@ import type { UpstreamResponse } from '../../upstream/response.ts';
 import { readFlags } from '../flags.ts';
 import { usageFailure } from '../usage.ts';
 import { clientFlags, DEFAULT_URL } from './client-flags.ts';
-import { refusalOf, secondsToWait } from './refusal.ts';
+import { failureOfResponse, secondsToWait } from './error-response.ts';
 
-/** The largest answer that is read at once. */
-const LARGEST = 64 * 1024 * 1024;
+/** Maximum bytes of a JSON response. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** The largest result that is fetched: a long video has a few hundred megabytes. */
-const LARGEST_ASSET = 1024 * 1024 * 1024;
+/** Maximum bytes of a result: a long video has a few hundred megabytes. */
+const MAX_ASSET_BYTES = 1024 * 1024 * 1024;
 
-/** A model may think for long before it says anything; how long, the daemon decides. */
+/** Without a limit on the first byte: a model may reason for long, and the daemon has a timeout. */
 const TIMEOUTS = { connect: 10_000, firstByte: 0, idle: 0, total: 0 };
 
-/** A file comes at once, or something between here and there is broken. */
+/** A stored file is sent at once. */
 const ASSET_TIMEOUTS = { connect: 10_000, firstByte: 60_000, idle: 60_000, total: 0 };
 
 type Headers = Readonly<Record<string, string>>;
 
-/** JSON that a daemon answered with. */
+/** A JSON response. */
 export interface Document {
   readonly document: unknown;
-  /** Seconds after which it wants to be asked again; null where it does not say. */
+  /** Seconds of its Retry-After; null without one. */
   readonly retryAfter: number | null;
 }
 
-/** A daemon somewhere, asked over HTTP as any client would. */
+/** An HTTP client of a daemon. */
 export class DaemonClient {
   /** Without a slash at its end. */
   readonly url: string;
@@ -36,9 +36,9 @@ export class DaemonClient {
   readonly #upstream = new UpstreamClient();
 
   /**
-   * @param flags what commander parsed
-   * @param signal lets go of every request
-   * @throws Failure of wrong usage
+   * @param flags as commander parsed them
+   * @param signal aborts all requests
+   * @throws Failure with code `usage`
    */
   constructor(flags: Readonly<Record<string, unknown>>, signal: AbortSignal) {
     const { url, key } = readFlags(clientFlags, flags);
@@ -51,9 +51,9 @@ export class DaemonClient {
   }
 
   /**
-   * Sends a request; gives the answer when it is a good one.
+   * Sends a request and returns a response of status 2xx.
    *
-   * @throws Failure that says what is wrong and what may help
+   * @throws Failure with the reason and what to do
    */
   open(path: string, body?: object, headers: Headers = {}): Promise<UpstreamResponse> {
     if (!body) return this.#send(path, headers);
@@ -61,18 +61,18 @@ export class DaemonClient {
     return this.#send(path, json, JSON.stringify(body));
   }
 
-  /** The JSON that a path answers with. */
+  /** Sends a request and reads the JSON of its response. */
   async json(path: string, body?: object, headers?: Headers): Promise<unknown> {
     const { document } = await this.#read(path, await this.open(path, body, headers));
     return document;
   }
 
-  /** The JSON that a path which is asked again and again answers with. */
+  /** Reads JSON from a path that is requested repeatedly. */
   async poll(path: string): Promise<Document> {
     return this.#read(path, await this.open(path));
   }
 
-  /** The JSON that a path answers a form with. */
+  /** Sends a form and reads the JSON of its response. */
   async form(path: string, form: FormData, headers: Headers = {}): Promise<unknown> {
     const packed = new Response(form);
     const type = { 'content-type': packed.headers.get('content-type')!, ...headers };
@@ -82,7 +82,7 @@ export class DaemonClient {
   }
 
   /**
-   * Fetches a result. Whoever else it comes from is not told the key.
+   * Fetches a result. The key is sent to the daemon only.
    *
    * @param address absolute, or a path of the daemon
    * @throws Failure
@@ -105,7 +105,7 @@ export class DaemonClient {
         status: exchange.status,
       });
     }
-    return exchange.bytes(LARGEST_ASSET);
+    return exchange.bytes(MAX_ASSET_BYTES);
   }
 
   async close(): Promise<void> {
@@ -126,14 +126,14 @@ export class DaemonClient {
         signal: this.#signal,
       })
       .catch((error: unknown) => {
-        throw this.#explained(error);
+        throw this.#withAdvice(error);
       });
     if (exchange.status >= 200 && exchange.status < 300) return exchange;
-    throw await refusalOf(exchange, { url: this.url, hasKey: this.#key !== undefined });
+    throw await failureOfResponse(exchange, { url: this.url, hasKey: this.#key !== undefined });
   }
 
   async #read(path: string, exchange: UpstreamResponse): Promise<Document> {
-    const bytes = await exchange.bytes(LARGEST);
+    const bytes = await exchange.bytes(MAX_JSON_BYTES);
     try {
       return { document: JSON.parse(bytes.toString()), retryAfter: secondsToWait(exchange) };
     } catch {
@@ -141,7 +141,7 @@ export class DaemonClient {
     }
   }
 
-  #explained(error: unknown): unknown {
+  #withAdvice(error: unknown): unknown {
     if (!(error instanceof Failure) || error.code !== 'unreachable') return error;
     return new Failure(
       error.type,
@@ -156,6 +156,6 @@ function addressOf(url: string): string {
   if (!address || !/^https?:$/.test(address.protocol) || address.search || address.hash) {
     throw usageFailure(`--url: expected an http or https URL, received ${JSON.stringify(url)}`);
   }
-  // The base URL of client libraries ends with /v1; here either will do.
+  // Base URLs of client libraries end with /v1, which is accepted here.
   return address.href.replace(/\/+$/, '').replace(/\/v1$/, '');
 }

@@ -3,22 +3,22 @@ import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print } from '../terminal.ts';
 import { editFlags, resultFlags } from './client-flags.ts';
+import { finishTask } from './finish-task.ts';
 import { modelFor, promptOf } from './generate-run.ts';
 import { stemOf } from './result-names.ts';
 import { Results } from './results.ts';
-import { fileOf } from './sent-file.ts';
 import { inSession } from './session.ts';
-import { finishTask } from './task-end.ts';
+import { Spinner } from './spinner.ts';
 import { objectAt, outputsOf, readSubmission } from './task-record.ts';
-import { WaitLine } from './wait-line.ts';
+import { fileOf } from './upload-file.ts';
 
 const PATH = '/v1/images/edits';
 
 /**
- * Has images changed and saves the result. The daemon answers with it, or with a task where it takes
- * long.
+ * Edits images and saves the result. The daemon responds with the result, or with a task where that
+ * takes longer than `limits.syncWait`.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure
  */
@@ -27,13 +27,13 @@ export async function runEdit(
   flags: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const options = readFlags(editFlags, flags);
-  const telling = readFlags(resultFlags, flags);
+  const resultOptions = readFlags(resultFlags, flags);
   const prompt = await promptOf(options.prompt);
   return inSession(flags, async (session) => {
     const { client } = session;
     const { id: model } = await modelFor(client, options.model);
     const { size, quality, n, seed, mask, idempotencyKey } = options;
-    const results = new Results(client, telling, stemOf(prompt, 'image'), n ?? 1);
+    const results = new Results(client, resultOptions, stemOf(prompt, 'image'), n ?? 1);
     const form = new FormData();
     for (const [name, value] of Object.entries({ model, prompt, size, quality, n, seed })) {
       if (value !== undefined) form.set(name, String(value));
@@ -42,26 +42,26 @@ export async function runEdit(
     for (const image of images) form.append(name, await fileOf(image));
     if (mask !== undefined) form.set('mask', await fileOf(mask));
 
-    const line = new WaitLine(!telling.quiet);
-    line.show(model);
+    const spinner = new Spinner(!resultOptions.quiet);
+    spinner.show(model);
     results.prepare();
-    // Its task is among all others, should the answer be lost.
-    session.pickUp = '`oriel tasks` tells what has become of it';
+    // If the response is lost, its task is still in the list of tasks.
+    session.resumeHint = '`oriel tasks` tells what has become of it';
     const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
     const answer = await client
       .form(PATH, form, headers)
       .catch((error: unknown) => {
         const isLost = error instanceof Failure && error.code === 'connection_lost';
-        if (!isLost && !session.signal.aborted) session.pickUp = null;
+        if (!isLost && !session.signal.aborted) session.resumeHint = null;
         throw error;
       })
-      .finally(() => line.stop());
+      .finally(() => spinner.stop());
     const submission = readSubmission(answer);
-    if (submission !== null) return finishTask(session, submission, results, telling);
+    if (submission !== null) return finishTask(session, submission, results, resultOptions);
     const document = objectAt(answer);
     const saved = await results.save(outputsOf(document));
-    session.pickUp = null;
-    if (telling.json) await print(`${jsonText({ ...document, saved })}\n`);
+    session.resumeHint = null;
+    if (resultOptions.json) await print(`${jsonText({ ...document, saved })}\n`);
     return 0;
   });
 }

@@ -9,16 +9,16 @@ import { type CatalogEntry, readCatalog } from './catalog.ts';
 import { readInput } from './chat-input.ts';
 import { generateFlags, resultFlags, waitFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
+import { finishTask } from './finish-task.ts';
 import { stemOf } from './result-names.ts';
 import { Results } from './results.ts';
-import { uploadFile } from './sent-file.ts';
 import { inSession } from './session.ts';
-import { finishTask } from './task-end.ts';
 import { readSubmission } from './task-record.ts';
+import { uploadFile } from './upload-file.ts';
 
 type GenerateFlags = v.InferOutput<typeof generateFlags>;
 
-/** What makes what, by the type of the model. */
+/** Endpoint by the type of the model. */
 const ENDPOINTS: Readonly<Record<string, string>> = {
   image: '/v1/images/generations',
   video: '/v1/videos/generations',
@@ -26,9 +26,9 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Has something made and saves it.
+ * Generates an image, a video or audio and saves it.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure
  */
@@ -47,14 +47,14 @@ export async function runGenerate(
     const { client } = session;
     const { id: model, type } = await modelFor(client, options.model);
     const saved = new Results(client, results, stemOf(text, type), wait ? (options.n ?? 1) : 0);
-    const inputs = await uploaded(client, options.input ?? []);
+    const inputs = await uploadInputs(client, options.input ?? []);
     const submission = readSubmission(
       await client.json(ENDPOINTS[type]!, bodyFor(options, { model, prompt: text, inputs }), {
         ...(options.idempotencyKey !== undefined && { 'idempotency-key': options.idempotencyKey }),
       }),
     );
     if (submission === null) {
-      throw new Failure('service_error', `${client.url} answered with what is no task`);
+      throw new Failure('service_error', `${client.url}: expected a task in the response`);
     }
     if (!wait) {
       const { document, id } = submission;
@@ -66,9 +66,9 @@ export async function runGenerate(
 }
 
 /**
- * What is asked for: the argument, or what standard input brings where that is `-` or there is none.
+ * Reads the prompt: the argument, or standard input where the argument is `-` or missing.
  *
- * @throws Failure of wrong usage
+ * @throws Failure with code `usage`
  */
 export async function promptOf(prompt: string | undefined): Promise<string> {
   const isPiped = prompt === '-' || (prompt === undefined && !process.stdin.isTTY);
@@ -77,7 +77,11 @@ export async function promptOf(prompt: string | undefined): Promise<string> {
   return text;
 }
 
-/** @throws Failure where the daemon has no model that makes anything, or not this one */
+/**
+ * Finds a model that makes images, video or audio; by default the first one of images.
+ *
+ * @throws Failure where the daemon has no such model
+ */
 export async function modelFor(
   client: DaemonClient,
   wanted: string | undefined,
@@ -103,8 +107,8 @@ export async function modelFor(
   return model;
 }
 
-/** The URLs of reference images; those that are files are uploaded. */
-async function uploaded(client: DaemonClient, inputs: readonly string[]): Promise<string[]> {
+/** Uploads reference images that are files; returns the URLs of all. */
+async function uploadInputs(client: DaemonClient, inputs: readonly string[]): Promise<string[]> {
   const urls = [];
   for (const input of inputs) {
     const isUrl = /^(https?:\/\/|data:)/i.test(input);
@@ -128,6 +132,6 @@ function bodyFor(
     callback_url: callbackUrl,
     input_images: inputs.length > 0 ? inputs : undefined,
   };
-  // What is undefined is not sent.
+  // JSON leaves out undefined properties.
   return { model, prompt, ...optional };
 }

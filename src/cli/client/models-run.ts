@@ -36,7 +36,7 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
 function rowOf({ id, type, efforts, pricing }: CatalogEntry): string[] {
   const price = pricing
     .filter(([, credits]) => credits > 0)
-    .map(([what, credits]) => `${credits} ${what.replaceAll('_', ' ')}`)
+    .map(([unit, credits]) => `${credits} ${unit.replaceAll('_', ' ')}`)
     .join(', ');
   return [id, type || '-', efforts.join(',') || '-', price || '-'];
 }

@@ -2,16 +2,16 @@ import { extname } from 'node:path';
 import { sniffMedia } from '../../media/files/media-type.ts';
 import { RESULT_EXTENSIONS } from './result-names.ts';
 
-/** What a result is. */
+/** The kind of a result. */
 export interface ResultKind {
-  /** The ending that fits it, without a dot. */
+  /** File extension, without a dot. */
   readonly extension: string;
   readonly isImage: boolean;
 }
 
 /**
- * Tells what came by its content, and where that does not tell, as with bare samples of sound, by the
- * ending of its address.
+ * Detects the kind of a result by its content, or by the extension of its address where the content
+ * has no signature, as with raw audio samples.
  *
  * @param address empty where there is none
  */

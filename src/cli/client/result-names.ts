@@ -4,33 +4,33 @@ import { formatOfExtension, IMAGE_EXTENSIONS } from '../../images/formats.ts';
 import { safeBaseName } from '../../operations/filename.ts';
 import { existsFailure } from '../writer.ts';
 
-/** Endings of what models make. */
+/** File extensions of results. */
 export const RESULT_EXTENSIONS: readonly string[] = [
   ...IMAGE_EXTENSIONS,
   ...['mp4', 'webm', 'mov', 'mkv'],
   ...['mp3', 'wav', 'opus', 'ogg', 'aac', 'm4a', 'flac', 'pcm'],
 ];
 
-const WORDS = 6;
-const LETTERS = 48;
+const MAX_WORDS = 6;
+const MAX_CHARACTERS = 48;
 
-/** A file name of a prompt's first words, without an ending: `a-lighthouse-at-dusk`. */
+/** A file name of a prompt's first words, without an extension: `a-lighthouse-at-dusk`. */
 export function stemOf(prompt: string, fallback: string): string {
-  // Further words would not be kept: no reason to look at a long prompt's.
+  // The name has six words at most, so that the rest of a long prompt need not be normalised.
   const words = prompt.slice(0, 1000).normalize('NFC').toLowerCase();
-  const kept = (words.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).slice(0, WORDS);
+  const kept = (words.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).slice(0, MAX_WORDS);
   let stem = '';
   for (const word of kept) {
     const longer = stem === '' ? word : `${stem}-${word}`;
-    if ([...longer].length > LETTERS) break;
+    if ([...longer].length > MAX_CHARACTERS) break;
     stem = longer;
   }
-  // Of a prompt whose first word is too long, or that has none.
-  if (stem === '') stem = [...(kept[0] ?? fallback)].slice(0, LETTERS).join('');
+  // The first word is too long, or the prompt has none.
+  if (stem === '') stem = [...(kept[0] ?? fallback)].slice(0, MAX_CHARACTERS).join('');
   return safeBaseName(stem);
 }
 
-/** Whether `--out` names a file, by its ending, rather than a folder. */
+/** Whether `--out` names a file: it has an extension of results, and no folder has that name. */
 function namesFile(out: string | undefined): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
   const ending = extname(out).slice(1).toLowerCase();
@@ -38,7 +38,7 @@ function namesFile(out: string | undefined): out is string {
   try {
     return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
   } catch {
-    // Nothing that we may look at; writing it will say why.
+    // `stat` failed; writing the file will report the reason.
     return true;
   }
 }
@@ -46,13 +46,13 @@ function namesFile(out: string | undefined): out is string {
 /** A path for a result. */
 export interface ResultPath {
   readonly path: string;
-  /** Where another file may have the name first, the next one is as good. */
+  /** Whether the next name may be used where another process takes this one. */
   readonly replaceable: boolean;
 }
 
-/** The paths of a command's results. */
+/** Assigns paths to the results of a command. */
 export class ResultNames {
-  /** Set where `--out` names the first result itself. */
+  /** Set where `--out` names the first result. */
   readonly #file: string | undefined;
   readonly #folder: string;
   readonly #stem: string;
@@ -60,7 +60,7 @@ export class ResultNames {
   #number = 0;
 
   /**
-   * @param stem of results in a folder
+   * @param stem file name of results in a folder, without an extension
    */
   constructor(
     { out, overwrite }: { readonly out?: string | undefined; readonly overwrite: boolean },
@@ -73,9 +73,9 @@ export class ResultNames {
   }
 
   /**
-   * Looks before anything is paid for.
+   * Checks the paths before a request that costs credits.
    *
-   * @throws Failure `output_exists` where one of so many results would have another file's name
+   * @throws Failure `output_exists` where a result would replace a file
    */
   check(count: number): void {
     if (this.#file === undefined || this.#overwrite) return;
@@ -85,7 +85,7 @@ export class ResultNames {
     }
   }
 
-  /** @param extension that fits what came, without a dot */
+  /** @param extension of the result, without a dot */
   next(extension: string): ResultPath {
     this.#number += 1;
     if (this.#file !== undefined) {
@@ -103,7 +103,7 @@ export class ResultNames {
   }
 }
 
-/** Whether a file's name says what is in it. */
+/** Whether the extension of a path fits that of its content. */
 export function extensionFits(path: string, extension: string): boolean {
   const said = extname(path).slice(1).toLowerCase();
   const format = formatOfExtension(said);

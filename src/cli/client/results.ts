@@ -3,15 +3,15 @@ import { promisify } from 'node:util';
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/filename.ts';
-import { print, say } from '../terminal.ts';
+import { print, printStderr } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
 import { Writer } from '../writer.ts';
 import type { resultFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
-import { type PictureShow, pictureShow } from './pictures/show.ts';
 import { kindOf } from './result-kind.ts';
 import { extensionFits, ResultNames } from './result-names.ts';
 import type { Output } from './task-record.ts';
+import { type TerminalImages, terminalImages } from './terminal-images/terminal-images.ts';
 
 type ResultFlags = Omit<v.InferOutput<typeof resultFlags>, 'out'> & {
   readonly out?: string | undefined;
@@ -19,25 +19,25 @@ type ResultFlags = Omit<v.InferOutput<typeof resultFlags>, 'out'> & {
 
 const STANDARD_STREAM = '-';
 
-/** A result with what it is. */
-interface Fetched {
+/** A result and its kind. */
+interface FetchedResult {
   readonly bytes: Buffer;
   readonly extension: string;
   readonly isImage: boolean;
 }
 
-/** Where a command's results go: into files, whole or not at all, or one to standard output. */
+/** Stores the results of a command: in files, or one on standard output. */
 export class Results {
   readonly #client: DaemonClient;
   readonly #flags: ResultFlags;
   readonly #names: ResultNames;
   readonly #writer: Writer;
-  readonly #show: PictureShow;
+  readonly #show: TerminalImages;
 
   /**
-   * @param stem of files that the person gives no name
-   * @param count how many results are asked for
-   * @throws Failure before anything is paid for: of wrong usage, or where a file would be overwritten
+   * @param stem file name of results in a folder, without an extension
+   * @param count results that are requested
+   * @throws Failure with code `usage`, or `output_exists` where a file would be replaced
    */
   constructor(client: DaemonClient, flags: ResultFlags, stem: string, count: number) {
     const toStandardOutput = flags.out === STANDARD_STREAM;
@@ -53,22 +53,23 @@ export class Results {
     this.#names = new ResultNames(flags, stem);
     if (!toStandardOutput) this.#names.check(count);
     this.#writer = new Writer({ overwrite: flags.overwrite });
-    this.#show = pictureShow(flags.show && !flags.json && !toStandardOutput);
+    this.#show = terminalImages(flags.show && !flags.json && !toStandardOutput);
   }
 
-  /** Finds out what the terminal can, while there is time. */
+  /** Detects the image protocol of the terminal while the task is running. */
   prepare(): void {
     this.#show.prepare();
   }
 
   /**
-   * Saves all results and tells of them.
+   * Saves all results and prints their paths.
    *
    * @returns their paths
    * @throws Failure
    */
   async save(outputs: readonly Output[]): Promise<string[]> {
-    if (outputs.length === 0) throw new Failure('service_error', 'the daemon tells of no result');
+    if (outputs.length === 0)
+      throw new Failure('service_error', 'the response of the daemon has no result');
     if (this.#flags.out === STANDARD_STREAM) {
       await print((await this.#fetch(outputs[0]!)).bytes);
       return [];
@@ -78,10 +79,10 @@ export class Results {
     return paths;
   }
 
-  async #keep(result: Fetched): Promise<string> {
+  async #keep(result: FetchedResult): Promise<string> {
     const path = await this.#write(result);
     if (!extensionFits(path, result.extension)) {
-      say(`oriel: ${path} holds ${result.extension}, whatever its name says`);
+      printStderr(`oriel: ${path} holds ${result.extension}, whatever its name says`);
     }
     if (this.#flags.json) return path;
     if (result.isImage) await this.#show.show(result.bytes);
@@ -89,21 +90,21 @@ export class Results {
     return path;
   }
 
-  async #write({ bytes, extension }: Fetched): Promise<string> {
+  async #write({ bytes, extension }: FetchedResult): Promise<string> {
     for (;;) {
       const { path, replaceable } = this.#names.next(extension);
       try {
         await this.#writer.write(path, (descriptor) => promisify(writeFile)(descriptor, bytes));
         return path;
       } catch (error) {
-        // Somebody was faster.
+        // Another process has created the file meanwhile.
         const taken = error instanceof Failure && error.code === 'output_exists';
         if (!taken || !replaceable) throw error;
       }
     }
   }
 
-  async #fetch(output: Output): Promise<Fetched> {
+  async #fetch(output: Output): Promise<FetchedResult> {
     if ('base64' in output) {
       const bytes = Buffer.from(output.base64, 'base64');
       return { bytes, ...kindOf(bytes, '') };

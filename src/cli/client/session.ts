@@ -1,46 +1,46 @@
 import { Failure } from '../../failure.ts';
-import { say } from '../terminal.ts';
+import { printStderr } from '../terminal.ts';
 import { DaemonClient } from './daemon-client.ts';
 
 const INTERRUPTED = 130;
 
-/** One command's time with a daemon. */
+/** State of a command that talks to a daemon. */
 export interface Session {
   readonly client: DaemonClient;
-  /** Aborted at ^C. */
+  /** Aborts at ^C. */
   readonly signal: AbortSignal;
-  /** How to go on with what is under way there, should this command end before it does. */
-  pickUp: string | null;
+  /** Advice on how to continue a task that is still running when the command ends. */
+  resumeHint: string | null;
 }
 
 /**
- * Does a command's work with a daemon; ^C leaves it.
+ * Runs a command with a client of a daemon; ^C aborts it.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
- * @throws Failure, which tells how to go on where something is under way
+ * @throws Failure, with advice on how to continue where a task is running
  */
 export async function inSession(
   flags: Readonly<Record<string, unknown>>,
   work: (session: Session) => Promise<number>,
 ): Promise<number> {
-  const leaving = new AbortController();
-  const client = new DaemonClient(flags, leaving.signal);
-  const session: Session = { client, signal: leaving.signal, pickUp: null };
-  // A second one finds its default meaning.
-  const interrupt = () => leaving.abort();
+  const interrupted = new AbortController();
+  const client = new DaemonClient(flags, interrupted.signal);
+  const session: Session = { client, signal: interrupted.signal, resumeHint: null };
+  // Once: a second ^C ends the process.
+  const interrupt = () => interrupted.abort();
   process.once('SIGINT', interrupt);
   try {
     return await work(session);
   } catch (error) {
-    const { pickUp } = session;
-    if (leaving.signal.aborted) {
-      say(`oriel: interrupted${pickUp === null ? '' : `; ${pickUp}`}`);
+    const { resumeHint } = session;
+    if (interrupted.signal.aborted) {
+      printStderr(`oriel: interrupted${resumeHint === null ? '' : `; ${resumeHint}`}`);
       return INTERRUPTED;
     }
-    if (!(error instanceof Failure) || pickUp === null || isFinal(error)) throw error;
+    if (!(error instanceof Failure) || resumeHint === null || isFinal(error)) throw error;
     const { type, message, code, status } = error;
-    throw new Failure(type, `${message}; ${pickUp}`, {
+    throw new Failure(type, `${message}; ${resumeHint}`, {
       originalCode: code,
       status,
       cause: error,
@@ -51,7 +51,7 @@ export async function inSession(
   }
 }
 
-/** Whether the same would come of another attempt: there is no such task, say, or no such key. */
+/** Whether a retry would fail as well, for example because the task does not exist. */
 function isFinal({ type, code }: Failure): boolean {
   return type === 'auth_error' || (type === 'invalid_request' && code !== 'output_exists');
 }

@@ -3,21 +3,21 @@ import { isTerminal, TASK_STATES } from '../../store/task.ts';
 
 type Loose = Readonly<Record<string, unknown>>;
 
-/** One result: where it is, or what it is. */
+/** One result: its URL, or its bytes. */
 export type Output = { readonly url: string } | { readonly base64: string };
 
-/** What a daemon says of a task (interface part 2.4), as far as it is used here. */
+/** A task record (interface part 2.4), as far as it is used here. */
 export interface TaskRecord {
   readonly id: string;
-  /** One of the interface's states, or another word. */
+  /** A state of the interface, or an unknown one. */
   readonly status: string;
-  /** Empty where the daemon does not say. */
+  /** Empty where the record has none. */
   readonly model: string;
   readonly type: string;
   readonly outputs: readonly Output[];
-  /** Null where nothing failed. */
+  /** Null where the task has not failed. */
   readonly error: Failure | null;
-  /** All that was said. */
+  /** The whole record. */
   readonly document: Loose;
 }
 
@@ -29,12 +29,12 @@ function textAt(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** @throws Failure where it is none */
+/** @throws Failure where the value is no task record */
 export function readTask(value: unknown): TaskRecord {
   const document = objectAt(value);
   const { task_id, status, model, type, result, error } = document;
   if (typeof task_id !== 'string' || typeof status !== 'string') {
-    throw new Failure('service_error', 'the daemon answered with what is no task');
+    throw new Failure('service_error', 'expected a task in the response of the daemon');
   }
   return {
     id: task_id,
@@ -47,7 +47,7 @@ export function readTask(value: unknown): TaskRecord {
   };
 }
 
-/** What the creation of a task is answered with (interface part 2.3). */
+/** The response to the creation of a task (interface part 2.3). */
 export interface Submission {
   readonly id: string;
   /** A path of the daemon. */
@@ -55,7 +55,7 @@ export interface Submission {
   readonly document: Loose;
 }
 
-/** Null where the answer is the result itself (interface part 2.5). */
+/** Null where the response is the result (interface part 2.5). */
 export function readSubmission(value: unknown): Submission | null {
   const document = objectAt(value);
   const { task_id, poll_url } = document;
@@ -73,7 +73,7 @@ export function hasEnded(status: string): boolean {
   return state !== undefined && isTerminal(state);
 }
 
-/** What an image result object of interface part 2.5, or any result of part 2.4, leads to. */
+/** The outputs of an image result (interface part 2.5), or of any result of part 2.4. */
 export function outputsOf(result: Loose): Output[] {
   const { data, urls, video_url, audio_url } = result;
   if (Array.isArray(data)) {
@@ -91,6 +91,6 @@ export function outputsOf(result: Loose): Output[] {
 function failureOf(status: string, error: unknown): Failure {
   const { type, message } = objectAt(error);
   const known = FAILURE_TYPES.find((one) => one === type) ?? 'unknown';
-  const why = textAt(message) || 'the daemon does not say why';
+  const why = textAt(message) || 'without a reason';
   return new Failure(known, `the task ${status === 'expired' ? 'expired' : 'failed'}: ${why}`);
 }

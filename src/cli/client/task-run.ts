@@ -6,15 +6,15 @@ import { Table } from '../table.ts';
 import { print } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
 import { taskFlags, taskResultFlags } from './client-flags.ts';
+import { type ResultOptions, resumeHint, saveResults, waitWithSpinner } from './finish-task.ts';
 import { Results } from './results.ts';
 import { inSession, type Session } from './session.ts';
-import { pickUp, settle, type Telling, watch } from './task-end.ts';
 import { hasEnded, objectAt, readTask, type TaskRecord, taskPath } from './task-record.ts';
 
 /**
- * Shows a task; waits for its end and saves what it gave where that is asked for.
+ * Prints a task; waits for its end and saves its results where the flags say so.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure
  */
@@ -23,18 +23,20 @@ export async function runTask(
   flags: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const { wait, callbacks } = readFlags(taskFlags, flags);
-  const telling = readFlags(taskResultFlags, flags);
-  if (callbacks && (wait || telling.out !== undefined)) {
+  const resultOptions = readFlags(taskResultFlags, flags);
+  if (callbacks && (wait || resultOptions.out !== undefined)) {
     throw usageFailure(`--callbacks and ${wait ? '--wait' : '--out'} exclude each other`);
   }
   return inSession(flags, async (session) => {
     const path = taskPath(id);
-    if (callbacks) return showCallbacks(session, `${path}/callbacks`, telling);
+    if (callbacks) return showCallbacks(session, `${path}/callbacks`, resultOptions);
     const results =
-      telling.out === undefined ? null : new Results(session.client, telling, safeBaseName(id), 1);
-    if (wait) session.pickUp = pickUp(id, telling);
+      resultOptions.out === undefined
+        ? null
+        : new Results(session.client, resultOptions, safeBaseName(id), 1);
+    if (wait) session.resumeHint = resumeHint(id, resultOptions);
     const task = wait
-      ? await watch(session, path, results, telling)
+      ? await waitWithSpinner(session, path, results, resultOptions)
       : readTask(await session.client.json(path));
     if (results !== null) {
       if (!hasEnded(task.status)) {
@@ -43,10 +45,10 @@ export async function runTask(
           `the task is ${task.status} and has no result yet; --wait waits for it`,
         );
       }
-      return settle(session, task, results, telling);
+      return saveResults(session, task, results, resultOptions);
     }
-    session.pickUp = null;
-    if (telling.json) await print(`${jsonText(task.document)}\n`);
+    session.resumeHint = null;
+    if (resultOptions.json) await print(`${jsonText(task.document)}\n`);
     else await showTask(task);
     return wait && task.error ? 1 : 0;
   });
@@ -66,7 +68,7 @@ async function showTask({ id, status, type, model, outputs, error }: TaskRecord)
 async function showCallbacks(
   { client }: Session,
   path: string,
-  { json }: Telling,
+  { json }: ResultOptions,
 ): Promise<number> {
   const document = await client.json(path);
   if (json) {

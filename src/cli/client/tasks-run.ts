@@ -11,7 +11,7 @@ import { objectAt, readTask } from './task-record.ts';
 /**
  * Lists the tasks of the key's account, newest first.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure
  */
@@ -26,7 +26,10 @@ export async function runTasks(flags: Readonly<Record<string, unknown>>): Promis
     const document = objectAt(await client.json(`/v1/tasks${query === '' ? '' : `?${query}`}`));
     const { data } = document;
     if (!Array.isArray(data)) {
-      throw new Failure('service_error', `${client.url}/v1/tasks tells of no tasks`);
+      throw new Failure(
+        'service_error',
+        `${client.url}/v1/tasks: expected a list of tasks in the response`,
+      );
     }
     if (json) {
       await print(`${jsonText(document)}\n`);

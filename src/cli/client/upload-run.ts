@@ -2,15 +2,15 @@ import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
-import { print, say } from '../terminal.ts';
+import { print, printStderr } from '../terminal.ts';
 import { uploadFlags } from './client-flags.ts';
-import { uploadFile } from './sent-file.ts';
 import { inSession } from './session.ts';
+import { uploadFile } from './upload-file.ts';
 
 /**
  * Uploads images and prints their URLs, one a line. One that fails does not stop the others.
  *
- * @param flags what commander parsed
+ * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure
  */
@@ -28,11 +28,11 @@ export async function runUpload(
         uploads.push({ file, url });
         if (!json) await print(`${printable(url)}\n`);
       } catch (error) {
-        // Without a daemon, or without a key, the next one fares no better.
+        // Without a daemon or a key, all further uploads would fail as well.
         if (signal.aborted || !(error instanceof Failure) || isGeneral(error)) throw error;
         failed += 1;
         uploads.push({ file, error: { type: error.type, message: error.message } });
-        say(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
+        printStderr(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
       }
     }
     if (json) await print(`${jsonText({ uploads })}\n`);

@@ -137,6 +137,8 @@ export interface Dialect {
   readonly promptField: string;
   readonly settings: SettingNames;
   readonly reasoning: ReasoningTraits;
+  /** The header with the API key where clients send no bearer token, if any. */
+  readonly keyHeader?: string;
   /** The header that repeats the request's identifier in every response to a client, if any. */
   readonly requestIdHeader?: string;
   /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
@@ -157,6 +159,8 @@ export interface Dialect {
    * @throws Failure invalid_request, `param` naming the field by its path
    */
   decodeRequest(body: unknown, address?: RequestAddress): TextRequest;
+  /** Kinds of output that a request names, where its field is none of those that `image-prompt.ts` reads. */
+  outputModalities?(body: Json): readonly unknown[];
   /** Finds properties of a body that are not on the dialect's allow-list, and features that must be allowed by name. */
   readonly inspect: Check;
   /**

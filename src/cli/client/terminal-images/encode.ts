@@ -1,14 +1,17 @@
 import { previewOf } from './preview.ts';
 import type { Protocol } from './protocol.ts';
 
-/** The longest piece of a picture that one escape code of kitty may carry. */
-const PIECE = 4096;
+/** Maximum characters of base64 in one escape code of kitty. */
+const MAX_CHUNK = 4096;
 
 const END = '\u001b\\';
 
-/** The escape codes at which a terminal draws a picture; null for a picture that cannot be read. */
-export async function drawing(protocol: Protocol, picture: Uint8Array): Promise<string | null> {
-  const preview = await previewOf(picture, protocol === 'sixel' ? 'rgba' : 'png');
+/** The escape codes that show an image in a terminal; null for an image that cannot be read. */
+export async function encodeForTerminal(
+  protocol: Protocol,
+  image: Uint8Array,
+): Promise<string | null> {
+  const preview = await previewOf(image, protocol === 'sixel' ? 'rgba' : 'png');
   if (preview === null) return null;
   if ('rgba' in preview) {
     const { image2sixel } = (await import('sixel')).default;
@@ -18,9 +21,9 @@ export async function drawing(protocol: Protocol, picture: Uint8Array): Promise<
   return protocol === 'kitty' ? kitty(png) : iterm(png);
 }
 
-/** https://sw.kovidgoyal.net/kitty/graphics-protocol/: transmit and show a PNG, and answer nothing. */
+/** https://sw.kovidgoyal.net/kitty/graphics-protocol/: transmit and show a PNG, without a reply. */
 function kitty(png: Buffer): string {
-  const pieces = png.toString('base64').match(new RegExp(`.{1,${PIECE}}`, 'g')) ?? [];
+  const pieces = png.toString('base64').match(new RegExp(`.{1,${MAX_CHUNK}}`, 'g')) ?? [];
   return pieces
     .map((piece, index) => {
       const more = index < pieces.length - 1 ? 1 : 0;

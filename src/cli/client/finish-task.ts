@@ -1,72 +1,71 @@
 import { jsonText } from '../json.ts';
 import { print } from '../terminal.ts';
+import { waitForTask } from './poll-task.ts';
 import type { Results } from './results.ts';
 import type { Session } from './session.ts';
+import { Spinner } from './spinner.ts';
 import type { Submission, TaskRecord } from './task-record.ts';
-import { WaitLine } from './wait-line.ts';
-import { waitForTask } from './waiting.ts';
 
-/** How what is under way is told. */
-export interface Telling {
+export interface ResultOptions {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly out?: string | undefined;
 }
 
 /**
- * Waits for a task that was submitted, and saves what it gave.
+ * Waits for a submitted task and saves its results.
  *
  * @returns the exit code
- * @throws Failure, which tells how to go on where that makes sense
+ * @throws Failure
  */
 export async function finishTask(
   session: Session,
   { id, path }: Pick<Submission, 'id' | 'path'>,
   results: Results,
-  telling: Telling,
+  resultOptions: ResultOptions,
 ): Promise<number> {
-  session.pickUp = pickUp(id, { out: telling.out ?? '.' });
-  const task = await watch(session, path, results, telling);
-  return settle(session, task, results, telling);
+  session.resumeHint = resumeHint(id, { out: resultOptions.out ?? '.' });
+  const task = await waitWithSpinner(session, path, results, resultOptions);
+  return saveResults(session, task, results, resultOptions);
 }
 
-/** Waits for the end of a task, with a line that says so. */
-export async function watch(
+/** Waits for the end of a task and shows a spinner. */
+export async function waitWithSpinner(
   session: Session,
   path: string,
   results: Results | null,
-  { quiet }: Telling,
+  { quiet }: ResultOptions,
 ): Promise<TaskRecord> {
-  const line = new WaitLine(!quiet);
-  line.show('pending');
+  const spinner = new Spinner(!quiet);
+  spinner.show('pending');
   try {
     results?.prepare();
-    return await waitForTask(session, path, line);
+    return await waitForTask(session, path, spinner);
   } finally {
-    line.stop();
+    spinner.stop();
   }
 }
 
-/** Saves what a task that has ended gave. */
-export async function settle(
+/** Saves the results of a task that has ended. */
+export async function saveResults(
   session: Session,
   task: TaskRecord,
   results: Results,
-  { json }: Telling,
+  { json }: ResultOptions,
 ): Promise<number> {
   if (task.error) {
-    session.pickUp = null;
+    session.resumeHint = null;
     if (json) await print(`${jsonText({ ...task.document, saved: [] })}\n`);
     throw task.error;
   }
   const saved = await results.save(task.outputs);
-  session.pickUp = null;
+  session.resumeHint = null;
   if (json) await print(`${jsonText({ ...task.document, saved })}\n`);
   return 0;
 }
 
-/** How to go on where this command ends. */
-export function pickUp(id: string, { out }: Pick<Telling, 'out'>): string {
+/** Advice for a command that ends before its task. */
+export function resumeHint(id: string, { out }: Pick<ResultOptions, 'out'>): string {
   const place = out === undefined ? '' : ` --out ${shellWord(out)}`;
   return `\`oriel task ${shellWord(id)} --wait${place}\` picks it up again`;
 }

@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
-import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import type { DriverFactory, OpenOptions } from './conformance/driver-factory.ts';
 
 /** A new store, which is closed after the test, and a function that closes and opens it again. */
 export async function freshStore(subject: DriverFactory, options: OpenOptions = {}) {

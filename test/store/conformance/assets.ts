@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../src/store/store.ts';
-import { everyTask, findInconsistencies } from './consistency.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
+import { BROKEN, completionOf, newAsset, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
-import { bothOf, failureWith, freshStore } from './fresh.ts';
-import { BROKEN, completionOf, newAsset, owner, taskFor } from './records.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 /** Tests of assets and uploads for every driver. */
-export function describeAssets(subject: DriverFactory): void {
-  const fresh = (options?: OpenOptions) => freshStore(subject, options);
+export function describeAssets(driver: DriverFactory): void {
+  const fresh = (options?: OpenOptions) => freshStore(driver, options);
 
   describe('assets', () => {
     it('records assets with their task and finds them by identifier', async () => {

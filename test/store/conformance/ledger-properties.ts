@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Account, ApiKey } from '../../src/store/account.ts';
-import type { Delivery } from '../../src/store/delivery.ts';
-import type { Reservation, Store } from '../../src/store/store.ts';
-import { isTerminal, type Task } from '../../src/store/task.ts';
-import { temporaryFolder } from '../oriel.ts';
-import { everyTask, findInconsistencies } from './consistency.ts';
+import type { Account, ApiKey } from '../../../src/store/account.ts';
+import type { Delivery } from '../../../src/store/delivery.ts';
+import type { Reservation, Store } from '../../../src/store/store.ts';
+import { isTerminal, type Task } from '../../../src/store/task.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { keyFor, newAsset, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
-import { keyFor, newAsset, taskFor } from './records.ts';
 
 const METHODS = [
   'grant',
@@ -77,7 +77,7 @@ const STORAGE_QUOTA = 100;
 
 /** A store under random use, with what was acknowledged. */
 class RandomUse {
-  readonly #subject: DriverFactory;
+  readonly #driver: DriverFactory;
   readonly #abandoned: Store[] = [];
   #folder = temporaryFolder();
   #store!: Store;
@@ -103,8 +103,8 @@ class RandomUse {
   #deleting = false;
   readonly #deleted = new Set<string>();
 
-  constructor(subject: DriverFactory) {
-    this.#subject = subject;
+  constructor(driver: DriverFactory) {
+    this.#driver = driver;
   }
 
   async begin(): Promise<void> {
@@ -152,11 +152,11 @@ class RandomUse {
   }
 
   async #open(): Promise<void> {
-    this.#store = await this.#subject.open(this.#folder, { now: () => this.#now });
+    this.#store = await this.#driver.open(this.#folder, { now: () => this.#now });
   }
 
   async #crash(): Promise<void> {
-    this.#folder = this.#subject.copyOfCrashed(this.#folder);
+    this.#folder = this.#driver.copyOfCrashed(this.#folder);
     this.#abandoned.push(this.#store);
     // Acknowledgements of the old store do not count from now on.
     this.#store = undefined as never;
@@ -369,13 +369,13 @@ class RandomUse {
 }
 
 /** Random calls, restarts and crashes: all sums and references stay consistent. */
-export function describeLedgerProperties(subject: DriverFactory): void {
+export function describeLedgerProperties(driver: DriverFactory): void {
   it('stays consistent under random calls, restarts and crashes', {
     timeout: 300_000,
   }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
-        const use = new RandomUse(subject);
+        const use = new RandomUse(driver);
         try {
           await use.begin();
           for (const one of steps) await use.take(one);

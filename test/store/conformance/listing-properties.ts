@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Store, TaskQuery } from '../../src/store/store.ts';
+import type { Store, TaskQuery } from '../../../src/store/store.ts';
 import {
   isTerminal,
   TASK_STATES,
   TASK_TYPES,
   type TaskState,
   type TaskType,
-} from '../../src/store/task.ts';
-import { temporaryFolder } from '../oriel.ts';
-import { findInconsistencies } from './consistency.ts';
+} from '../../../src/store/task.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { findInconsistencies } from '../consistency.ts';
+import { BROKEN, completionOf, keyFor, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
-import { BROKEN, completionOf, keyFor, taskFor } from './records.ts';
 
 interface Known {
   readonly id: string;
@@ -39,13 +39,13 @@ const round = fc.record({
 });
 
 /** Random tasks and queries: the pages of a store are those of a plain list. */
-export function describeListingProperties(subject: DriverFactory): void {
+export function describeListingProperties(driver: DriverFactory): void {
   it('lists tasks in the pages of a plain list', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 12 }), async (rounds) => {
         const place = temporaryFolder();
         let now = Date.UTC(2026, 10, 21);
-        const open = () => subject.open(place, { now: () => now });
+        const open = () => driver.open(place, { now: () => now });
         let store = await open();
         try {
           const keys = [];

@@ -1,31 +1,31 @@
 import { readFileSync } from 'node:fs';
 
-/** How a terminal is given a picture. */
+/** Protocol of images in a terminal. */
 export type Protocol = 'kitty' | 'iterm' | 'sixel';
 
-/** Milliseconds in which a terminal answers, over a slow line too. */
-const ANSWER = 500;
+/** Enough for a terminal behind a slow connection. */
+const REPLY_TIMEOUT_MS = 500;
 
-/** "What are you?": Device Attributes, which every terminal since the VT100 answers. */
-const ASK = '\u001b[c';
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
-const ANSWERED = /\u001b\[\?([\d;]*)c/;
+/** Request of the Device Attributes, to which every terminal since the VT100 replies. */
+const REQUEST = '\u001b[c';
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the reply begins with it
+const REPLY = /\u001b\[\?([\d;]*)c/;
 
-/** The attribute of terminals that draw sixels. */
+/** The attribute of terminals that support sixels. */
 const SIXEL = '4';
 
-/** Ctrl-C as it is read where the terminal does not make a signal of it. */
+/** Ctrl-C as input in raw mode, where it causes no signal. */
 const CONTROL_C = '\u0003';
 
-/** How the terminal at standard output shows pictures; null where it does not. Never rejects. */
+/** The protocol of the terminal at standard output; null where it shows no images. Never rejects. */
 export async function findProtocol(): Promise<Protocol | null> {
   const { env } = process;
   const term = env['TERM'] ?? '';
   if (!process.stdout.isTTY || env['CI'] || term === '' || term === 'dumb') return null;
-  // What stands between us and the terminal takes its pictures from nobody, unless it says below,
-  // for itself, that it draws sixels.
-  const isBetween = env['TMUX'] || env['STY'] || env['ZELLIJ'] || /^(screen|tmux)/.test(term);
-  if (!isBetween) {
+  // A multiplexer passes on no images of the terminal around it, but may support sixels itself, which
+  // the request below detects.
+  const isMultiplexer = env['TMUX'] || env['STY'] || env['ZELLIJ'] || /^(screen|tmux)/.test(term);
+  if (!isMultiplexer) {
     const program = env['TERM_PROGRAM'];
     if (env['KITTY_WINDOW_ID'] || program === 'ghostty' || /^xterm-(kitty|ghostty)$/.test(term)) {
       return 'kitty';
@@ -35,17 +35,17 @@ export async function findProtocol(): Promise<Protocol | null> {
     }
     if (/sixel|^(foot|mlterm|yaft)\b/.test(term)) return 'sixel';
   }
-  return isInForeground() && (await drawsSixels()) ? 'sixel' : null;
+  return isInForeground() && (await supportsSixels()) ? 'sixel' : null;
 }
 
 /**
- * Whether the terminal is ours to ask: it stops processes of the background that change its mode.
- * Only Linux tells; elsewhere the terminals with pictures are known by name.
+ * Whether this process is in the foreground: the terminal stops background processes that change its
+ * mode. Known on Linux only; elsewhere terminals with images are recognised by their names.
  */
 function isInForeground(): boolean {
   if (!process.stdin.isTTY || process.platform !== 'linux') return false;
   try {
-    // Behind the name in parentheses: state, parent, group, session, terminal, its foreground group.
+    // Fields after the name in parentheses: state, parent, group, session, terminal, foreground group.
     const stat = readFileSync('/proc/self/stat', 'latin1');
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return group === foreground;
@@ -54,7 +54,7 @@ function isInForeground(): boolean {
   }
 }
 
-async function drawsSixels(): Promise<boolean> {
+async function supportsSixels(): Promise<boolean> {
   const { stdin, stdout } = process;
   return new Promise((resolve) => {
     let seen = '';
@@ -63,21 +63,21 @@ async function drawsSixels(): Promise<boolean> {
       stdin.off('data', read);
       stdin.setRawMode(false);
       stdin.pause();
-      // The first is the kind of terminal.
+      // The first attribute is the type of the terminal.
       resolve(attributes.split(';').slice(1).includes(SIXEL));
     };
     const read = (bytes: Buffer) => {
       seen += bytes.toString('latin1');
-      const attributes = ANSWERED.exec(seen)?.[1];
+      const attributes = REPLY.exec(seen)?.[1];
       if (attributes !== undefined) end(attributes);
       else if (bytes.includes(CONTROL_C)) {
         end('');
         process.kill(process.pid, 'SIGINT');
       }
     };
-    const timer = setTimeout(end, ANSWER, '');
+    const timer = setTimeout(end, REPLY_TIMEOUT_MS, '');
     stdin.setRawMode(true);
     stdin.on('data', read);
-    stdout.write(ASK);
+    stdout.write(REQUEST);
   });
 }

@@ -1,5 +1,6 @@
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
+/** Options of every driver that the suite uses. */
 export interface OpenOptions {
   /** Clock, in milliseconds since the epoch. */
   readonly now?: () => number;

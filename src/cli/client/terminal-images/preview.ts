@@ -2,16 +2,16 @@ import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { inlinePool } from '../../../operations/pool.ts';
 import type { Preview } from '../../../operations/preview.ts';
 
-/** Pixels along the longer side: as much as a terminal has room for. */
-const SIDE = 800;
+/** Pixels of the longer side, about the width of a terminal. */
+const MAX_SIDE = 800;
 
-/** A picture as terminals draw it; null where it cannot be read. */
-export async function previewOf(picture: Uint8Array, as: 'png' | 'rgba'): Promise<Preview | null> {
+/** Shrinks an image for a terminal; null where it cannot be read. */
+export async function previewOf(image: Uint8Array, as: 'png' | 'rgba'): Promise<Preview | null> {
   const pool = await inlinePool(1);
   const result = await pool.run({
     operation: 'preview',
-    options: { as, side: SIDE },
-    source: { bytes: picture },
+    options: { as, side: MAX_SIDE },
+    source: { bytes: image },
     limits: DEFAULT_LIMITS,
   });
   return result.ok ? (result.data as Preview) : null;

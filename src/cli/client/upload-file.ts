@@ -14,9 +14,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A file of this machine as part of a form.
+ * Reads a local file as part of a form.
  *
- * @throws Failure where it cannot be read, or would be refused for its size
+ * @throws Failure where it cannot be read, or is larger than the daemon accepts
  */
 export async function fileOf(path: string): Promise<File> {
   try {
@@ -38,9 +38,9 @@ export async function fileOf(path: string): Promise<File> {
 }
 
 /**
- * Gives a file to the daemon to keep.
+ * Uploads a file to the daemon.
  *
- * @returns its URL there
+ * @returns its URL
  * @throws Failure
  */
 export async function uploadFile(client: DaemonClient, path: string): Promise<string> {
@@ -48,5 +48,5 @@ export async function uploadFile(client: DaemonClient, path: string): Promise<st
   form.set('file', await fileOf(path));
   const { url } = objectAt(await client.form('/v1/images/upload', form));
   if (typeof url === 'string') return url;
-  throw new Failure('service_error', `${client.url} does not tell where it keeps ${path}`);
+  throw new Failure('service_error', `${client.url}: expected the URL of ${path} in the response`);
 }
