@@ -130,7 +130,7 @@ export class Archive {
   async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<ArchiveExtension> {
     const made = new Set<Segment>();
     const { files, folder } = this.#options;
-    const abandon = async (keepFiles: boolean) => {
+    const cancel = async (keepFiles: boolean) => {
       for (const segment of made) {
         await segment.close().catch(() => {});
         if (!keepFiles) await remove(files, join(folder, segment.file.file)).catch(() => {});
@@ -164,10 +164,10 @@ export class Archive {
           this.#adopt(segments);
           for (const segment of dropped) segment.close().catch(this.#options.onFault);
         },
-        cancel: abandon,
+        cancel,
       };
     } catch (error) {
-      await abandon(false);
+      await cancel(false);
       throw error;
     }
   }
@@ -331,7 +331,7 @@ export class Archive {
       status && TASK_STATES.indexOf(status),
       type && TASK_TYPES.indexOf(type),
     ];
-    const fits = ({ entry }: SegmentRecord) =>
+    const matches = ({ entry }: SegmentRecord) =>
       (wanted === undefined || entry.status === wanted) &&
       (kind === undefined || entry.type === kind);
     const sources = segments.flatMap((segment) =>
@@ -340,7 +340,7 @@ export class Archive {
         : segment.newest(accountId, before),
     );
     const records = mergeSorted(sources, (one, other) => other.entry.order - one.entry.order);
-    for await (const record of records) if (fits(record) && this.#isTask(record)) yield record;
+    for await (const record of records) if (matches(record) && this.#isTask(record)) yield record;
   }
 }
 

@@ -227,21 +227,16 @@ export class TaskWriter {
 
   /** Number and size of an account's ended tasks. */
   #endedTotals(accountId: string): TaskTotals {
-    const {
-      endedTaskCounts: endedTasks,
-      endedBytes,
-      resultBytes,
-      tombstoneTaskCounts: forgottenTasks,
-      tombstoneBytes: forgottenBytes,
-    } = this.#records.state;
+    const { endedTaskCounts, endedBytes, resultBytes, tombstoneTaskCounts, tombstoneBytes } =
+      this.#records.state;
     const archived = this.#records.archive.totalsOf(accountId);
     return {
-      tasks: endedTasks.of(accountId) + archived.tasks - forgottenTasks.of(accountId),
+      tasks: endedTaskCounts.of(accountId) + archived.tasks - tombstoneTaskCounts.of(accountId),
       bytes:
         endedBytes.of(accountId) +
         resultBytes.of(accountId) +
         archived.bytes -
-        forgottenBytes.of(accountId),
+        tombstoneBytes.of(accountId),
     };
   }
 
