@@ -113,7 +113,7 @@ export class Archive {
     return this.#states[TASK_STATES.indexOf(state)]!;
   }
 
-  /** TaskTotals of an account, with the deleted tasks. */
+  /** Totals of an account, with the deleted tasks. */
   totalsOf(accountId: string): TaskTotals {
     return this.#totals.get(accountId) ?? { tasks: 0, bytes: 0 };
   }
@@ -217,10 +217,10 @@ export class Archive {
   #toMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
     const { tombstones } = this.#options;
     const whole = segments.filter(({ number }) => !this.#damaged.has(number));
-    const isMostlyDeleted = ({ number, footer }: Segment) =>
+    const hasManyDeleted = ({ number, footer }: Segment) =>
       tombstones.countIn(number) > footer.entries * MAX_DELETED_SHARE;
-    const mostlyDeleted = whole.find(isMostlyDeleted);
-    if (mostlyDeleted) return [mostlyDeleted];
+    const toRewrite = whole.find(hasManyDeleted);
+    if (toRewrite) return [toRewrite];
     const sizes = new Map<number, Segment[]>();
     for (const segment of whole) {
       if (segment.file.length >= LARGEST_BYTES) continue;
