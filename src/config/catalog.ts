@@ -11,20 +11,20 @@ export type TextRoute = TextModel['routes'][number];
 /** The models that a key may name; null for all. */
 type Allowed = readonly string[] | null;
 
-/** One model as GET /v1/models tells of it: OpenAI's fields, and ours beside them. */
+/** One model in the response of GET /v1/models: OpenAI's fields, and further ones. */
 export interface PublishedModel {
   readonly id: string;
   readonly object: 'model';
-  /** Seconds since 1970; 0 where the operator does not say. */
+  /** Seconds since 1970; 0 where not configured. */
   readonly created: number;
   readonly owned_by: string;
   readonly type: Model['type'];
   readonly name: string;
   readonly description: string | null;
   readonly endpoints: readonly string[];
-  /** Credits by what they are asked for, in decimals. */
+  /** Credits per unit, in decimals. */
   readonly pricing: Readonly<Record<string, number>>;
-  /** Null where the operator does not say. */
+  /** Null where not configured. */
   readonly limits: Readonly<Record<string, number | null>>;
   readonly capability_metadata: { readonly reasoning: Reasoning };
 }
@@ -53,24 +53,24 @@ const FIXED_REASONING: Reasoning = {
   can_disable: false,
 };
 const FIXED_OUTPUT_TOKENS = 1_048_576;
-/** What those write at most where the client sets no limit. */
+/** Their output limit where the client sets none. */
 const FIXED_DEFAULT_OUTPUT_TOKENS = 131_072;
 
 /** Images of one request (interface part 4.4); `n` exists for models of native sizes only. */
 const MAX_IMAGES = { native: 10, other: 1 } as const;
 
-/** How much a model can be asked to reason, whether its operator says so or its rules do. */
+/** The efforts of a model, from its settings or its rules. */
 export function reasoningOf(model: Model): Reasoning {
   if (model.type !== 'text') return NO_REASONING;
   return model.reasoning ?? (model.rules === 'fixed-reasoning' ? FIXED_REASONING : NO_REASONING);
 }
 
-/** The most that a model writes, whether its operator says so or its rules do; null where neither does. */
+/** The output limit of a model in tokens, from its settings or its rules; null where neither has one. */
 export function maxOutputTokensOf({ maxOutputTokens, rules }: TextModel): number | null {
   return maxOutputTokens ?? (rules === 'fixed-reasoning' ? FIXED_OUTPUT_TOKENS : null);
 }
 
-/** The most that a model writes where the client sets no limit; null where only the provider knows. */
+/** The output limit where the client sets none; null where the provider decides. */
 export function defaultOutputTokensOf(model: TextModel): number | null {
   const most = maxOutputTokensOf(model);
   if (most === null || model.rules !== 'fixed-reasoning') return most;

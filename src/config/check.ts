@@ -18,15 +18,15 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /**
- * What is wrong between parts of a configuration, as its file gives them: some of them may be
- * malformed, which is told elsewhere.
+ * Finds faults between parts of a configuration as its file has them. Parts may be malformed, which
+ * `checkAll` reports.
  */
 export function crossFaults(value: unknown, show: FormatValue): readonly Fault[] {
   const faults: Fault[] = [];
   const providers = new Map(entriesOf(valueAt(value, ['providers'])));
   const used = new Set<unknown>();
 
-  /** Refuses a name that is of its kind, and yet not one of those that fit here. */
+  /** Refuses a name that is valid elsewhere and not here. */
   const expectOne = (path: Path, kind: readonly unknown[], fit: readonly unknown[], why = '') => {
     const came = valueAt(value, path);
     if (!kind.includes(came) || fit.includes(came)) return;
@@ -83,7 +83,7 @@ export function crossFaults(value: unknown, show: FormatValue): readonly Fault[]
 /** A version in the path of an interface: `/v1`, `/v1beta/openai`. */
 const VERSION = /\/v\d/;
 
-/** What is legal and yet hardly meant. */
+/** Warnings about settings that are valid and probably not intended. */
 export function warningsOf({ providers, models, server, billing }: Config): readonly string[] {
   const routes = Object.values(models).flatMap((model) => [...model.routes]);
   const warnings = Object.keys(providers)

@@ -119,7 +119,7 @@ type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];
 };
 
-/** The settings of one provider, told apart by `kind`. */
+/** The settings of one provider, discriminated by `kind`. */
 export const providerSchema = v.variant(
   'kind',
   PROVIDER_KINDS.map(({ settings }) => settings) as unknown as SettingsOf<typeof PROVIDER_KINDS>,
