@@ -4,10 +4,10 @@ import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { FileError } from '../../operations/job.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import type { Proof } from '../../operations/verify.ts';
+import type { VerifiedImage } from '../../operations/verify.ts';
 
 /** What an image is, each pixel of which was decoded. */
-export interface ProvenPicture extends Proof {
+export interface ProvenPicture extends VerifiedImage {
   readonly format: OutputFormat;
   /** Without a dot. */
   readonly extension: string;
@@ -42,7 +42,7 @@ export async function provePicture(
     limits,
   });
   if (!result.ok) throw refusal(result.error, param);
-  const proof = result.data as Proof;
+  const proof = result.data as VerifiedImage;
   return { ...proof, extension: FORMATS[proof.format].extensions[0] };
 }
 
