@@ -80,6 +80,8 @@ async function endpointsTable() {
 }
 
 async function configurationSchema() {
+  // The schema lists the registered dialects.
+  await built('text/dialects/built-in.js');
   const { configJsonSchema } = await built('config/json-schema.js');
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }
@@ -104,13 +106,14 @@ function update(file, text) {
 }
 
 async function errorCodesFile() {
-  const { HTTP_CODES } = await built('error-codes.js');
+  const { HTTP_CODES, WARNING_CODES } = await built('error-codes.js');
   const codes = Object.entries(HTTP_CODES).map(([code, { types, status, meaning }]) => [
     `\`${code}\``,
     `\`${types[0]}\``,
     String(status),
     meaning,
   ]);
+  const warnings = Object.entries(WARNING_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
   return `# Error codes
 
 Written by \`npm run docs\` from \`src/error-codes.ts\`. An error has one of these codes, the code of the
@@ -118,6 +121,10 @@ provider's own error, or none. The status is that of the usual type; a failed fi
 report of the batch, and has no status of its own.
 
 ${table([['Code', 'Type', 'Status', 'Meaning'], ...codes])}
+
+A file of a batch that succeeded may have warnings:
+
+${table([['Code', 'Meaning'], ...warnings])}
 `;
 }
 

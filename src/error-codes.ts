@@ -264,6 +264,24 @@ const LOCAL_CODES = {
 /** Every code, with its types, its status and its meaning. */
 export const ERROR_CODES = { ...HTTP_CODES, ...LOCAL_CODES } as const;
 
+/** Codes of warnings, which a file of a batch may have although it succeeded. */
+export const WARNING_CODES = {
+  quality_ignored: 'The output format has no quality setting.',
+  lossless_ignored: 'The output format has no lossless setting.',
+  effort_ignored: 'The output format has no effort setting.',
+  effort_adjusted: 'The effort is beyond the range of the output format; the nearest was used.',
+  progressive_ignored: 'The output format has no progressive setting.',
+  chroma_subsampling_ignored: 'The output format has no chroma subsampling setting.',
+  metadata_ignored: 'The output format has no metadata.',
+  exif_lost: 'The Exif data is too large for the output format.',
+  colours_not_converted: 'Colours of a high dynamic range or of a grey profile were not converted.',
+  delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
+  animation_lost: 'The output has the first frame of an animation.',
+  pages_lost: 'The output has the first of several pages.',
+} as const;
+
+export type WarningCode = keyof typeof WARNING_CODES;
+
 export type FileErrorCode = keyof typeof FILE_CODES;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ERROR_CODES, type ErrorCode, HTTP_CODES, TYPE_STATUS } from '../src/error-codes.ts';
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  HTTP_CODES,
+  TYPE_STATUS,
+  WARNING_CODES,
+} from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
 import { ROOT } from './oriel.ts';
 
@@ -13,7 +19,7 @@ const sources = ['src', 'workers'].flatMap((folder) =>
 
 describe('the table of error codes', () => {
   it('has no code that the source does not use', () => {
-    const unused = Object.keys(ERROR_CODES).filter((code) => {
+    const unused = Object.keys({ ...ERROR_CODES, ...WARNING_CODES }).filter((code) => {
       // A type of the same name does not count as a use of the code.
       const use = code in TYPE_STATUS ? new RegExp(`code: '${code}'|[[(]'${code}'`) : `'${code}'`;
       return sources.every((text) => text.search(use) === -1);

@@ -12,7 +12,7 @@ import { openLog } from '../http/log.ts';
 import { Metrics } from '../http/metrics.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
-import { preparePromptRules } from '../media/prompts.ts';
+import { preparePromptRules } from '../media/prompt-screening.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
@@ -211,10 +211,13 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
 }
 
 /** Resumes tasks and callbacks of an earlier process while the first requests are served. */
-function startBackgroundWork({ media, callbacks, upkeep, opened }: Services, log: Logger): void {
+function startBackgroundWork(
+  { media, callbacks, retentionSweeper, opened }: Services,
+  log: Logger,
+): void {
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
-  if (!opened.isClockAhead) upkeep.start();
+  if (!opened.isClockAhead) retentionSweeper.start();
 }
 
 function inBackground(work: Promise<void>, failureMessage: string, log: Logger): void {
@@ -229,7 +232,7 @@ async function close({ state, closers }: Start, services: Services): Promise<voi
   const cut = setTimeout(() => {
     // Streams get an error event before their connections are closed.
     const closed = text.close(shuttingDown());
-    media.runner.cut();
+    media.runner.interrupt();
     void closed.then(() =>
       setImmediate(() => {
         servers.server.server.closeAllConnections();

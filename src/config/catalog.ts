@@ -8,28 +8,28 @@ type Catalog = Pick<Config, 'models'>;
 export type TextModel = Extract<Model, { readonly type: 'text' }>;
 export type TextRoute = TextModel['routes'][number];
 
-/** The models that a key may name; null for all. */
+/** Identifiers of the models that a key may use; null for all. */
 type Allowed = readonly string[] | null;
 
-/** One model as GET /v1/models tells of it: OpenAI's fields, and ours beside them. */
+/** One model in the response of GET /v1/models: OpenAI's fields and further ones. */
 export interface PublishedModel {
   readonly id: string;
   readonly object: 'model';
-  /** Seconds since 1970; 0 where the operator does not say. */
+  /** Seconds since 1970; 0 if the configuration has no date. */
   readonly created: number;
   readonly owned_by: string;
   readonly type: Model['type'];
   readonly name: string;
   readonly description: string | null;
   readonly endpoints: readonly string[];
-  /** Credits by what they are asked for, in decimals. */
+  /** Prices in credits, with decimals. */
   readonly pricing: Readonly<Record<string, number>>;
-  /** Null where the operator does not say. */
+  /** Limits; null if the configuration sets none. */
   readonly limits: Readonly<Record<string, number | null>>;
   readonly capability_metadata: { readonly reasoning: Reasoning };
 }
 
-/** A model that does not reason supports no effort. */
+/** Reasoning of a model: a model that does not reason supports no effort. */
 interface Reasoning {
   readonly supported_efforts: readonly Effort[];
   readonly default_effort: Effort | null;
@@ -46,31 +46,32 @@ const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
 
 const NO_REASONING: Reasoning = { supported_efforts: [], default_effort: null, can_disable: false };
 
-/** Interface part 4.1: what models with fixed reasoning accept, and the largest answer they give. */
-const FIXED_REASONING: Reasoning = {
+/** Reasoning of models with fixed reasoning (interface part 4.1, rule 1). */
+export const FIXED_REASONING: Reasoning = {
   supported_efforts: ['low', 'high', 'max'],
   default_effort: 'high',
   can_disable: false,
 };
+/** Tokens of the largest response of those models (interface part 4.1). */
 const FIXED_OUTPUT_TOKENS = 1_048_576;
-/** What those write at most where the client sets no limit. */
+/** Output limit of those models if the client sets none. */
 const FIXED_DEFAULT_OUTPUT_TOKENS = 131_072;
 
 /** Images of one request (interface part 4.4); `n` exists for models of native sizes only. */
 const MAX_IMAGES = { native: 10, other: 1 } as const;
 
-/** How much a model can be asked to reason, whether its operator says so or its rules do. */
+/** Reasoning of a model, from its configuration or else from its rules. */
 export function reasoningOf(model: Model): Reasoning {
   if (model.type !== 'text') return NO_REASONING;
   return model.reasoning ?? (model.rules === 'fixed-reasoning' ? FIXED_REASONING : NO_REASONING);
 }
 
-/** The most that a model writes, whether its operator says so or its rules do; null where neither does. */
+/** Output limit of a model, from its configuration or else from its rules; null if neither sets one. */
 export function maxOutputTokensOf({ maxOutputTokens, rules }: TextModel): number | null {
   return maxOutputTokens ?? (rules === 'fixed-reasoning' ? FIXED_OUTPUT_TOKENS : null);
 }
 
-/** The most that a model writes where the client sets no limit; null where only the provider knows. */
+/** Output limit of a model if the client sets none; null if only the provider knows it. */
 export function defaultOutputTokensOf(model: TextModel): number | null {
   const most = maxOutputTokensOf(model);
   if (most === null || model.rules !== 'fixed-reasoning') return most;
@@ -131,7 +132,7 @@ function publish(id: string, model: Model): PublishedModel {
   };
 }
 
-/** The catalog as one key sees it. */
+/** The list of the models that a key may use. */
 export function publishModels({ models }: Catalog, allowed: Allowed) {
   const data = Object.entries(models)
     .filter(([id]) => allowed === null || allowed.includes(id))
@@ -149,7 +150,7 @@ function notFound(id: string): Failure {
 /**
  * One entry of the catalog.
  *
- * @throws Failure 404 `model_not_found`, also for a model that the key's list leaves out
+ * @throws Failure 404 `model_not_found`, also for a model that the key's list does not include
  */
 export function publishModel({ models }: Catalog, id: string, allowed: Allowed): PublishedModel {
   const model = Object.hasOwn(models, id) ? models[id] : undefined;
@@ -158,9 +159,9 @@ export function publishModel({ models }: Catalog, id: string, allowed: Allowed):
 }
 
 /**
- * The model that a request names.
+ * The model of a request.
  *
- * @throws Failure 404 `model_not_found`; 403 `model_not_allowed` where the key's list leaves it out
+ * @throws Failure 404 `model_not_found`; 403 `model_not_allowed` if the key's list does not include it
  */
 export function findModel({ models }: Catalog, id: string, allowed: Allowed): Model {
   if (allowed !== null && !allowed.includes(id)) {

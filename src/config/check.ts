@@ -1,13 +1,10 @@
 import type { Fault, FormatValue } from '../schema/faults.ts';
 import { type Path, valueAt } from '../schema/walk.ts';
-import { isPriced, maxOutputTokensOf } from './catalog.ts';
+import { FIXED_REASONING, isPriced, maxOutputTokensOf } from './catalog.ts';
 import { DIALECT_NAMES } from './dialects.ts';
 import { EFFORTS } from './models.ts';
 import { findProviderKind, isRemote, MODEL_TYPES } from './provider-kinds.ts';
 import type { Config } from './schema.ts';
-
-/** How much models with fixed reasoning can be asked to reason (interface part 4.1, rule 1). */
-const FIXED_EFFORTS: readonly unknown[] = ['low', 'high', 'max'];
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
@@ -18,19 +15,23 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /**
- * What is wrong between parts of a configuration, as its file gives them: some of them may be
- * malformed, which is told elsewhere.
+ * Faults between settings of a file. Single settings may be invalid, which the schema reports.
  */
-export function crossFaults(value: unknown, show: FormatValue): readonly Fault[] {
+export function crossFaults(value: unknown, format: FormatValue): readonly Fault[] {
   const faults: Fault[] = [];
   const providers = new Map(entriesOf(valueAt(value, ['providers'])));
   const used = new Set<unknown>();
 
-  /** Refuses a name that is of its kind, and yet not one of those that fit here. */
-  const expectOne = (path: Path, kind: readonly unknown[], fit: readonly unknown[], why = '') => {
-    const came = valueAt(value, path);
-    if (!kind.includes(came) || fit.includes(came)) return;
-    const message = `expected one of ${fit.join(', ')}${why}, received ${show(came, path)}`;
+  /** Rejects a value that the schema accepts, but that does not fit the other settings. */
+  const expectOne = (
+    path: Path,
+    accepted: readonly unknown[],
+    fitting: readonly unknown[],
+    reason = '',
+  ) => {
+    const received = valueAt(value, path);
+    if (!accepted.includes(received) || fitting.includes(received)) return;
+    const message = `expected one of ${fitting.join(', ')}${reason}, received ${format(received, path)}`;
     faults.push({ path, message });
   };
 
@@ -45,7 +46,7 @@ export function crossFaults(value: unknown, show: FormatValue): readonly Fault[]
         const names = [...providers.keys()];
         const expected = names.length > 0 ? `one of ${names.join(', ')}` : 'a name under providers';
         const path = [...route, 'provider'];
-        faults.push({ path, message: `expected ${expected}, received ${show(name, path)}` });
+        faults.push({ path, message: `expected ${expected}, received ${format(name, path)}` });
         continue;
       }
       const kind = String(valueAt(providers.get(name), ['kind']));
@@ -65,25 +66,30 @@ export function crossFaults(value: unknown, show: FormatValue): readonly Fault[]
     const efforts = listOf(valueAt(value, [...reasoning, 'supported_efforts']));
     if (efforts.length > 0) expectOne([...reasoning, 'default_effort'], EFFORTS, efforts);
     if (valueAt(model, ['rules']) !== 'fixed-reasoning') continue;
-    const why = ' with fixed-reasoning';
+    const reason = ' with fixed-reasoning';
     for (const index of efforts.keys()) {
-      expectOne([...reasoning, 'supported_efforts', index], EFFORTS, FIXED_EFFORTS, why);
+      expectOne(
+        [...reasoning, 'supported_efforts', index],
+        EFFORTS,
+        FIXED_REASONING.supported_efforts,
+        reason,
+      );
     }
-    expectOne([...reasoning, 'can_disable'], [true], [false], why);
+    expectOne([...reasoning, 'can_disable'], [true], [false], reason);
   }
 
   for (const [name, provider] of providers) {
     if (!used.has(name) || valueAt(provider, ['apiKey']) !== '') continue;
-    const message = 'empty; leave it out where the provider asks for none';
+    const message = 'empty; leave it out if the provider requires none';
     faults.push({ path: ['providers', name, 'apiKey'], message });
   }
   return faults;
 }
 
-/** A version in the path of an interface: `/v1`, `/v1beta/openai`. */
+/** A version in the path of a base URL: `/v1`, `/v1beta/openai`. */
 const VERSION = /\/v\d/;
 
-/** What is legal and yet hardly meant. */
+/** Warnings for valid settings that are probably mistakes. */
 export function warningsOf({ providers, models, server, billing }: Config): readonly string[] {
   const routes = Object.values(models).flatMap((model) => [...model.routes]);
   const warnings = Object.keys(providers)
@@ -97,12 +103,12 @@ export function warningsOf({ providers, models, server, billing }: Config): read
     if (model.type !== 'text' || !isPriced(model) || maxOutputTokensOf(model) !== null) continue;
     if (!model.routes.some(({ provider }) => isRemote(providers[provider]!))) continue;
     warnings.push(
-      `models.${id}.maxOutputTokens: not set; answers end at ${billing.maxOutputTokens} tokens (billing.maxOutputTokens) unless the client sets a limit`,
+      `models.${id}.maxOutputTokens: not set; responses end at ${billing.maxOutputTokens} tokens (billing.maxOutputTokens) unless the client sets a limit`,
     );
   }
   if (server.publicUrl === undefined && /^(0\.0\.0\.0|::)$/.test(server.host)) {
     warnings.push(
-      `server.publicUrl: not set, while the server listens on ${server.host}; addresses of files will not work elsewhere`,
+      `server.publicUrl: not set, while the server listens on ${server.host}; URLs of files will not work on other hosts`,
     );
   }
   return warnings;

@@ -1,10 +1,10 @@
-/** What the configuration and the catalog know of a wire format of text. */
+/** Properties of a text dialect for the configuration and the catalog. */
 interface DeclaredDialect {
   readonly name: string;
   readonly endpoints: readonly { readonly path: string }[];
 }
 
-/** Names of dialects that routes may have, in the order in which they were declared. */
+/** Names of the dialects that routes may use, in the order of their declarations. */
 export const DIALECT_NAMES: string[] = [];
 
 /** Paths on which clients send requests for text. */

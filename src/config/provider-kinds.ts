@@ -2,30 +2,30 @@ import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { httpUrl } from './text.ts';
 
-/** What models can make. */
+/** Types of models, by what they make. */
 export const MODEL_TYPES = ['text', 'image', 'video', 'audio', 'moderation'] as const;
 type ModelType = (typeof MODEL_TYPES)[number];
 
-/** A kind of provider: how it is configured, and what it can be asked for. */
+/** A kind of provider: its settings and its abilities. */
 interface ProviderKind {
   readonly name: string;
   readonly settings: v.GenericSchema;
   readonly modelTypes: readonly ModelType[];
-  /** Dialects that its routes may name; null for all. */
+  /** Dialects of its routes; null for all. */
   readonly dialects: readonly string[] | null;
-  /** The dialect of a route that names none; null for the client's own. */
+  /** Dialect of a route that sets none; null for the client's dialect. */
   readonly defaultDialect: string | null;
   /** Request headers that hold the key. */
   credentials(apiKey: string): Readonly<Record<string, string>>;
-  /** Whether failed requests are retried and failing routes rest. */
+  /** Whether failed requests are retried and failing routes are skipped for a while. */
   readonly isRetried: boolean;
-  /** The implementation in `media/providers/` that makes its media; null for none. */
+  /** Implementation in `media/providers/` for its media; null if it has no media. */
   readonly mediaApi: 'openai' | 'oriel' | 'sandbox' | null;
 }
 
 const concurrency = v.optional(field(integer(1, 10_000), 'Media tasks that run on it at once.'), 8);
 
-/** Settings of a provider that is asked over the network. */
+/** Settings of a provider on the network. */
 const remote = {
   baseUrl: field(httpUrl(), 'Base URL of its interface, /v1 included.', {
     secret: 'interpolated',
@@ -52,7 +52,7 @@ const remote = {
 
 const bearerToken = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
-/** OpenAI, and the many servers with its interface. */
+/** OpenAI, and other servers with its interface. */
 const openai = {
   name: 'openai',
   settings: v.strictObject({
@@ -82,7 +82,7 @@ const anthropic = {
   mediaApi: null,
 } as const satisfies ProviderKind;
 
-/** Another gateway with the interface of this one. */
+/** Another gateway with the interface of Oriel. */
 const oriel = {
   name: 'oriel',
   settings: v.strictObject({
@@ -97,7 +97,7 @@ const oriel = {
   mediaApi: 'oriel',
 } as const satisfies ProviderKind;
 
-/** The models of this program, which fail only where a prompt asks them to. */
+/** The embedded models, which fail only if a prompt requests it. */
 const sandbox = {
   name: 'sandbox',
   settings: v.strictObject({
@@ -119,7 +119,7 @@ type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];
 };
 
-/** The settings of one provider, told apart by `kind`. */
+/** The settings of one provider, discriminated by `kind`. */
 export const providerSchema = v.variant(
   'kind',
   PROVIDER_KINDS.map(({ settings }) => settings) as unknown as SettingsOf<typeof PROVIDER_KINDS>,
@@ -137,18 +137,18 @@ export function kindOf({ kind }: Pick<Provider, 'kind'>): ProviderKind {
   return findProviderKind(kind)!;
 }
 
-/** Whether a provider is asked over the network. */
+/** Whether a provider is on the network. */
 export function isRemote(provider: Provider): provider is RemoteProvider {
   return 'baseUrl' in provider;
 }
 
-/** The dialect to speak with a route: the route's, else that of the provider's kind, else the client's. */
+/** The dialect of requests to a route: the route's, else that of the provider's kind, else the client's. */
 export function dialectFor(
   { dialect }: { readonly dialect?: string | undefined },
   provider: Provider,
   client: string,
 ): string {
-  // The sandbox answers in any dialect.
+  // The sandbox supports every dialect.
   if (!isRemote(provider)) return client;
   return dialect ?? kindOf(provider).defaultDialect ?? client;
 }

@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
+import { allDialects } from '../text/dialects/registry.ts';
 import type { AppContext } from './app-context.ts';
 import { InvalidKeyLimit } from './transport/addresses.ts';
 import { RateLimiter } from './transport/rate-limit.ts';
@@ -19,12 +20,14 @@ declare module 'fastify' {
   }
 }
 
-/** The API key of a request: a bearer token, or the header x-api-key, which Anthropic's clients send. */
-function credentialOf({ headers }: FastifyRequest): string {
+/** The API key of a request: a bearer token, or a header of a text dialect such as x-api-key. */
+function credentialOf({ headers }: FastifyRequest, keyHeaders: readonly string[]): string {
   const { authorization } = headers;
   if (authorization === undefined) {
-    const key = headers['x-api-key'];
-    if (typeof key === 'string' && key !== '') return key;
+    for (const name of keyHeaders) {
+      const key = headers[name];
+      if (typeof key === 'string' && key !== '') return key;
+    }
     throw new Failure(
       'auth_error',
       'the request has no API key; send the header Authorization: Bearer <key>',
@@ -69,8 +72,9 @@ export function authenticator(context: AppContext) {
   const { store } = context;
   const limiter = new RateLimiter();
   const invalidKeys = new InvalidKeyLimit();
+  const keyHeaders = allDialects().flatMap(({ keyHeader }) => keyHeader ?? []);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const found = await store.findKey(hashOf(credentialOf(request)));
+    const found = await store.findKey(hashOf(credentialOf(request, keyHeaders)));
     const failure = keyFailure(found?.key);
     if (failure !== null) {
       invalidKeys.count(request.ip, context.config.limits.address.failedKeys);

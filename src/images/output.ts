@@ -1,20 +1,9 @@
+import type { WarningCode } from '../error-codes.ts';
 import type { OutputFormat } from './formats.ts';
 
 /** A requested property that the output does not have although the file succeeded. */
 export interface Warning {
-  readonly code:
-    | 'quality_ignored'
-    | 'lossless_ignored'
-    | 'effort_ignored'
-    | 'effort_adjusted'
-    | 'progressive_ignored'
-    | 'chroma_subsampling_ignored'
-    | 'metadata_ignored'
-    | 'exif_lost'
-    | 'colours_not_converted'
-    | 'delay_adjusted'
-    | 'animation_lost'
-    | 'pages_lost';
+  readonly code: WarningCode;
   readonly message: string;
 }
 

@@ -7,7 +7,7 @@ import type { ImageInput, SharpOptions } from '../images/input.ts';
 import type { ThreadOperation } from './operation.ts';
 
 /** Properties of an image whose pixels were all decoded. */
-export interface VerifiedImage {
+export interface VerifiedProperties {
   readonly format: OutputFormat;
   readonly mediaType: string;
   /** Of one frame, oriented by EXIF. */
@@ -41,7 +41,14 @@ export const verify: ThreadOperation<unknown> = {
     const { width, height, hasAlpha, pages } = header;
     const { mediaType } = FORMATS[format];
     return {
-      data: { format, mediaType, width, height, hasAlpha, frames: pages } satisfies VerifiedImage,
+      data: {
+        format,
+        mediaType,
+        width,
+        height,
+        hasAlpha,
+        frames: pages,
+      } satisfies VerifiedProperties,
     };
   },
 };

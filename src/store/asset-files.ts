@@ -243,9 +243,9 @@ export class AssetFiles {
   /** Verifies the checksum of a file, once until the file changes. */
   async verify(asset: StoredFile): Promise<void> {
     if (this.#verified.get(asset.id) === (await this.#changedAt(asset.id))) return;
-    const underWay = this.#verifying.get(asset.id) ?? this.#readThrough(asset);
-    this.#verifying.set(asset.id, underWay);
-    await underWay.finally(() => this.#verifying.delete(asset.id));
+    const running = this.#verifying.get(asset.id) ?? this.#readThrough(asset);
+    this.#verifying.set(asset.id, running);
+    await running.finally(() => this.#verifying.delete(asset.id));
   }
 
   async #readThrough(asset: StoredFile): Promise<void> {

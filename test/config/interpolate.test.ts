@@ -127,7 +127,7 @@ describe('environment variables in a configuration', () => {
       'providers:\n  used: { kind: openai, baseUrl: "https://x.example", apiKey: "${KEY:-}" }\n  idle: { kind: openai, baseUrl: "https://x.example", apiKey: "${KEY:-}" }\n';
     const models = 'models: { m: { type: text, routes: [{ provider: used, model: a }] } }';
     expect(await faultsOf(providers + models)).toEqual([
-      '2: providers.used.apiKey: empty; leave it out where the provider asks for none',
+      '2: providers.used.apiKey: empty; leave it out if the provider requires none',
     ]);
     const { config } = load(providers + models, { KEY: 'k' });
     expect(config.providers['used']).toMatchObject({ apiKey: 'k' });

@@ -20,7 +20,7 @@ import { AssetFiles } from '../../src/store/asset-files.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
-import { failureWith } from './fresh.ts';
+import { failureWith } from './fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url));

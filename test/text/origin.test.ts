@@ -30,7 +30,7 @@ describe('the key of an upstream, split over deltas', () => {
           steps: [
             { text, pieces },
             { text: ' and more' },
-            { call: 'tell', id: 'call_1', arguments: JSON.stringify({ text }) },
+            { call: 'notify', id: 'call_1', arguments: JSON.stringify({ text }) },
           ],
           cut,
         });

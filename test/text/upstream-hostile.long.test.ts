@@ -473,7 +473,7 @@ describe('the key of an upstream', () => {
 
 it('impossible usage is charged up to the hold', async () => {
   const { daemon, upstream } = gateway();
-  const key = await newKey(daemon, 'careful');
+  const key = await newKey(daemon, 'impossible-usage');
   const impossible = { input: 9e15, output: 9e15 };
   upstream.play({ steps: [{ text: 'Hi' }], usage: impossible });
   for (const { client, dialect, stream } of MODES) {

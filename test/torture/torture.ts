@@ -260,7 +260,8 @@ async function inFolder(
     violations.add('SIGTERM ends the daemon with exit code 0', `it ended with ${code}`);
   progress('auditing the store');
   const store = await openStore({ directory: join(data, 'store') });
-  for (const fault of await findInconsistencies(store)) violations.add('every sum is right', fault);
+  for (const fault of await findInconsistencies(store))
+    violations.add('all sums are consistent', fault);
   await store.close();
   const { lines, logErrors } = await checkLog(
     join(folder, 'log'),

@@ -41,7 +41,7 @@ export interface ArchiveMove {
   /** Finishes the move once the checkpoint that names the segments is on disk. */
   complete(): void;
   /** Cancels the move because the checkpoint failed. @param inDoubt whether it may be on disk nevertheless */
-  abandon(inDoubt: boolean): Promise<void>;
+  cancel(inDoubt: boolean): Promise<void>;
 }
 
 /**
@@ -109,10 +109,10 @@ export class TaskArchiver {
         this.#isInDoubt = false;
         done();
       },
-      abandon: async (inDoubt) => {
+      cancel: async (inDoubt) => {
         // Stays in doubt until a checkpoint is known to be on disk.
         this.#isInDoubt ||= inDoubt;
-        await extension.abandon(inDoubt);
+        await extension.cancel(inDoubt);
         done();
       },
     };

@@ -40,7 +40,7 @@ export class JournalCompactor {
   #closed: ClosedJournal[];
   /** Size in bytes at which the next journal is started. */
   #limit: number;
-  #underWay: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
   /** Failure of the last checkpoint; null if it succeeded. */
   #checkpointFailure: Failure | null = null;
   #backoffMs = FIRST_BACKOFF_MS;
@@ -76,7 +76,7 @@ export class JournalCompactor {
   /** Starts the next journal and a checkpoint when it is time. Called between batches; returns the journal to use. */
   async afterBatch(journal: Journal, commits: CommitQueue): Promise<Journal> {
     const areMany = this.#closed.length >= MAX_JOURNALS && !this.#checkpointFailure;
-    if (this.#underWay || !(journal.length >= this.#limit || areMany)) return journal;
+    if (this.#running || !(journal.length >= this.#limit || areMany)) return journal;
     let next: Journal;
     try {
       next = await this.#options.journals.next(journal);
@@ -88,8 +88,8 @@ export class JournalCompactor {
     }
     this.#limit = this.#options.journalLimit;
     await this.#closeJournal(journal);
-    this.#underWay = this.#checkpoint(next, commits).finally(() => {
-      this.#underWay = null;
+    this.#running = this.#checkpoint(next, commits).finally(() => {
+      this.#running = null;
     });
     return next;
   }
@@ -103,7 +103,7 @@ export class JournalCompactor {
 
   /** Waits for a checkpoint in progress, and starts no other. */
   async close(): Promise<void> {
-    await this.#underWay;
+    await this.#running;
     this.#stopRetrying();
   }
 
@@ -138,7 +138,7 @@ export class JournalCompactor {
       });
       move?.complete();
     } catch (error) {
-      await move?.abandon(checkpoint.isInDoubt);
+      await move?.cancel(checkpoint.isInDoubt);
       commits.returnChanged(changed);
       this.#fail(error, commits);
       return;

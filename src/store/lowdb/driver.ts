@@ -39,28 +39,28 @@ const LEDGER_SLACK = 1.1;
 /**
  * Store of one process: records in memory, a journal and checkpoints on disk.
  *
- * The journal makes transactions durable: a method appends its changes to it as one line of JSON with a
- * checksum, and resolves once the line is synced. A start reads the last checkpoint and replays the
- * journals after it. The checkpoint consists of JSON documents, checkpoint.json and shards of 512 rows.
- * lowdb reads and writes these documents, through an adapter that syncs (json-file.ts), and does nothing
- * else: queries, transactions, the lock and the archive of ended tasks are code of this folder.
+ * The journal makes transactions durable: a method appends its changes to it as a line of JSON with a
+ * checksum, which is synced before the method resolves (charges within a second). A start reads the last
+ * checkpoint and replays the journals after it. The checkpoint consists of JSON documents: checkpoint.json
+ * and shards of 512 rows. lowdb reads and writes these documents, through an adapter that syncs
+ * (json-file.ts), and does nothing else: queries, transactions, the lock and the archive of ended tasks
+ * are code of this folder.
  *
- * A method that writes does so synchronously from its first read of the state to its commit, so that no
- * other method can run in between.
+ * Between its checks and its commit a method awaits nothing, so that no other method can run in between.
  */
 export class LowdbStore extends StoreReader implements Store {
   readonly #tasks: TaskWriter;
   readonly #uploads: UploadWriter;
-  readonly #upkeep: JournalCompactor;
+  readonly #compactor: JournalCompactor;
   readonly #release: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  constructor(records: Records, upkeep: JournalCompactor, letGo: () => Promise<void>) {
+  constructor(records: Records, compactor: JournalCompactor, release: () => Promise<void>) {
     super(records);
-    this.#upkeep = upkeep;
+    this.#compactor = compactor;
     this.#tasks = new TaskWriter(records);
     this.#uploads = new UploadWriter(records);
-    this.#release = letGo;
+    this.#release = release;
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
@@ -287,17 +287,17 @@ export class LowdbStore extends StoreReader implements Store {
 
   health(): StoreHealth {
     const { failure, journalLength } = this.records.commits;
-    const refusal = failure ?? this.#upkeep.backlogFailure(journalLength);
+    const refusal = failure ?? this.#compactor.backlogFailure(journalLength);
     return {
       fault: refusal?.message ?? null,
-      ...this.#upkeep.health(journalLength),
+      ...this.#compactor.health(journalLength),
       pendingCharges: this.records.charges.pending,
     };
   }
 
   /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */
   #checkBacklog(): void {
-    const refusal = this.#upkeep.backlogFailure(this.records.commits.journalLength);
+    const refusal = this.#compactor.backlogFailure(this.records.commits.journalLength);
     if (refusal) throw refusal;
   }
 

@@ -36,13 +36,13 @@ export interface LowdbOptions extends StoreOptions {
  */
 export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
   const { directory, files = diskFiles, onLockFallback = () => {} } = options;
-  let held: Lock | undefined;
+  let lock: Lock | undefined;
   try {
     await makeFolder(files, directory);
-    held = await lockFolder(files, directory, onLockFallback);
-    return await openLocked(options, files, held);
+    lock = await lockFolder(files, directory, onLockFallback);
+    return await openLocked(options, files, lock);
   } catch (error) {
-    await held?.release();
+    await lock?.release();
     throw error instanceof Failure ? error : cannotOpen(directory, error);
   }
 }
@@ -56,7 +56,7 @@ function cannotOpen(directory: string, cause: unknown): Failure {
   });
 }
 
-async function openLocked(options: LowdbOptions, files: Files, held: Lock): Promise<Store> {
+async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Promise<Store> {
   const { directory, journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
   const { onFault = () => {}, now = Date.now } = options;
   const { journals: folder, shards: shardFolder, archive: archiveFolder } = foldersIn(directory);
@@ -70,18 +70,18 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
     known,
     checkpoint,
   );
-  const former = known ?? newManifest(last, now());
+  const stored = known ?? newManifest(last, now());
   const archive = await Archive.open(checkpoint.segments, {
     files,
     folder: archiveFolder,
-    store: former.store,
-    forgotten: state.tombstoneIndex,
+    store: stored.store,
+    tombstones: state.tombstoneIndex,
     onFault,
   });
   try {
     const clock = checkClock(options, known?.clock, Math.max(newest, archive.newest));
 
-    const manifest = { ...former, clock };
+    const manifest = { ...stored, clock };
     if (known === null || known.clock.isHeld !== clock.isHeld) {
       await writeManifest(files, directory, manifest);
     }
@@ -90,7 +90,7 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
     const journals = new Journals({ files, directory, folder, manifest, now });
     const journal = await openJournal(journals, last, manifest, options);
     const archiver = new TaskArchiver(state, archive);
-    const upkeep = new JournalCompactor(
+    const compactor = new JournalCompactor(
       {
         files,
         journals,
@@ -113,25 +113,25 @@ async function openLocked(options: LowdbOptions, files: Files, held: Lock): Prom
     // Files that the checkpoint replaces may go only once its own name, and the journal's, are synced.
     await syncFolder(files, directory);
     await syncFolder(files, folder);
-    await upkeep.removeObsolete();
+    await compactor.removeObsolete();
     const commits = new CommitQueue(state, journal, {
-      afterBatch: (current) => upkeep.afterBatch(current, commits),
-      replaceJournal: (failed, first) => upkeep.replaceJournal(failed, first),
+      afterBatch: (current) => compactor.afterBatch(current, commits),
+      replaceJournal: (failed, first) => compactor.replaceJournal(failed, first),
       onFailure: options.onFailure ?? (() => {}),
       onCommit: options.onCommit,
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
     const records = new Records({ state, commits, archive, archiver, now });
-    return new LowdbStore(records, upkeep, async () => {
+    return new LowdbStore(records, compactor, async () => {
       await commits.close();
       const { pending } = records.charges;
       if (pending > 0)
         onFault(new Error(`the charges of ${pending} requests could not be written`));
-      await upkeep.close();
+      await compactor.close();
       await archive.close();
       // Without this the next start treats the journal as after a crash.
-      await journals.mark().catch(onFault);
-      await held.release();
+      await journals.writeExtent().catch(onFault);
+      await lock.release();
     });
   } catch (error) {
     await archive.close();

@@ -12,7 +12,7 @@ export interface Target {
   /** The upstream's name of the model. */
   readonly model: string;
   readonly rules: 'fixed-reasoning' | null;
-  /** Whether the catalog says that the model reasons. */
+  /** Whether the model reasons, by its entry in the catalog. */
   readonly reasons: boolean;
   /** The output limit of the model in tokens; null where the catalog has none. */
   readonly maxOutputTokens: number | null;
@@ -95,7 +95,7 @@ export interface ForwardedHeaders {
 export interface Endpoint {
   /** A path in Fastify's notation; its parameter `:model` names the model where the body does not. */
   readonly path: string;
-  /** Whether its answers are streamed; absent where `stream` in the body says so. */
+  /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
   readonly summary: string;
   readonly request: v.GenericSchema;
@@ -105,11 +105,11 @@ export interface Endpoint {
   readonly response: v.GenericSchema;
 }
 
-/** What the URL of a client's request says. */
+/** Settings in the URL of a client's request. */
 export interface RequestAddress {
   /** Null where the body names the model. */
   readonly model: string | null;
-  /** Null where the body says whether to stream. */
+  /** Null where the body sets `stream`. */
   readonly stream: boolean | null;
 }
 
@@ -137,6 +137,8 @@ export interface Dialect {
   readonly promptField: string;
   readonly settings: SettingNames;
   readonly reasoning: ReasoningTraits;
+  /** The header with the API key where clients send no bearer token, if any. */
+  readonly keyHeader?: string;
   /** The header that repeats the request's identifier in every response to a client, if any. */
   readonly requestIdHeader?: string;
   /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
@@ -148,7 +150,7 @@ export interface Dialect {
   path(target: Target, stream: boolean): string;
   /** Headers of every request to an upstream. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether requests can say how closely to look at an image. */
+  /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
 
   /**
@@ -157,6 +159,8 @@ export interface Dialect {
    * @throws Failure invalid_request, `param` naming the field by its path
    */
   decodeRequest(body: unknown, address?: RequestAddress): TextRequest;
+  /** Kinds of output that a request names, where its field is none of those that `image-prompt.ts` reads. */
+  outputModalities?(body: Json): readonly unknown[];
   /** Finds properties of a body that are not on the dialect's allow-list, and features that must be allowed by name. */
   readonly inspect: Check;
   /**

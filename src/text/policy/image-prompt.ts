@@ -1,16 +1,17 @@
 import { Failure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { Json, NativePart, TextRequest } from '../canonical.ts';
+import { dialectNamed } from '../dialects/registry.ts';
 
-/** Characters of one request that are judged; more take a thread more than a second. */
-const MOST = 1_000_000;
+/** Characters of one request that are checked; more take a thread more than a second. */
+const MAX_CHARACTERS = 1_000_000;
 
 const IMAGE = /image|dall-?e/i;
 
-/** Lists of what an answer may consist of, as several providers call them. */
+/** Fields that list the kinds of output, in requests of several dialects. */
 const MODALITIES = ['modalities', 'response_modalities', 'output_modalities'];
 
-/** Properties that hold no words for the model: media, identifiers, and what only the gateway reads. */
+/** Properties that hold no words for the model: media, identifiers and settings of the gateway. */
 const WORDLESS: ReadonlySet<string> = new Set([
   ...['model', 'role', 'type', 'object', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'detail'],
   ...['url', 'image_url', 'file_url', 'file_data', 'file_id', 'data', 'media_type', 'format'],
@@ -22,16 +23,16 @@ const WORDLESS: ReadonlySet<string> = new Set([
  * tools with their descriptions and names, and all else that is text. Null where it cannot hold any.
  *
  * @param models what the upstreams call the model
- * @throws Failure invalid_request where there are more words than can be judged
+ * @throws Failure invalid_request for a request of more characters
  */
 export function imagePromptOf(request: TextRequest, models: readonly string[]): string | null {
   if (!mayMakeImages(request, models)) return null;
   const texts = textsOf(request.body);
   const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length > MOST) {
+  if (length > MAX_CHARACTERS) {
     throw new Failure(
       'invalid_request',
-      `a request for images has at most ${MOST} characters of text, received ${length}`,
+      `a request for images has at most ${MAX_CHARACTERS} characters of text, received ${length}`,
       { code: 'prompt_too_long' },
     );
   }
@@ -47,7 +48,11 @@ function mayMakeImages(request: TextRequest, models: readonly string[]): boolean
   if (hosted.some(({ value }) => isObject(value) && IMAGE.test(String(value['type'])))) return true;
   // A prompt that is stored at the provider may bring tools of its own.
   if (native.some(({ path }) => path === 'prompt' || IMAGE.test(path))) return true;
-  return MODALITIES.some((name) => listOf(body[name]).some((one) => IMAGE.test(String(one))));
+  const modalities = [
+    ...MODALITIES.flatMap((name) => listOf(body[name])),
+    ...(dialectNamed(request.dialect).outputModalities?.(body) ?? []),
+  ];
+  return modalities.some((one) => IMAGE.test(String(one)));
 }
 
 /** All texts within a value, in order. */

@@ -21,7 +21,7 @@ const ANY_TOOL = /\b(?:call|use|invoke|run|try)\b[^.?!\n]{0,60}\b(?:tools?|funct
 const SEVERAL_TOOLS = /\b(?:two|both|all|every|each)\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
 const TWO_TOOLS = /\btwo\b[^.?!\n]{0,40}\b(?:tools|functions)\b/i;
 
-/** What the arguments of all calls are generated from. */
+/** Sources of the arguments of all calls. */
 interface ArgumentContext {
   readonly promptValues: PromptValues;
   readonly budget: StepBudget;
@@ -86,14 +86,14 @@ function requestedTools(tools: readonly Tool[], prompt: string, context: Argumen
   return ANY_TOOL.test(text) ? tools.slice(0, 1) : [];
 }
 
-/** Index in the prompt of a tool's name, as it is or in words: `get weather` for `get_weather`. */
+/** Index in the prompt of a tool's name, also with blanks: `get weather` for `get_weather`. */
 function indexOfName({ name, path }: Tool, { promptValues, budget }: ArgumentContext): number {
   try {
     const index = promptValues.indexOfWord(name, budget);
-    const words = name.replace(/[_-]+/g, ' ').trim();
-    return index >= 0 || words === name || words === ''
+    const spaced = name.replace(/[_-]+/g, ' ').trim();
+    return index >= 0 || spaced === name || spaced === ''
       ? index
-      : promptValues.indexOfWord(words, budget);
+      : promptValues.indexOfWord(spaced, budget);
   } catch (error) {
     if (!(error instanceof UnsupportedSchema)) throw error;
     throw invalid(path, 'the tools are too many for the sandbox', 'unsupported_schema');

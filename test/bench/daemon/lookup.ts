@@ -39,7 +39,7 @@ export async function lookup(bench: Bench): Promise<Trial> {
     raceLookups(bench, daemon, task, {
       id: 'lookup',
       title: TITLE,
-      text: `One of ${tasks} stored tasks that have ended`,
+      text: `One of ${tasks} stored ended tasks`,
     }),
   );
 }

@@ -36,7 +36,7 @@ export async function ready(bench: Bench): Promise<Trial> {
   return {
     section: {
       title: 'ready: oriel serve',
-      text: 'From its start as a process of its own until GET /readyz has answered 200.',
+      text: 'From the start of the process until GET /readyz responds with 200.',
       table: {
         headings: ['data directory', 'wall ms', 'CPU ms'],
         rows: [row('empty', empty), row(`${tasks} tasks`, stored)],

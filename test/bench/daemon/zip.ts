@@ -48,7 +48,7 @@ export async function zip(bench: Bench): Promise<Trial> {
   return {
     section: {
       title: TITLE,
-      text: `${files.length} encoded photographs hashed and passed on, in a ZIP and bare.`,
+      text: `${files.length} encoded photographs hashed and sent, in a ZIP and bare.`,
       table: {
         headings: ['contender', 'CPU ms', 'share of the batch, %'],
         rows: [

@@ -36,9 +36,9 @@ export async function json(bench: Bench): Promise<Trial> {
       contenders: takesPart(settings, [
         field.direct(),
         field.nginx(),
-        field.script('null-route', 'peer', 'Fastify, the answer at hand'),
+        field.script('null-route', 'peer', 'Fastify, a constant response'),
         field.script('bytes', 'peer', 'Fastify and undici, nothing parsed'),
-        field.script('full', 'limit', 'Fastify and undici, parsed, checked and written anew'),
+        field.script('full', 'limit', 'Fastify and undici, parsed, checked and re-encoded'),
         field.portkey(),
         field.oriel(),
         ...field.orielTranslating(),

@@ -33,7 +33,7 @@ export async function streamsFlat(bench: Bench): Promise<Trial> {
     );
   return {
     section: {
-      title: 'streams-flat: streams as fast as they go',
+      title: 'streams-flat: streams at full speed',
       text: `${PIECES} pieces of text each, one write of the upstream for each.`,
       table: {
         headings: [
@@ -71,7 +71,7 @@ export async function streamsPaced(bench: Bench): Promise<Trial> {
     compared(standing, direct, count, 'latest', beyond);
   return {
     section: {
-      title: 'streams-paced: streams as a model writes them',
+      title: 'streams-paced: streams at the speed of a model',
       text:
         `${PIECES} pieces of text each, one every ${PACE} ms. Delays are beyond those of the ` +
         'upstream itself, which its own row has.',
@@ -119,7 +119,7 @@ export async function streamsFirst(bench: Bench): Promise<Trial> {
     compared(standing, direct, ALONE, 'first', beyond);
   return {
     section: {
-      title: 'streams-first: how soon a stream begins',
+      title: 'streams-first: time to the first piece',
       text: 'From the request to the first piece of text, of streams one after another.',
       table: {
         headings: ['contender', 'at once', 'first piece ms, median', 'added ms', 'ran with'],

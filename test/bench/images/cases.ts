@@ -279,7 +279,7 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
 
   start: async ({ scripts, programs }) => ({
     title: 'start',
-    text: 'Printing a version; the limit is Node doing nothing.',
+    text: 'Printing a version; the limit is an empty Node script.',
     contenders: [
       scripts.nodeStart(),
       scripts.oriel('--version', () => ['--version']),

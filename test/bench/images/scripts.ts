@@ -69,7 +69,7 @@ export class Scripts {
   }
 
   naive(work: Work, inputs: Inputs): Contender {
-    return this.#script('naive', 'naive.js', 'Promise.all, sharp as it comes', work, inputs);
+    return this.#script('naive', 'naive.js', 'Promise.all, sharp with its defaults', work, inputs);
   }
 
   #script(name: string, file: string, settings: string, work: Work, inputs: Inputs): Contender {

@@ -193,7 +193,7 @@ async function open(bench: Bench): Promise<Trial> {
     standings: [own],
     section: {
       title: 'Opening a store',
-      text: `${bench.manyCount} tasks that completed, each with its three lines in the ledger.`,
+      text: `${bench.manyCount} completed tasks, each with three lines in the ledger.`,
       table: {
         headings: ['contender', 'seconds', 'range', 'ran with'],
         rows: [[own.name, fixed(median(seconds)), range(seconds), own.settings]],

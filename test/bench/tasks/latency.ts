@@ -108,7 +108,7 @@ export async function throughput(bench: Bench): Promise<Trial> {
   });
   return {
     section: {
-      title: 'throughput: pictures flat out',
+      title: 'throughput: pictures at full speed',
       text:
         `${count} PNGs of 64x64, ${AT_ONCE} at once, each fetched, decoded to prove it, written to ` +
         'disk and charged.',

@@ -11,7 +11,7 @@ export async function poll(bench: Bench): Promise<Trial> {
       return await raceLookups(bench, daemon, await queueTasks(daemon, tasks), {
         id: 'poll',
         title: 'poll: GET /v1/tasks/{id}',
-        text: `The last of ${tasks} tasks that wait for their turn`,
+        text: `The last of ${tasks} queued tasks`,
       });
     } finally {
       await daemon.kill();

@@ -43,8 +43,8 @@ export async function memory(bench: Bench): Promise<Trial> {
   const grown = after.map((size, round) => size - before[round]!);
   return {
     section: {
-      title: 'memory: tasks that wait',
-      text: `${count} tasks are taken on, 64 at once; their provider takes one at a time and holds it.`,
+      title: 'memory: queued tasks',
+      text: `${count} tasks are created, 64 concurrently; their provider accepts one at a time and never completes it.`,
       table: {
         headings: ['resident', 'MB'],
         rows: [
@@ -105,7 +105,7 @@ export async function restart(bench: Bench): Promise<Trial> {
   return {
     section: {
       title: 'restart: oriel serve after kill -9',
-      text: 'From its start as a process of its own until GET /readyz has answered 200.',
+      text: 'From the start of the process until GET /readyz responds with 200.',
       table: {
         headings: ['what was open', 'ms', 'beyond nothing, ms'],
         rows: [

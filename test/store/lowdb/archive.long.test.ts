@@ -7,7 +7,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
-import { failureWith } from '../fresh.ts';
+import { failureWith } from '../fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import { copyOfCrashed } from './crash-copy.ts';

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
-import { describeStoreDriver } from '../conformance.ts';
+import { describeStoreDriver } from '../conformance/driver.ts';
 import { copyOfCrashed } from './crash-copy.ts';
 
 describe('the lowdb driver', () => {

@@ -132,7 +132,7 @@ describe('a full disk', () => {
     if (data === null) return test.skip();
     const daemon = await startDaemon({ data, config: await upstreamConfig() });
     // A request holds 0.7 credits: 11 tokens of output, and its bytes and 500 tokens of input.
-    const key = await newKey(daemon, 'poor', { credits: (PAID * COST + 0.6).toFixed(6) });
+    const key = await newKey(daemon, 'full-disk', { credits: (PAID * COST + 0.6).toFixed(6) });
     const ballast = join(data, 'ballast');
     // Fills the disk to the last block: the rest of the journal's own block takes a few more charges.
     const { bavail, bsize } = statfsSync(data);

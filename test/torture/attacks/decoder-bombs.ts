@@ -11,7 +11,8 @@ const OPERATIONS = [
 
 export const decoderBombs: Attack = {
   name: 'decoder bombs',
-  summary: 'files that claim 3,600 megapixels, that are cut short, or that are no image at all',
+  summary:
+    'files with a header of 3,600 megapixels, truncated files, and files that are not images',
   async run(attacker) {
     const good = png(40, 40, 9);
     const files = [
@@ -38,7 +39,7 @@ export const decoderBombs: Attack = {
       );
       const { summary } = ((answer && jsonOf(answer)) ?? {}) as { summary?: { succeeded: number } };
       const isGood = summary === undefined || summary.succeeded >= 1;
-      attacker.expect(isGood, `${name}: bad files took the good one with them`);
+      attacker.expect(isGood, `${name}: bad files made the good one fail`);
     }
   },
 };

@@ -4,7 +4,7 @@ const REQUESTS = 1500;
 
 export const failedKeys: Attack = {
   name: 'guessed keys',
-  summary: `${REQUESTS} requests with keys that are none`,
+  summary: `${REQUESTS} requests with invalid keys`,
   async run(attacker) {
     await together(REQUESTS, 32, async (index) => {
       const key = index % 3 === 0 ? 'x'.repeat(4000) : `sk-oriel-${attacker.random.below(2 ** 31)}`;

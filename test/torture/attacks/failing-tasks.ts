@@ -4,7 +4,7 @@ const TASKS = 400;
 
 export const failingTasks: Attack = {
   name: 'tasks that fail',
-  summary: `${TASKS} tasks with prompts of 30,000 characters that cost nothing as they fail`,
+  summary: `${TASKS} tasks with prompts of 30,000 characters that fail and therefore cost nothing`,
   async run(attacker) {
     const prompt = `sandbox:fail=service_error ${'a '.repeat(15_000)}`.slice(0, 30_000);
     await together(TASKS, 16, async () => {

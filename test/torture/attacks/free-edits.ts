@@ -6,7 +6,7 @@ const EDITS = 60;
 
 export const freeEdits: Attack = {
   name: 'free edits',
-  summary: `${EDITS} edits that cost nothing, of images of nine megapixels`,
+  summary: `${EDITS} free edits of images of nine megapixels`,
   async run(attacker) {
     const image = png(3000, 3000, 3);
     await together(EDITS, 20, async (index) => {

@@ -23,7 +23,7 @@ export const halfClosed: Attack = {
     );
     for (const { connection, isWhole } of connections) {
       const isClosed = await connection.closes(60_000);
-      attacker.expect(isClosed, 'a connection that its client closed stays open');
+      attacker.expect(isClosed, 'a connection closed by its client stays open');
       const [status] = connection.statuses;
       const isAnswered = !isWhole || status === 200 || status === 503 || status === 429;
       attacker.expect(isAnswered, `a whole request was answered ${status}`);

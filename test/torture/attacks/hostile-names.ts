@@ -34,7 +34,8 @@ function entryNames(zip: Buffer): string[] {
 
 export const hostileNames: Attack = {
   name: 'hostile file names',
-  summary: 'file names that lead out of a folder, overwrite, or write to a terminal, for a ZIP',
+  summary:
+    'file names for a ZIP that leave the folder, overwrite each other, or have terminal escapes',
   async run(attacker) {
     const image = png(8, 8, 1);
     const parts = [

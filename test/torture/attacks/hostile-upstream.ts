@@ -3,7 +3,7 @@ import { type Attack, OVERLOAD_STATUSES, together } from './attack.ts';
 
 export const hostileUpstream: Attack = {
   name: 'hostile upstreams',
-  summary: 'upstreams that answer 24 MB of small objects, or a stream without end',
+  summary: 'upstreams that respond with 24 MB of small objects, or an endless stream',
   async run(attacker) {
     await together(6, 3, async (index) => {
       const isEndless = index % 2 === 1;

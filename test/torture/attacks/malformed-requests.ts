@@ -25,7 +25,7 @@ const REQUESTS: readonly (readonly [string, readonly number[]])[] = [
 
 export const malformedRequests: Attack = {
   name: 'malformed requests',
-  summary: 'smuggling, oversized headers, and bytes that are no HTTP request',
+  summary: 'request smuggling, oversized headers, and bytes that are not HTTP',
   async run(attacker) {
     for (const [bytes, expected] of REQUESTS) {
       const connection = await attacker.socket();

@@ -12,7 +12,7 @@ const FIELDS = {
 
 export const operatorsMoney: Attack = {
   name: "the operator's money",
-  summary: 'fields of a provider that are not metered, or that work with stored things of others',
+  summary: 'unmetered fields of providers, and identifiers of stored objects of others',
   async run(attacker) {
     for (const [path, fields] of Object.entries(FIELDS)) {
       for (const [field, value] of Object.entries(fields)) {

@@ -7,7 +7,7 @@ const MOST = 100 * 0.01 + 1000 * 0.001;
 
 export const overcharge: Attack = {
   name: 'a bill beyond what was asked',
-  summary: 'an upstream that says it wrote five million tokens where 100 were asked for',
+  summary: 'an upstream that reports five million output tokens for a limit of 100',
   async run(attacker) {
     const key = attacker.context.freeKey;
     const spent = async () => {

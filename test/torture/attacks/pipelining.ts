@@ -12,7 +12,7 @@ async function pipeline(attacker: Attacker, path: string): Promise<Raw> {
 
 export const pipelining: Attack = {
   name: 'pipelining',
-  summary: `${CONNECTIONS} connections without a key, ${REQUESTS} requests each, nothing read`,
+  summary: `${CONNECTIONS} connections without a key, ${REQUESTS} requests each, responses unread`,
   async run(attacker) {
     const paths = ['/openapi.json', '/docs/static/swagger-ui.css', '/healthz'];
     const connections: Raw[] = [];

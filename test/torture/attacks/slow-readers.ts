@@ -5,7 +5,7 @@ const CONNECTIONS = 40;
 
 export const slowReaders: Attack = {
   name: 'slow readers',
-  summary: `${CONNECTIONS} long streams of which nothing is read`,
+  summary: `${CONNECTIONS} unread long streams`,
   async run(attacker) {
     const body = JSON.stringify(textBody('chat', 'to-chat', 'torture:long', { stream: true }));
     const connections = await Promise.all(
@@ -23,6 +23,6 @@ export const slowReaders: Attack = {
     for (const connection of connections) connection.read();
     const closed = await Promise.all(connections.map((each) => each.closes(60_000)));
     const open = closed.filter((isClosed) => !isClosed).length;
-    attacker.expect(open === 0, `${open} streams are open, though nothing was read of them`);
+    attacker.expect(open === 0, `${open} unread streams are still open`);
   },
 };

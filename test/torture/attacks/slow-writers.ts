@@ -5,7 +5,7 @@ const CONNECTIONS = 150;
 
 export const slowWriters: Attack = {
   name: 'slow writers',
-  summary: `${CONNECTIONS} requests of which a byte comes a second`,
+  summary: `${CONNECTIONS} requests sent at one byte a second`,
   async run(attacker) {
     const { requestTimeout } = attacker.context;
     const connections = await Promise.all(
@@ -30,6 +30,6 @@ export const slowWriters: Attack = {
       await sleep(1000);
     }
     const open = connections.filter(({ closed }) => !closed).length;
-    attacker.expect(open === 0, `${open} requests are still waited for`);
+    attacker.expect(open === 0, `${open} incomplete requests are still open`);
   },
 };

@@ -2,7 +2,7 @@ import type { Attack } from './attack.ts';
 
 export const twoHosts: Attack = {
   name: 'two Host headers',
-  summary: 'a request that names two hosts',
+  summary: 'a request with two Host headers',
   async run(attacker) {
     const connection = await attacker.socket();
     connection.read();

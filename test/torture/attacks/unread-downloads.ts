@@ -7,7 +7,7 @@ const PAUSE = 2000;
 
 export const unreadDownloads: Attack = {
   name: 'unread downloads',
-  summary: `${CONNECTIONS} downloads of a large file of which nothing is read; half of them send empty lines`,
+  summary: `${CONNECTIONS} unread downloads of a large file; half of them send empty lines`,
   async run(attacker) {
     const { asset, sendTimeout } = attacker.context;
     const connections = await Promise.all(

@@ -119,11 +119,12 @@ async function tryInput(
     const answer = await ask(options.url, outgoing);
     const disturbed = outages.scopesBetween(from, performance.now()).size > 0;
     const faults = [...answerFaults(input.path, answer), ...contentFaults(input, answer)];
-    if (!disturbed) for (const fault of faults) violates('fuzzed input is answered well', fault);
+    if (!disturbed)
+      for (const fault of faults) violates('fuzzed input gets a well-formed response', fault);
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     if (outages.scopesBetween(from, performance.now()).has('all')) return;
-    violates('fuzzed input is answered', error.message);
+    violates('fuzzed input gets a response', error.message);
   }
 }
 

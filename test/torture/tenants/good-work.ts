@@ -57,7 +57,7 @@ function text(dialect: Dialect, stream: boolean): Work {
           const now = performance.now();
           if (tenant.context.outages.scopesBetween(now - answer.total, now).size === 0) {
             tenant.violates(
-              'streams end well',
+              'streams have a proper end',
               `${group}: ${answer.body.subarray(-300).toString()}`,
             );
           }
@@ -205,7 +205,7 @@ function batch({ name, fields, gives }: (typeof BATCHES)[number]): Work {
       const now = performance.now();
       const excused = tenant.context.outages.scopesBetween(now - answer.total, now).size > 0;
       if (fault !== null && !excused)
-        tenant.violates('batches give what was asked', `${group}: ${fault}`);
+        tenant.violates('batches have the requested results', `${group}: ${fault}`);
     },
   };
 }

@@ -24,7 +24,7 @@ export interface Reconciled {
 const SETTLE_TIMEOUT = 180_000;
 
 const LOST = 'nothing acknowledged is lost';
-const SUMS = 'every sum is right';
+const SUMS = 'all sums are consistent';
 
 async function read(tenant: Tenant, path: string): Promise<Answer> {
   for (let attempt = 0; ; attempt += 1) {

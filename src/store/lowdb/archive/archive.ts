@@ -36,7 +36,7 @@ interface Tombstones {
 }
 
 interface ArchiveOptions extends SegmentOptions {
-  readonly forgotten: Tombstones;
+  readonly tombstones: Tombstones;
 }
 
 /** Segments that a checkpoint names. */
@@ -58,7 +58,7 @@ export interface ArchiveExtension {
   /** Makes the new segments the ones that are read. */
   adopt(): void;
   /** Closes the new segments. @param keepFiles whether a checkpoint on disk may name them */
-  abandon(keepFiles: boolean): Promise<void>;
+  cancel(keepFiles: boolean): Promise<void>;
 }
 
 /**
@@ -119,7 +119,7 @@ export class Archive {
   }
 
   #isLive({ segment, index }: SegmentRecord): boolean {
-    return !this.#options.forgotten.has(segment.number, index);
+    return !this.#options.tombstones.has(segment.number, index);
   }
 
   /**
@@ -164,7 +164,7 @@ export class Archive {
           this.#adopt(segments);
           for (const segment of dropped) segment.close().catch(this.#options.onFault);
         },
-        abandon,
+        cancel: abandon,
       };
     } catch (error) {
       await abandon(false);
@@ -215,12 +215,12 @@ export class Archive {
 
   /** Returns segments to rewrite as one; undefined if there are none. */
   #toMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
-    const { forgotten } = this.#options;
+    const { tombstones } = this.#options;
     const whole = segments.filter(({ number }) => !this.#damaged.has(number));
-    const isHollow = ({ number, footer }: Segment) =>
-      forgotten.countIn(number) > footer.entries * MAX_DELETED_SHARE;
-    const hollow = whole.find(isHollow);
-    if (hollow) return [hollow];
+    const isMostlyDeleted = ({ number, footer }: Segment) =>
+      tombstones.countIn(number) > footer.entries * MAX_DELETED_SHARE;
+    const mostlyDeleted = whole.find(isMostlyDeleted);
+    if (mostlyDeleted) return [mostlyDeleted];
     const sizes = new Map<number, Segment[]>();
     for (const segment of whole) {
       if (segment.file.length >= LARGEST_BYTES) continue;
@@ -235,14 +235,14 @@ export class Archive {
 
   /** @returns segments that replace the group: none if all records are deleted, the group if the merge failed */
   async #merge(group: readonly Segment[]): Promise<readonly Segment[]> {
-    const { forgotten, onFault } = this.#options;
+    const { tombstones, onFault } = this.#options;
     const isEmpty = group.every(
-      ({ number, footer }) => forgotten.countIn(number) === footer.entries,
+      ({ number, footer }) => tombstones.countIn(number) === footer.entries,
     );
     if (isEmpty) return [];
     try {
-      const isForgotten = (segment: number, index: number) => forgotten.has(segment, index);
-      return [await this.#write((writer) => mergeInto(writer, group, isForgotten))];
+      const isDeleted = (segment: number, index: number) => tombstones.has(segment, index);
+      return [await this.#write((writer) => mergeInto(writer, group, isDeleted))];
     } catch (error) {
       // The checkpoint continues without the merge.
       onFault(error);

@@ -85,7 +85,7 @@ export class CommitQueue {
   #earlyWriteSize = Infinity;
   #isScheduled = false;
   #isBusy = false;
-  #underWay: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
   /** Failure of the last write. Until another write succeeds, nothing is appended to the journal. */
   #failure: Failure | null = null;
   #retry: NodeJS.Timeout | null = null;
@@ -152,7 +152,7 @@ export class CommitQueue {
     } catch (error) {
       const failure = this.#fail(error);
       this.#isBusy = true;
-      this.#underWay = this.#truncateJournal().then(() => this.#startNext());
+      this.#running = this.#truncateJournal().then(() => this.#startNext());
       throw failure;
     }
     for (const change of changes) {
@@ -211,7 +211,7 @@ export class CommitQueue {
   /** Writes the rest, and closes the journal. */
   async close(): Promise<void> {
     await this.synced()?.catch(() => {});
-    await this.#underWay;
+    await this.#running;
     this.#isClosed = true;
     if (this.#retry) clearTimeout(this.#retry);
     await this.#journal.close();
@@ -237,7 +237,7 @@ export class CommitQueue {
     // Callers that waited for one batch continue at the same time. With half of their changes as the next
     // batch, one half is prepared while the other is written.
     this.#earlyWriteSize = Math.max(MIN_EARLY_TRANSACTIONS, this.#writing.transactions / 2);
-    this.#underWay = this.#commit(this.#writing);
+    this.#running = this.#commit(this.#writing);
   }
 
   /** Continues after a batch, whether it was written or not. */
@@ -255,7 +255,7 @@ export class CommitQueue {
       if (this.#failure) await this.#replaceJournal();
       if (transactions > 0) bytes = await this.#journal.append(batch.json);
     } catch (error) {
-      await this.#undo(error);
+      await this.#revert(error);
       this.#startNext();
       return;
     }
@@ -274,7 +274,7 @@ export class CommitQueue {
   }
 
   /** Reverts the failed batch and the pending one, which depends on it. */
-  async #undo(error: unknown): Promise<void> {
+  async #revert(error: unknown): Promise<void> {
     const failure = this.#fail(error);
     const failed = [this.#pending, this.#writing!];
     this.#pending = new Batch();

@@ -24,7 +24,7 @@ export class Journals {
   /** Continues a journal that was read and whose tail was removed. */
   async resume(journal: JournalFile, length: number): Promise<Journal> {
     this.#current = await Journal.resume(this.#options.files, journal, length);
-    await this.mark();
+    await this.writeExtent();
     return this.#current;
   }
 
@@ -63,7 +63,7 @@ export class Journals {
   }
 
   /** Writes the extent of the current journal to the manifest. Damage within it is then not taken for a torn write. */
-  async mark(): Promise<void> {
+  async writeExtent(): Promise<void> {
     const { length, checksum, isFinal } = this.#current!.extent;
     const { journal } = this.#manifest;
     const isSame =

@@ -56,17 +56,17 @@ export async function replayJournals(options: ReplayOptions): Promise<Replay> {
   while (current) {
     const { file, sequence, header } = current;
     if (header.store !== undefined) checkStoreId(manifest, directory, file, header.store);
-    const writeExtent = manifest?.journal.sequence === sequence ? manifest.journal : null;
+    const manifestExtent = manifest?.journal.sequence === sequence ? manifest.journal : null;
     const next: JournalFile | null =
       sequence < sequences.at(-1)! ? await loadJournal(files, folder, sequence + 1) : null;
     const isLast = next === null || wasNeverUsed(current, next, sequences.at(-1)!);
     const previous = isLast ? null : next.header.previous;
     const content = readBatches(
       current,
-      (isLast && writeExtent?.isFinal ? writeExtent : previous)?.length,
+      (isLast && manifestExtent?.isFinal ? manifestExtent : previous)?.length,
     );
     for (const change of content.changes) take(change);
-    if (writeExtent) checkExtent(current, content.length, writeExtent, STORE_FILE);
+    if (manifestExtent) checkExtent(current, content.length, manifestExtent, STORE_FILE);
     // A journal is in the manifest before it is used, except for the batch with which a journal after a
     // failure starts.
     const isUsed = content.length > current.start && !header.previous?.isFinal;

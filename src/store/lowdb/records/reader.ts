@@ -210,7 +210,7 @@ export class StoreReader {
       accounts,
       keys,
       tasksInState,
-      tombstoneStates: forgottenStates,
+      tombstoneStateCounts: forgottenStates,
       credits,
     } = this.records.state;
     const { archive } = this.records;

@@ -181,16 +181,16 @@ export class TaskWriter {
 
   async deleteEnded(endedBefore: number): Promise<DeletedRecords> {
     return this.#records.archiver.runExclusive(async () => {
-      const forgotten: Deletion = { tasks: [], assets: [] };
+      const deleted: Deletion = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
       for (const [order, task] of this.#endedInMemory(endedBefore)) {
-        if (forgotten.tasks.length >= MAX_DELETED) break;
-        this.#deleteRow(order, task, transaction, forgotten);
+        if (deleted.tasks.length >= MAX_DELETED) break;
+        this.#deleteRow(order, task, transaction, deleted);
       }
       const archived = this.#records.archive.endedBefore(endedBefore);
-      await this.#deleteArchived(archived, transaction, forgotten, () => true);
+      await this.#deleteArchived(archived, transaction, deleted, () => true);
       if (transaction.changes.length > 0) await this.#records.commit(transaction);
-      return forgotten;
+      return deleted;
     });
   }
 
@@ -198,12 +198,12 @@ export class TaskWriter {
     const before = this.#endedTotals(accountId);
     if (before.tasks <= most.tasks && before.bytes <= most.bytes) return { tasks: [], assets: [] };
     return this.#records.archiver.runExclusive(async () => {
-      const forgotten: Deletion = { tasks: [], assets: [] };
+      const deleted: Deletion = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
       let { tasks, bytes } = this.#endedTotals(accountId);
       const isOver = () => tasks > most.tasks || bytes > most.bytes;
       const archived = this.#records.archive.oldestFirst(accountId);
-      await this.#deleteArchived(archived, transaction, forgotten, ({ entry }) => {
+      await this.#deleteArchived(archived, transaction, deleted, ({ entry }) => {
         if (!isOver()) return false;
         tasks -= 1;
         bytes -= entry.bytes;
@@ -212,16 +212,16 @@ export class TaskWriter {
       // Tasks in memory ended after those of the archive.
       const { tasksOfAccount, deliveryOfTask } = this.#records.state;
       for (const [order, task] of tasksOfAccount.oldest(accountId)) {
-        if (forgotten.tasks.length >= MAX_DELETED || !isOver()) break;
+        if (deleted.tasks.length >= MAX_DELETED || !isOver()) break;
         if (!isTerminal(task.status) || deliveryOfTask.get(task.id)?.status === 'pending') continue;
-        const { length } = forgotten.assets;
-        this.#deleteRow(order, task, transaction, forgotten);
+        const { length } = deleted.assets;
+        this.#deleteRow(order, task, transaction, deleted);
         tasks -= 1;
         bytes -= approximateSize(task);
-        for (const asset of forgotten.assets.slice(length)) bytes -= asset.bytes;
+        for (const asset of deleted.assets.slice(length)) bytes -= asset.bytes;
       }
       if (transaction.changes.length > 0) await this.#records.commit(transaction);
-      return forgotten;
+      return deleted;
     });
   }
 
@@ -231,7 +231,7 @@ export class TaskWriter {
       endedTaskCounts: endedTasks,
       endedBytes,
       resultBytes,
-      tombstoneTasks: forgottenTasks,
+      tombstoneTaskCounts: forgottenTasks,
       tombstoneBytes: forgottenBytes,
     } = this.#records.state;
     const archived = this.#records.archive.totalsOf(accountId);
@@ -255,10 +255,10 @@ export class TaskWriter {
     }
   }
 
-  #deleteRow(order: number, task: Task, transaction: Transaction, forgotten: Deletion): void {
+  #deleteRow(order: number, task: Task, transaction: Transaction, deleted: Deletion): void {
     transaction.changes.push(['tasks', order, null]);
-    forgotten.assets.push(...this.#deleteRelated(task, transaction));
-    forgotten.tasks.push(task);
+    deleted.assets.push(...this.#deleteRelated(task, transaction));
+    deleted.tasks.push(task);
   }
 
   /**
@@ -269,20 +269,20 @@ export class TaskWriter {
   async #deleteArchived(
     records: AsyncGenerator<SegmentRecord>,
     transaction: Transaction,
-    forgotten: Deletion,
+    deleted: Deletion,
     isNext: (record: SegmentRecord) => boolean,
   ): Promise<void> {
     const { archive, state } = this.#records;
     let bytes = 0;
     for await (const record of records) {
-      if (forgotten.tasks.length >= MAX_DELETED || bytes >= MAX_DELETED_BYTES) return;
+      if (deleted.tasks.length >= MAX_DELETED || bytes >= MAX_DELETED_BYTES) return;
       const body = await this.#bodyOf(record);
       if (!body?.task || state.deliveryOfTask.get(body.task.id)?.status === 'pending') continue;
       if (!isNext(record)) return;
       bytes += record.entry.length;
       transaction.tombstone(record);
-      forgotten.tasks.push(body.task);
-      forgotten.assets.push(...body.assets, ...this.#deleteRelated(body.task, transaction));
+      deleted.tasks.push(body.task);
+      deleted.assets.push(...body.assets, ...this.#deleteRelated(body.task, transaction));
       if (body.task.callbackUrl === null || body.delivery) continue;
       const delivery = await findArchivedDelivery(archive, body.task.id);
       if (delivery) transaction.tombstone(delivery.record);

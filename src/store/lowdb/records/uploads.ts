@@ -26,25 +26,25 @@ export class UploadWriter {
 
   async deleteSpentInputs(): Promise<readonly Asset[]> {
     const transaction = this.#records.begin();
-    const forgotten: Asset[] = [];
+    const deleted: Asset[] = [];
     for (const [order, asset] of this.#records.state.spentInputs.oldest(SPENT)) {
       transaction.changes.push(['assets', order, null]);
-      forgotten.push(asset);
-      if (forgotten.length === MAX_DELETED_INPUTS) break;
+      deleted.push(asset);
+      if (deleted.length === MAX_DELETED_INPUTS) break;
     }
-    if (forgotten.length > 0) await this.#records.commit(transaction);
-    return forgotten;
+    if (deleted.length > 0) await this.#records.commit(transaction);
+    return deleted;
   }
 
   async deleteBefore(madeBefore: number): Promise<readonly Asset[]> {
     const transaction = this.#records.begin();
-    const forgotten: Asset[] = [];
+    const deleted: Asset[] = [];
     for (const [order, asset] of this.#records.state.assetsOfTask.oldest(UPLOADS)) {
       if (asset.createdAt >= madeBefore) continue;
       transaction.changes.push(['assets', order, null]);
-      forgotten.push(asset);
+      deleted.push(asset);
     }
-    if (forgotten.length > 0) await this.#records.commit(transaction);
-    return forgotten;
+    if (deleted.length > 0) await this.#records.commit(transaction);
+    return deleted;
   }
 }

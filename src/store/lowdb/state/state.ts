@@ -223,11 +223,11 @@ export class State {
 
   readonly forgotten = new Table<Tombstone>();
   readonly tombstoneIndex = this.forgotten.index(() => new TombstoneIndex());
-  readonly tombstoneStates = this.forgotten.index(
+  readonly tombstoneStateCounts = this.forgotten.index(
     () => new SumIndex<Tombstone>(({ status }) => [String(status), 1]),
   );
   /** Number and bytes of deleted archived tasks by account. */
-  readonly tombstoneTasks = this.forgotten.index(
+  readonly tombstoneTaskCounts = this.forgotten.index(
     () =>
       new SumIndex<Tombstone>(({ accountId, status }) =>
         status === NO_TASK ? null : [accountId, 1],

@@ -24,9 +24,9 @@ const UNSUPPORTED = [
 const MIN_TOP_P = 0.95;
 
 /**
- * The single values of a request, in the words of messages.
+ * The settings of a request in the messages format.
  *
- * @throws Failure invalid_request that names the client's field where messages has no word for it
+ * @throws Failure invalid_request for a setting that messages does not have; `param` names its field
  */
 export function settingsOnWire(request: TextRequest, target: Target): Json {
   refuseUnlessDefault(request, 'messages', UNSUPPORTED);

@@ -4,8 +4,8 @@ import type { ForwardedHeaders, Headers } from '../dialect.ts';
 export const VERSION = { 'anthropic-version': '2023-06-01' };
 
 /**
- * Betas of Anthropic's, without their dates, that change neither what a request costs nor whose it is,
- * or do so by a property of the body alone, which must be allowed by its own name.
+ * Anthropic's betas, without their dates, that change neither the cost nor the account of a request, or
+ * only with a property of the body, which must be allowed by its own name.
  */
 const BETAS = new Set([
   'adaptive-thinking',

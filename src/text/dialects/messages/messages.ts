@@ -19,6 +19,7 @@ export const messages: Dialect = {
   promptField: 'messages',
   settings,
   reasoning: { field: null, isUnsigned: false, hasBudget: true },
+  keyHeader: 'x-api-key',
   requestIdHeader: 'request-id',
   errorBody: (body, requestId) => ({ type: 'error', ...body, request_id: requestId }),
   forwardHeaders,

@@ -35,7 +35,7 @@ function suffix(variant: number): string {
   return variant === 0 ? '' : String(variant + 1);
 }
 
-/** What a scalar is generated for. */
+/** Position and sources of a scalar. */
 interface ScalarContext {
   /** Name of the property that holds the value; null outside of objects. */
   readonly name: string | null;
@@ -73,7 +73,7 @@ export function generateText(
     variant === 0 && name !== null ? promptValues.texts(name).find(fits) : undefined;
   if (fromPrompt !== undefined) return fromPrompt;
   const plain = `sandbox${name === null ? '' : ` ${name}`}${suffix(variant)}`;
-  // In a short text the number of the variant comes first, so that truncation keeps it.
+  // A short text begins with the number of the variant, so that truncation keeps it.
   const text = lengthOf(plain, budget) <= most ? plain : `${suffix(variant)}${plain}`;
   const padded = text.padEnd(least + text.length - lengthOf(text, budget), '.');
   return lengthOf(padded, budget) <= most ? padded : Array.from(padded).slice(0, most).join('');
@@ -100,7 +100,7 @@ export function generateNumber(
   }
   const value = found[variant % Math.max(1, found.length)];
   if (value === undefined) throw new UnsupportedSchema('no number is within the bounds');
-  // JSON.stringify writes -0 as 0: return what the client will read.
+  // Turns -0 into 0, as JSON.stringify does.
   return value + 0;
 }
 

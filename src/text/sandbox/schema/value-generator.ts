@@ -37,7 +37,7 @@ const DEPTH_SHARE = 0.4;
 /** Alternatives of which the best is tried first. */
 const MAX_ALTERNATIVES = 64;
 
-/** Where a value stands. */
+/** Position of a value in the generated document. */
 interface ValueContext {
   /** Name of the property that holds the value, or the array that holds it; null outside of objects. */
   readonly name: string | null;
@@ -142,8 +142,8 @@ class ValueGenerator {
   }
 
   /**
-   * The schemas, free of `$ref`, `allOf`, `anyOf` and `oneOf`, each of which allows a part of what a
-   * schema allows.
+   * The alternatives of a schema: schemas without `$ref`, `allOf`, `anyOf` and `oneOf`, each of which
+   * allows some of its values.
    *
    * @param hops references and subschemas that led here
    * @param depth generators that wait for this one

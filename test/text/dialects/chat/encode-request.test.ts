@@ -318,7 +318,7 @@ test('settings are encoded by their chat names', () => {
 });
 
 test.each(['auto', 'none', 'required'] as const)(
-  'the choice %s of tools is only made where there are some',
+  'tool_choice %s is left out without tools',
   (type) => {
     const tool = {
       type: 'tool',

@@ -181,7 +181,7 @@ describe('a messages stream', () => {
     const events = decoded([
       start(),
       block(0, { type: 'text', text: '', citations: [] }),
-      text(0, 'As told'),
+      text(0, 'As given'),
       delta(0, 'citations_delta', { citation: web }),
       delta(0, 'citations_delta', { citation: place }),
       stop(0),
@@ -189,7 +189,7 @@ describe('a messages stream', () => {
     ]);
     expect(events.slice(2, -1)).toEqual([
       { type: 'text-start', block: 0 },
-      { type: 'text-delta', block: 0, text: 'As told' },
+      { type: 'text-delta', block: 0, text: 'As given' },
       {
         type: 'citation',
         block: 0,

@@ -323,7 +323,7 @@ const answer = fc
       ]),
       fc.constant((block: number): TextEvent[] => [
         { type: 'text-start', block },
-        { type: 'text-delta', block, text: 'as told' },
+        { type: 'text-delta', block, text: 'as given' },
         {
           type: 'citation',
           block,

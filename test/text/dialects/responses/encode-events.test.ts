@@ -183,7 +183,7 @@ describe.each(Object.entries(CASES))('%s', (_, events) => {
   });
 
   test.skipIf(documents.length === 0)(
-    'follows the public documents (ORIEL_SHARED tells where)',
+    'follows the public documents (in the folder ORIEL_SHARED)',
     () => {
       for (const document of documents) {
         const faults = stream.flatMap((event) => document.check(event) ?? []);

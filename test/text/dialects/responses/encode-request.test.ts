@@ -326,7 +326,7 @@ describe('a request of another format encoded for a responses upstream', () => {
 });
 
 test.skipIf(documents.length === 0)(
-  'a request follows the public documents (ORIEL_SHARED tells where)',
+  'a request follows the public documents (in the folder ORIEL_SHARED)',
   () => {
     const request = encode({
       turns: [

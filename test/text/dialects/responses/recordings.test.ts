@@ -88,7 +88,7 @@ function expectAnswer(stream: readonly Json[]) {
   expect(finishOf(repeated)).toEqual({ ...finishOf(events), raw: expect.any(String) });
 }
 
-describe.skipIf(!present)('recorded answers (ORIEL_SHARED tells where they are)', () => {
+describe.skipIf(!present)('recorded answers (in the folder ORIEL_SHARED)', () => {
   test.each(files.filter((file) => file.endsWith('.json')))('%s', (file) => {
     const body = JSON.parse(read(file)) as Json;
     const events = decodeWhole(body);

@@ -1,0 +1,130 @@
+import type { Config } from '../../config/schema.ts';
+import type { AssetFiles, SweepResult } from '../../store/asset-files.ts';
+import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
+import type { Task } from '../../store/task.ts';
+
+interface RetentionSweeperOptions {
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly files: AssetFiles;
+  /** Time span of the records before this process added any. */
+  readonly span: TimeRange | null;
+  /** Called when the sweep finds files that no record names. */
+  readonly onSwept: (swept: SweepResult) => void;
+  /** Called with errors of a sweep; the next sweep tries again. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Bounds of the interval between two sweeps: a tenth of the retention, within these. */
+const MIN_INTERVAL_MS = 10_000;
+const MAX_INTERVAL_MS = 3_600_000;
+
+/** Deletes records and files whose retention is over, and unneeded inputs and tasks of accounts. */
+export class RetentionSweeper {
+  readonly #options: RetentionSweeperOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #sweep: Promise<void> = Promise.resolve();
+  #closed = false;
+  /** Accounts with tasks that ended since the last trim. */
+  #endedAccounts = new Set<string>();
+  #trimming: Promise<void> | null = null;
+
+  constructor(options: RetentionSweeperOptions) {
+    this.#options = options;
+  }
+
+  /** Deletes the inputs of an ended task, and the account's oldest tasks beyond its limits. */
+  ended({ accountId }: Pick<Task, 'accountId'>): void {
+    this.#endedAccounts.add(accountId);
+    if (this.#closed) return;
+    // After the sweep under way, which would take a file whose record was just deleted for an orphan.
+    this.#trimming ??= this.#sweep
+      .then(() => this.#trimEnded())
+      .catch(this.#options.onFault)
+      .finally(() => {
+        this.#trimming = null;
+      });
+  }
+
+  /** Sweeps the files that a crash left behind, then sweeps at intervals. */
+  start(): void {
+    const { store, files, span, onSwept } = this.#options;
+    this.#run(async () => {
+      // Before the sweep of orphans, since these need no quarantine.
+      await this.#deleteInputs();
+      const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
+      const swept = await files.sweep(isKnown, span);
+      if (swept.quarantined + swept.foreign > 0) onSwept(swept);
+      await this.#deleteExpired();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#sweep;
+    await this.#trimming;
+  }
+
+  async #trimEnded(): Promise<void> {
+    while (this.#endedAccounts.size > 0 && !this.#closed) {
+      const accounts = this.#endedAccounts;
+      this.#endedAccounts = new Set();
+      await this.#deleteInputs();
+      for (const id of accounts) await this.#trim(id);
+    }
+  }
+
+  async #deleteInputs(): Promise<void> {
+    const { store, files } = this.#options;
+    for (;;) {
+      const inputs = await store.deleteInputs();
+      if (inputs.length === 0) return;
+      await files.remove(inputs.map(({ id }) => id));
+    }
+  }
+
+  async #trim(accountId: string): Promise<void> {
+    const { config, store } = this.#options;
+    const account = await store.findAccount(accountId);
+    if (!account) return;
+    const { history, historySize } = config().limits[account.plan];
+    await this.#delete(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
+    const { ledger, ledgerLines } = config().limits;
+    await store.compactLedger(accountId, { before: Date.now() - ledger, lines: ledgerLines });
+  }
+
+  /** Deletes records, a number of tasks at a time, and then their files. */
+  async #delete(deleteRecords: () => Promise<DeletedRecords>): Promise<void> {
+    for (;;) {
+      // Records first: an orphaned file is swept later, a record without its file would be invalid.
+      const { tasks, assets } = await deleteRecords();
+      await this.#options.files.remove(assets.map(({ id }) => id));
+      if (tasks.length === 0 || this.#closed) return;
+    }
+  }
+
+  #run(sweep: () => Promise<void>): void {
+    this.#sweep = sweep()
+      .catch(this.#options.onFault)
+      .then(() => {
+        if (this.#closed) return;
+        const { retention } = this.#options.config().limits;
+        const interval = Math.min(Math.max(retention / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
+        this.#timer = setTimeout(() => this.#run(() => this.#deleteExpired()), interval);
+        this.#timer.unref();
+      });
+  }
+
+  async #deleteExpired(): Promise<void> {
+    const { config, store, files } = this.#options;
+    const { retention } = config().limits;
+    const now = Date.now();
+    await this.#deleteInputs();
+    await this.#delete(() => store.deleteTasks(now - retention));
+    const uploads = await store.deleteUploads(now - retention);
+    await files.remove(uploads.map(({ id }) => id));
+    for (const { id } of await store.listAccounts()) await this.#trim(id);
+    await files.emptyQuarantine(now);
+  }
+}

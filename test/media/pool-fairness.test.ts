@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { expect, onTestFinished, test } from 'vitest';
+import { configSchema } from '../../src/config/schema.ts';
+import { MediaGateway } from '../../src/media/gateway.ts';
+import type { MediaKind } from '../../src/media/requests/call.ts';
+import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool.ts';
+import { AssetFiles } from '../../src/store/asset-files.ts';
+import { hashOf } from '../../src/store/key.ts';
+import { openStore } from '../../src/store/open.ts';
+import { UpstreamClient } from '../../src/upstream/client.ts';
+import { quadrants } from '../fixtures/images.ts';
+import { temporaryFolder } from '../oriel.ts';
+
+interface Performed {
+  readonly operation: string;
+  readonly turn: JobContext;
+}
+
+/** Media over the sandbox, and what its pool was asked to do. */
+async function media() {
+  const folder = temporaryFolder();
+  const store = await openStore({ directory: join(folder, 'store') });
+  const inline = await inlinePool(1);
+  const performed: Performed[] = [];
+  const pool: ImagePool = {
+    ...inline,
+    run(job, turn = {}) {
+      performed.push({ operation: job.operation, turn });
+      return inline.run(job);
+    },
+  };
+  const routes = (model: string) => [{ provider: 'own', model }];
+  const config = v.parse(configSchema, {
+    dataDir: folder,
+    providers: { own: { kind: 'sandbox' } },
+    models: {
+      picture: { type: 'image', routes: routes('image'), price: { perImage: 1 } },
+      judge: { type: 'moderation', routes: routes('moderation'), price: { perRequest: 1 } },
+    },
+  });
+  const gateway = new MediaGateway({
+    config: () => config,
+    store,
+    files: await AssetFiles.open(join(folder, 'assets')),
+    upstream: new UpstreamClient(),
+    pool,
+    observer: {
+      onAttempt: () => {},
+      ended: () => {},
+      fault: () => {},
+      stalled: () => {},
+      callInterrupted: () => {},
+    },
+  });
+  onTestFinished(async () => {
+    gateway.runner.drain();
+    await gateway.runner.close();
+    await store.close();
+  });
+  const account = await store.createAccount({ name: 'ann', plan: 'paid', credits: 1_000_000_000 });
+  const { id: accountId } = account;
+  const key = `oriel_${randomUUID()}`;
+  const bounds = { expiresAt: null, models: null, budget: null, rpm: 1000 };
+  await store.createKey({ accountId, name: 'key', hash: hashOf(key), hint: 'hint', ...bounds });
+  const holder = (await store.findKey(hashOf(key)))!;
+  const path = join(folder, 'sent.png');
+  const png = await quadrants({ width: 40, height: 30 }).png().toBuffer();
+  writeFileSync(path, png);
+  const sent = { path, size: png.length };
+  const submit = async (kind: MediaKind, fields: object, images = [sent].slice(1)) => {
+    const call = { kind, holder, images, idempotencyKey: null, publicUrl: 'http://localhost' };
+    const task = await gateway.submit({ ...call, fields: { model: 'picture', ...fields } });
+    const never = new AbortController().signal;
+    const { error } = await gateway.waitFor(task, 60_000, never);
+    expect(error).toBeNull();
+  };
+  return { gateway, holder, sent, png, submit, performed, client: account.id };
+}
+
+// Otherwise one account's flood would be served before everybody else's requests.
+test('whatever the pool does for an account waits with the work of that account', async () => {
+  const { gateway, holder, sent, png, submit, performed, client } = await media();
+  const long = 'a lighthouse at dusk, '.repeat(200);
+  const data = `data:image/png;base64,${png.toString('base64')}`;
+
+  await gateway.upload(holder, sent);
+  await submit('edit', { prompt: 'warmer' }, [sent]);
+  await submit('image', { prompt: long, input_images: [data], size: '64x48' });
+  const left = new AbortController().signal;
+  await gateway.moderate({ holder, requestId: 'req_1' }, { model: 'judge', input: long }, left);
+
+  const operations = new Set(performed.map(({ operation }) => operation));
+  expect([...operations].toSorted()).toEqual(['judge', 'palette', 'render', 'verify']);
+  expect(new Set(performed.map(({ turn }) => turn.client))).toEqual(new Set([client]));
+});
+
+test('what an account may still be refused is bounded, and what it paid for is not', async () => {
+  const { holder, sent, submit, gateway, performed } = await media();
+  await gateway.upload(holder, sent);
+  expect(performed[0]!.turn.maxWaiting).toBeGreaterThan(0);
+  performed.length = 0;
+  await submit('image', { prompt: 'a garden', size: '64x48' });
+  for (const { turn } of performed) expect(turn.maxWaiting).toBeUndefined();
+});

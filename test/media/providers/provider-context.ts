@@ -1,0 +1,142 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
+import type {
+  InputFile,
+  MediaJob,
+  ProviderContext,
+} from '../../../src/media/providers/provider.ts';
+import type {
+  AudioTaskRequest,
+  ImageTaskRequest,
+  VideoTaskRequest,
+} from '../../../src/media/task-request.ts';
+import { UpstreamClient } from '../../../src/upstream/client.ts';
+import type { Timeouts } from '../../../src/upstream/request.ts';
+import { png } from '../media-files.ts';
+import type { Interface } from '../mock-answers.ts';
+import { type MockProvider, startMockProvider } from '../mock-provider.ts';
+
+/** The key of the mock: to be seen in headers and nowhere else. */
+export const KEY = 'sk-provider-5ecre7-0123456789';
+
+const PATIENT: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, total: 60_000 };
+
+interface Changes {
+  readonly timeouts?: Partial<Timeouts>;
+  readonly savedState?: unknown;
+  readonly baseUrl?: string;
+}
+
+export interface TestContext extends ProviderContext {
+  /** All states that were saved, in order. */
+  readonly savedStates: readonly unknown[];
+  /** Number of requests announced as billable. */
+  readonly billableRequests: () => number;
+  readonly cancellation: AbortController;
+}
+
+/** A mock and what is needed to have it work, for all tests of a file. */
+export function mockedProvider(kind: Interface): {
+  mock(): MockProvider;
+  newContext(changes?: Changes): TestContext;
+} {
+  let mock: MockProvider | undefined;
+  const upstream = new UpstreamClient();
+  beforeAll(async () => {
+    mock = await startMockProvider(kind);
+  });
+  afterEach(() => mock?.reset());
+  afterAll(async () => {
+    await upstream.close();
+    await mock?.close();
+  });
+  const unused = () => {
+    throw new Error('nothing is worked on here');
+  };
+  return {
+    mock: () => mock!,
+    newContext({ timeouts, savedState = null, baseUrl = mock!.url } = {}) {
+      const savedStates: unknown[] = [];
+      let billableRequests = 0;
+      const cancellation = new AbortController();
+      return {
+        settings: { kind, baseUrl, apiKey: KEY, concurrency: 8 },
+        model: 'upstream-model',
+        idempotencyKey: 'key of the task for mödel',
+        upstream,
+        pool: { size: 1, run: unused, close: unused },
+        timeouts: { ...PATIENT, ...timeouts },
+        signal: cancellation.signal,
+        savedState,
+        saveState: async (state) => {
+          savedStates.push(state);
+        },
+        beforeBillableRequest: async () => {
+          billableRequests += 1;
+        },
+        savedStates,
+        billableRequests: () => billableRequests,
+        cancellation,
+      };
+    },
+  };
+}
+
+/** The failure of what must fail. */
+export async function failureOf(made: Promise<unknown>): Promise<Failure> {
+  const error = await made.then(
+    (value) => value,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Failure))
+    throw new Error(`no failure: ${String(error)}`, { cause: error });
+  return error;
+}
+
+export function input(index: number, filename = `input-${index}.png`): InputFile {
+  return { bytes: png(8, 8, index), mediaType: 'image/png', filename };
+}
+
+const PROMPTED = { prompt: 'a lighthouse at dusk', seed: null, user: null };
+
+export function imageJob(
+  request: Partial<ImageTaskRequest> = {},
+  inputs: readonly InputFile[] = [],
+  mask: InputFile | null = null,
+): MediaJob<ImageTaskRequest> {
+  return {
+    request: {
+      ...PROMPTED,
+      type: 'image',
+      edit: false,
+      n: 1,
+      size: null,
+      native: false,
+      quality: null,
+      inputs: [],
+      mask: null,
+      ...request,
+    },
+    inputs,
+    mask,
+  };
+}
+
+export function videoJob(
+  request: Partial<VideoTaskRequest> = {},
+  inputs: readonly InputFile[] = [],
+): MediaJob<VideoTaskRequest> {
+  return {
+    request: { ...PROMPTED, type: 'video', size: null, duration: 4, inputs: [], ...request },
+    inputs,
+    mask: null,
+  };
+}
+
+export function audioJob(request: Partial<AudioTaskRequest> = {}): MediaJob<AudioTaskRequest> {
+  return {
+    request: { ...PROMPTED, type: 'audio', voice: null, format: null, duration: null, ...request },
+    inputs: [],
+    mask: null,
+  };
+}

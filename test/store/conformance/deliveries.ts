@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import { findInconsistencies } from '../consistency.ts';
+import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
+import { BROKEN, completionOf, newAsset, owner, taskFor } from '../records.ts';
+import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+
+/** Tests of deliveries for every driver. */
+export function describeDeliveries(driver: DriverFactory): void {
+  const fresh = (options?: OpenOptions) => freshStore(driver, options);
+
+  describe('deliveries', () => {
+    const callbackUrl = 'https://example.com/callback?task=1';
+    const attempt = { at: NOON, status: 500, error: 'no', milliseconds: 12 };
+
+    it('are recorded with every end of a task with a callback URL', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const make = async (change: object = {}) => {
+        const { id } = (await store.createTask(taskFor(key, { callbackUrl, ...change }))).task;
+        await store.claimTask(id);
+        return id;
+      };
+      const ends = [await make(), await make(), await make()];
+      const silent = await make({ callbackUrl: null });
+      expect(await store.listDeliveries(account.id, ends[0]!)).toEqual([]);
+      expect(await store.listPendingDeliveries()).toEqual([]);
+      now += 3;
+      await store.completeTask(ends[0]!, completionOf());
+      await store.failTask(ends[1]!, BROKEN);
+      await store.expireTask(ends[2]!);
+      await store.completeTask(silent, completionOf());
+      const again = await reopened();
+      for (const taskId of ends) {
+        expect(await again.listDeliveries(account.id, taskId)).toEqual([
+          {
+            id: expect.stringMatching(/^msg_[0-9A-Za-z]{17,}$/),
+            accountId: account.id,
+            taskId,
+            url: callbackUrl,
+            status: 'pending',
+            attempts: [],
+            nextAt: NOON + 3,
+            createdAt: NOON + 3,
+          },
+        ]);
+      }
+      expect(await again.listDeliveries(account.id, silent)).toEqual([]);
+      const open = await again.listPendingDeliveries();
+      expect(open.map(({ taskId }) => taskId)).toEqual(ends);
+      expect(new Set(open.map(({ id }) => id)).size).toBe(3);
+      expect(await findInconsistencies(again)).toEqual([]);
+    });
+
+    it('are recorded once when a task is ended concurrently', async () => {
+      const { store } = await fresh();
+      const { account, key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.claimTask(task.id);
+      await Promise.allSettled([
+        store.completeTask(task.id, completionOf()),
+        store.failTask(task.id, BROKEN),
+        store.expireTask(task.id),
+      ]);
+      await expect(store.expireTask(task.id)).rejects.toEqual(failureWith('task_state', 409));
+      expect(await store.listDeliveries(account.id, task.id)).toHaveLength(1);
+      expect(await store.listPendingDeliveries()).toHaveLength(1);
+    });
+
+    it('are listed for their own account only', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.expireTask(task.id);
+      expect(await store.listDeliveries(other.id, task.id)).toBeUndefined();
+      expect(await store.listDeliveries(key.accountId, 'task_x')).toBeUndefined();
+    });
+
+    it('are pending until they are delivered or have failed', async () => {
+      const { store, reopened } = await fresh({ now: () => NOON });
+      const { account, key } = await owner(store);
+      const end = async () => {
+        const { id } = (await store.createTask(taskFor(key, { callbackUrl }))).task;
+        await store.expireTask(id);
+        return (await store.listDeliveries(account.id, id))![0]!;
+      };
+      const [first, second, waiting] = [await end(), await end(), await end()];
+      const later = { status: 'pending', nextAt: NOON + 60_000 } as const;
+      expect(await store.recordAttempt(first.id, attempt, later)).toEqual({
+        ...first,
+        attempts: [attempt],
+        nextAt: NOON + 60_000,
+      });
+      const soon = { status: 'pending', nextAt: NOON + 5 } as const;
+      await store.recordAttempt(second.id, attempt, soon);
+      const open = async (one: Store) => (await one.listPendingDeliveries()).map(({ id }) => id);
+      expect(await open(store)).toEqual([waiting.id, second.id, first.id]);
+      const success = { at: NOON + 1, status: 204, error: null, milliseconds: 3 };
+      const delivered = await store.recordAttempt(first.id, success, { status: 'delivered' });
+      await store.recordAttempt(second.id, { ...attempt, status: null }, { status: 'failed' });
+      const again = await reopened();
+      expect(await again.listDeliveries(account.id, first.taskId)).toEqual([delivered]);
+      expect(delivered).toMatchObject({
+        status: 'delivered',
+        attempts: [attempt, success],
+        nextAt: null,
+      });
+      expect(await again.listDeliveries(account.id, second.taskId)).toMatchObject([
+        { status: 'failed', nextAt: null, attempts: [attempt, { status: null }] },
+      ]);
+      expect(await open(again)).toEqual([waiting.id]);
+      const ended = failureWith('delivery_state', 409);
+      await expect(again.recordAttempt(first.id, attempt, later)).rejects.toEqual(ended);
+      await expect(again.recordAttempt(second.id, attempt, later)).rejects.toEqual(ended);
+      const unknown = again.recordAttempt('msg_x', attempt, later);
+      await expect(unknown).rejects.toEqual(failureWith('delivery_not_found', 404));
+      expect(await findInconsistencies(again)).toEqual([]);
+    });
+
+    it('keep the last 50 attempts', async () => {
+      const { store, reopened } = await fresh();
+      const { account, key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.expireTask(task.id);
+      const [delivery] = await store.listPendingDeliveries();
+      for (let at = 1; at <= 53; at += 1) {
+        const outcome = { status: 'pending', nextAt: at } as const;
+        await store.recordAttempt(delivery!.id, { ...attempt, at }, outcome);
+      }
+      const [kept] = (await (await reopened()).listDeliveries(account.id, task.id))!;
+      expect(kept!.attempts.map(({ at }) => at)).toEqual(
+        Array.from({ length: 50 }, (_, n) => n + 4),
+      );
+    });
+
+    it('keep their task while they are pending', async () => {
+      const { store, reopened } = await fresh({ now: () => NOON });
+      const { account, key } = await owner(store);
+      const asset = newAsset();
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, completionOf({ assets: [asset] }));
+      const [delivery] = await store.listPendingDeliveries();
+      expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
+      const again = await reopened();
+      expect(await again.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
+      expect(await again.findAsset(asset.id)).toBeDefined();
+      await again.recordAttempt(delivery!.id, attempt, { status: 'failed' });
+      expect(await again.deleteTasks(Infinity)).toMatchObject({
+        tasks: [{ id: task.id }],
+        assets: [{ id: asset.id }],
+      });
+      const gone = { status: 'pending', nextAt: 1 } as const;
+      for await (const one of bothOf(again, reopened)) {
+        expect(await one.listDeliveries(account.id, task.id)).toBeUndefined();
+        await expect(one.recordAttempt(delivery!.id, attempt, gone)).rejects.toEqual(
+          failureWith('delivery_not_found', 404),
+        );
+        expect(await findInconsistencies(one)).toEqual([]);
+      }
+    });
+  });
+}

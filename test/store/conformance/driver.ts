@@ -1,0 +1,107 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { everyTask, findInconsistencies } from '../consistency.ts';
+import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
+import { CREDIT, owner, taskFor } from '../records.ts';
+import { describeAccounts } from './accounts.ts';
+import { describeAssets } from './assets.ts';
+import { describeCredits } from './credits.ts';
+import { describeDeliveries } from './deliveries.ts';
+import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import { describeLedgerProperties } from './ledger-properties.ts';
+import { describeListingProperties } from './listing-properties.ts';
+import { describeTasks } from './tasks.ts';
+
+/** Tests that every driver of the store must pass. */
+export function describeStoreDriver(driver: DriverFactory): void {
+  const fresh = (options?: OpenOptions) => freshStore(driver, options);
+
+  it('starts empty', async () => {
+    const { store, reopened } = await fresh();
+    for await (const one of bothOf(store, reopened)) {
+      expect(await one.listAccounts()).toEqual([]);
+      expect(await one.listKeys()).toEqual([]);
+      expect(await one.listOpenTasks()).toEqual([]);
+      expect(await one.listTasks({}, { limit: 9 })).toEqual([]);
+      expect(await findInconsistencies(one)).toEqual([]);
+    }
+  });
+
+  it('writes everything before close resolves, and rejects calls afterwards', async () => {
+    const { store, reopened } = await fresh();
+    const { account, key } = await owner(store);
+    const holder = { accountId: account.id, keyId: key.id };
+    const made = store.createTask(taskFor(key));
+    await store.settle(holder, { model: 'm', counts: {}, charge: 1 });
+    const again = await reopened();
+    expect(await again.findTask(account.id, (await made).task.id)).toBeDefined();
+    expect(await again.findAccount(account.id)).toMatchObject({ spent: 1 });
+    await again.close();
+    await again.close();
+    await expect(again.grant(account.id, 1)).rejects.toEqual(failureWith('store_unavailable', 503));
+  });
+
+  it('has all acknowledged tasks after a crash', async () => {
+    const { store, place } = await fresh();
+    const { account, key } = await owner(store, 1000 * CREDIT);
+    const acknowledged: string[] = [];
+    const copies: string[] = [];
+    const known: string[][] = [];
+    await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        acknowledged.push((await store.createTask(taskFor(key))).task.id);
+        if (acknowledged.length % 20 === 0) {
+          known.push([...acknowledged]);
+          copies.push(driver.copyOfCrashed(place));
+        }
+      }),
+    );
+    for (const [at, copy] of copies.entries()) {
+      const crashed = await driver.open(copy);
+      const found = (await everyTask(crashed, account.id)).map(({ id }) => id);
+      expect(known[at]!.filter((id) => !found.includes(id))).toEqual([]);
+      expect(await findInconsistencies(crashed)).toEqual([]);
+      await crashed.close();
+    }
+    await store.close();
+  });
+
+  it('has all acknowledged charges after a crash', async () => {
+    const { store, place } = await fresh();
+    const { account, key } = await owner(store, 1000 * CREDIT);
+    const copies: { copy: string; known: number }[] = [];
+    let known = 0;
+    let sent = 0;
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, at) => {
+        // Some charges together and some apart, beside writes in progress.
+        for (let turn = at % 7; turn > 0; turn -= 1) await setImmediate();
+        if (at % 10 === 0) await store.createTask(taskFor(key));
+        const hold = await store.reserve(account.id, key.id, 2);
+        sent += 1;
+        await store.settle(hold, { model: `m${at % 3}`, counts: {}, charge: 1 });
+        known += 1;
+        if (at % 20 === 0) copies.push({ copy: driver.copyOfCrashed(place), known });
+      }),
+    );
+    expect(known).toBe(200);
+    expect(store.health()).toMatchObject({ fault: null, checkpointFault: null });
+    for (const { copy, known } of copies) {
+      const crashed = await driver.open(copy);
+      const { spent } = (await crashed.findAccount(account.id))!;
+      expect(spent).toBeGreaterThanOrEqual(known);
+      expect(spent).toBeLessThanOrEqual(sent);
+      expect(await findInconsistencies(crashed)).toEqual([]);
+      await crashed.close();
+    }
+    await store.close();
+  });
+
+  describeAccounts(driver);
+  describeTasks(driver);
+  describeCredits(driver);
+  describeAssets(driver);
+  describeDeliveries(driver);
+  describeLedgerProperties(driver);
+  describeListingProperties(driver);
+}
