@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -120,7 +120,7 @@ describe('a checkpoint', () => {
     const files = hookedFiles((operation, path) => {
       if (!watched?.test(path)) return;
       copies.push({
-        copy: copyOfCrashed(directory),
+        copy: copyAsCrashed(directory),
         known: structuredClone(known),
         after: `${operation} ${path.slice(directory.length + 1)}`,
       });
@@ -239,7 +239,7 @@ describe('a checkpoint', () => {
     await useUntil(store, known, () => faults.length > 0);
     await use(store, known, 8);
     await expectKnown(store, known);
-    const crashed = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    const crashed = await openLowdbStore({ directory: copyAsCrashed(directory) });
     await expectKnown(crashed, known);
     await crashed.close();
 
@@ -279,7 +279,7 @@ describe('a checkpoint', () => {
         await store.grant(account!.id, 1, 'x'.repeat(300));
         granted += 1;
       } catch {
-        copies.push({ copy: copyOfCrashed(directory), known: granted });
+        copies.push({ copy: copyAsCrashed(directory), known: granted });
       }
     }
     disk.hook = () => {};

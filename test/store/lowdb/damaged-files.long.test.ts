@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { hookedFiles, systemError, unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -63,7 +63,7 @@ async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoint
     isLate = start > 0;
     const store = await openLowdbStore({ directory, journalLimit, files });
     life.made.push(...(await use(store, 8)));
-    if (start === 2 && !isClosed) life.snapshots.push(snapshotOf(copyOfCrashed(directory)));
+    if (start === 2 && !isClosed) life.snapshots.push(snapshotOf(copyAsCrashed(directory)));
     await store.close();
     if (start < 2 || isClosed) life.snapshots.push(snapshotOf(directory));
   }
