@@ -40,7 +40,7 @@ describe('a crash during a billable provider call', () => {
     expect(first.to(POST)).toHaveLength(MANY);
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * MANY });
     const lines = second.log.filter(
-      ({ msg }) => msg === 'the provider was being asked at the stop',
+      ({ msg }) => msg === 'the daemon had stopped during a request to the provider',
     );
     expect(lines.map(({ afterCrash }) => afterCrash)).toEqual(
       Array.from({ length: 8 }, () => 'retry'),
