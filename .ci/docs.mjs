@@ -80,6 +80,8 @@ async function endpointsTable() {
 }
 
 async function configurationSchema() {
+  // The schema lists the registered dialects.
+  await built('text/dialects/built-in.js');
   const { configJsonSchema } = await built('config/json-schema.js');
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }

@@ -12,18 +12,18 @@ import { openLog } from '../http/log.ts';
 import { Metrics } from '../http/metrics.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
-import { preparePromptRules } from '../media/prompts.ts';
+import { preparePromptRules } from '../media/prompt-screening.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { UpstreamClient } from '../upstream/client.ts';
+import { attemptObserver } from './attempt-observer.ts';
 import { Closers } from './closers.ts';
 import { listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { DaemonState } from './state.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { createTextGateway } from './text.ts';
-import { attemptObserver } from './upstream-log.ts';
 
 /** A daemon that serves requests. */
 export interface Daemon {
@@ -211,10 +211,13 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
 }
 
 /** Resumes tasks and callbacks of an earlier process while the first requests are served. */
-function startBackgroundWork({ media, callbacks, upkeep, opened }: Services, log: Logger): void {
+function startBackgroundWork(
+  { media, callbacks, retentionSweeper, opened }: Services,
+  log: Logger,
+): void {
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
-  if (!opened.isClockAhead) upkeep.start();
+  if (!opened.isClockAhead) retentionSweeper.start();
 }
 
 function inBackground(work: Promise<void>, failureMessage: string, log: Logger): void {
@@ -229,7 +232,7 @@ async function close({ state, closers }: Start, services: Services): Promise<voi
   const cut = setTimeout(() => {
     // Streams get an error event before their connections are closed.
     const closed = text.close(shuttingDown());
-    media.runner.cut();
+    media.runner.interrupt();
     void closed.then(() =>
       setImmediate(() => {
         servers.server.server.closeAllConnections();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
-import { Upkeep } from '../media/files/upkeep.ts';
+import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';
 import { taskRecord } from '../media/record.ts';
 import type { SharedPool } from '../operations/pool.ts';
@@ -28,7 +28,7 @@ interface MediaParts {
 export interface DaemonMedia {
   readonly files: AssetFiles;
   readonly callbacks: Callbacks;
-  readonly upkeep: Upkeep;
+  readonly retentionSweeper: RetentionSweeper;
   readonly media: MediaGateway;
 }
 
@@ -48,7 +48,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     onFault: (error) => log.error({ err: error }, 'a callback could not be recorded'),
   });
   closers.add(() => callbacks.close());
-  const upkeep = new Upkeep({
+  const retentionSweeper = new RetentionSweeper({
     config,
     store,
     files,
@@ -56,7 +56,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     onSwept: (swept) => log.warn(swept, 'there are files that no record names'),
     onFault: (error) => log.error({ err: error }, 'expired records or files could not be removed'),
   });
-  closers.add(() => upkeep.close());
+  closers.add(() => retentionSweeper.close());
   const media = new MediaGateway({
     config,
     store,
@@ -68,16 +68,19 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
       ended: (task) => {
         metrics.observeTask(task);
         callbacks.added(task);
-        upkeep.ended(task);
+        retentionSweeper.ended(task);
       },
       fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
       stalled: (error, { id }) =>
         log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
-      doubtful: ({ id, model }, afterCrash) =>
-        log.warn({ task: id, model, afterCrash }, 'the provider was being asked at the stop'),
+      callInterrupted: ({ id, model }, afterCrash) =>
+        log.warn(
+          { task: id, model, afterCrash },
+          'the daemon had stopped during a request to the provider',
+        ),
     },
   });
   closers.add(() => media.runner.close());
   metrics.gauge('oriel_tasks_open', 'Tasks that have not ended', () => media.runner.size);
-  return { files, callbacks, upkeep, media };
+  return { files, callbacks, retentionSweeper, media };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
-import { admitPrompt } from '../media/prompts.ts';
+import { screenPrompt } from '../media/prompt-screening.ts';
 import { MAX_WAITING, type SharedPool } from '../operations/pool.ts';
 import type { OnAttempt } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
@@ -35,6 +35,6 @@ export function createTextGateway(parts: TextParts): TextGateway {
         ),
     },
     admitPrompt: (prompt, param, client) =>
-      admitPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),
+      screenPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),
   });
 }

@@ -5,21 +5,21 @@ import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
-import { keepImage, LARGEST_IMAGE } from './files/kept-image.ts';
-import { pictureLimits } from './files/pictures.ts';
+import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
+import { imageLimits } from './files/verified-image.ts';
 import { type ModerationCall, Moderator } from './moderation.ts';
 import type { ModerationAnswer } from './providers/provider.ts';
-import { Runner, type RunnerObserver } from './queue/runner.ts';
-import { MediaWorker } from './queue/worker.ts';
+import { MediaTaskExecutor } from './queue/media-task-executor.ts';
+import { type TaskObserver, TaskRunner } from './queue/task-runner.ts';
 import type { MediaCall, SentFile } from './requests/call.ts';
 import { submitTask } from './requests/submission.ts';
 
-export interface MediaObserver extends RunnerObserver {
+export interface MediaObserver extends TaskObserver {
   readonly onAttempt: OnAttempt;
 }
 
 export interface MediaGatewayOptions {
-  /** As it is now. */
+  /** The configuration in force. */
   readonly config: () => Config;
   readonly store: Store;
   readonly files: AssetFiles;
@@ -28,24 +28,24 @@ export interface MediaGatewayOptions {
   readonly observer: MediaObserver;
 }
 
-/** Takes requests for media, and sees to it that they are done. */
+/** Accepts media requests as tasks, and runs them. */
 export class MediaGateway {
   readonly #options: MediaGatewayOptions;
   readonly #moderator: Moderator;
-  readonly runner: Runner;
+  readonly runner: TaskRunner;
 
   constructor(options: MediaGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
     const routing = new Routing(config, observer.onAttempt);
     this.#moderator = new Moderator({ ...options, routing });
-    const worker = new MediaWorker({ ...options, routing });
-    this.runner = new Runner({ ...options, routing, worker });
+    const executor = new MediaTaskExecutor({ ...options, routing });
+    this.runner = new TaskRunner({ ...options, routing, executor });
   }
 
   /**
-   * Records a task, and sees to it that it is done. Resolves when the record and its reservation are
-   * on disk. The same idempotency key with the same request gives the same task again.
+   * Creates a task and starts it. Resolves when the record and its reservation are on disk. The same
+   * idempotency key with the same request returns the same task.
    *
    * @throws Failure
    */
@@ -56,26 +56,26 @@ export class MediaGateway {
   }
 
   /**
-   * Waits until a task has ended, but not for longer than given, nor after `left` is aborted or while
-   * the daemon drains. Gives the task as it then is.
+   * Waits until a task has ended, the time is over, the client disconnects or the daemon drains.
+   * Resolves with the task as it then is.
    */
-  waitFor(task: Task, milliseconds: number, left: AbortSignal): Promise<Task> {
-    return this.runner.waitFor(task, milliseconds, left);
+  waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
+    return this.runner.waitFor(task, milliseconds, clientSignal);
   }
 
   /**
-   * Keeps an image.
+   * Stores an image as an asset.
    *
    * @returns the name of the asset
-   * @throws Failure where it is no image that is taken, named by the param `file`
+   * @throws Failure naming the param `file` where it is no supported image
    */
   async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
     const { config, files, store } = this.#options;
     const { batch, limits } = config();
     const context = { client: account.id, maxWaiting: MAX_WAITING };
     const pool = clientPool(this.#options.pool, context);
-    const keeping = { files, pool, limits: pictureLimits(batch, LARGEST_IMAGE) };
-    const { asset } = await keepImage(file, 'file', keeping);
+    const options = { files, pool, limits: imageLimits(batch, MAX_IMAGE_BYTES) };
+    const { asset } = await storeImage(file, 'file', options);
     try {
       await store.addUpload(account.id, asset, limits[account.plan].uploads);
     } catch (error) {
@@ -85,12 +85,12 @@ export class MediaGateway {
     return asset.id;
   }
 
-  /** @param left aborted when the client leaves */
+  /** @param clientSignal aborted when the client disconnects */
   moderate(
     call: ModerationCall,
     fields: Readonly<Record<string, unknown>>,
-    left: AbortSignal,
+    clientSignal: AbortSignal,
   ): Promise<ModerationAnswer> {
-    return this.#moderator.moderate(call, fields, left);
+    return this.#moderator.moderate(call, fields, clientSignal);
   }
 }

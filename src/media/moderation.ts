@@ -7,7 +7,7 @@ import type { KeyHolder, Store } from '../store/store.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { ModerationAnswer } from './providers/provider.ts';
 import { providerOf } from './providers/providers.ts';
-import { namedModel, usualModerator } from './requests/model.ts';
+import { defaultModerationModel, modelIdOf } from './requests/model.ts';
 import { readModerationRequest } from './requests/moderation.ts';
 
 interface ModeratorOptions {
@@ -18,7 +18,6 @@ interface ModeratorOptions {
   readonly routing: Routing;
 }
 
-/** Who asks. */
 export interface ModerationCall {
   readonly holder: KeyHolder;
   readonly requestId: string;
@@ -26,7 +25,7 @@ export interface ModerationCall {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Judges texts and images by whichever route of a moderation model is well. */
+/** Answers moderation requests by the routes of a moderation model. */
 export class Moderator {
   readonly #options: ModeratorOptions;
 
@@ -38,11 +37,12 @@ export class Moderator {
   async moderate(
     { holder, requestId }: ModerationCall,
     fields: Fields,
-    left: AbortSignal,
+    clientSignal: AbortSignal,
   ): Promise<ModerationAnswer> {
     const config = this.#options.config();
     const allowed = holder.key.models;
-    const id = fields['model'] == null ? usualModerator(config, allowed) : namedModel(fields);
+    const id =
+      fields['model'] == null ? defaultModerationModel(config, allowed) : modelIdOf(fields);
     const model = findModel(config, id, allowed);
     const input = readModerationRequest({ ...fields, model: id }, model);
     if (model.type !== 'moderation') throw new TypeError(`${id} does not moderate`);
@@ -57,7 +57,7 @@ export class Moderator {
         model: id,
         logContext: { requestId },
         candidates: routeCandidates(model),
-        signal: left,
+        signal: clientSignal,
         deadline,
         attempt: ({ route }) => {
           const settings = config.providers[route.provider]!;
@@ -72,10 +72,10 @@ export class Moderator {
               firstByte: 0,
               total: Math.max(1, deadline - performance.now()),
             },
-            signal: left,
-            noted: null,
-            note: async () => {},
-            asking: async () => {},
+            signal: clientSignal,
+            savedState: null,
+            saveState: async () => {},
+            beforeBillableRequest: async () => {},
           });
         },
       });

@@ -1,22 +1,22 @@
 import type { Model } from '../config/schema.ts';
-import type { Work } from './work.ts';
+import type { TaskRequest } from './task-request.ts';
 
-/** The price of a work by a model of its type, in micro-credits. */
-export function priceOf(work: Work, model: Model): number {
-  if (work.type === 'image' && model.type === 'image') return model.price.perImage * work.n;
-  if (work.type === 'video' && model.type === 'video') {
-    return model.price.perVideo + model.price.perSecond * work.duration;
+/** The price of a task by a model of its type, in micro-credits. */
+export function priceOf(request: TaskRequest, model: Model): number {
+  if (request.type === 'image' && model.type === 'image') return model.price.perImage * request.n;
+  if (request.type === 'video' && model.type === 'video') {
+    return model.price.perVideo + model.price.perSecond * request.duration;
   }
-  if (work.type === 'audio' && model.type === 'audio') return model.price.perRequest;
-  throw new TypeError(`a model of type ${model.type} does no work of type ${work.type}`);
+  if (request.type === 'audio' && model.type === 'audio') return model.price.perRequest;
+  throw new TypeError(`a model of type ${model.type} has no price for ${request.type}`);
 }
 
 /**
- * What a work costs of which so many outputs were delivered, by the price at which it was reserved:
- * the configuration may have another price by now.
+ * The charge for a task by the number of its outputs. Derived from the reservation, since the
+ * configured price may have changed meanwhile.
  *
- * @param reserved what `priceOf` gave when the task was made
+ * @param reserved the result of `priceOf` when the task was created
  */
-export function chargeOf(work: Work, reserved: number, outputs: number): number {
-  return work.type === 'image' ? (reserved / work.n) * outputs : reserved;
+export function chargeOf(request: TaskRequest, reserved: number, outputs: number): number {
+  return request.type === 'image' ? (reserved / request.n) * outputs : reserved;
 }

@@ -45,12 +45,12 @@ type TaskRecord = v.InferOutput<typeof taskShape>;
 /** The result of an image task, with URLs. */
 type ImageResult = v.InferOutput<typeof imagesShape>;
 
-/** Where an asset is to be had. @param publicUrl how clients reach this server */
+/** The URL of an asset. @param publicUrl base URL by which clients reach this server */
 export function assetUrl(publicUrl: string, asset: string): string {
   return `${publicUrl}/assets/${asset}`;
 }
 
-/** What a task's record shows: every field, always. */
+/** A task as clients see it; every field is always present. */
 export function taskRecord(task: Task, publicUrl: string): TaskRecord {
   const { id, status, model, type, result, error } = task;
   return {
@@ -90,7 +90,7 @@ export function imageResult(result: StoredResult, publicUrl: string): ImageResul
   };
 }
 
-/** What ended a task, for a client that waits for it. */
+/** The stored error of a task as a Failure, for a client that waits for the task. */
 export function failureOf({ type, message, code }: TaskError): Failure {
   return new Failure(type, message, { originalCode: code });
 }

@@ -5,15 +5,15 @@ export const usageShape = v.object(usageEntries);
 
 export type MediaUsage = Readonly<v.InferOutput<typeof usageShape>>;
 
-/** What a completed task gave, as its record keeps it. JSON. */
+/** The result of a completed task as its record stores it. JSON. */
 export interface StoredResult {
-  /** Seconds since 1970. */
+  /** Seconds since the epoch. */
   readonly created: number;
   readonly outputs: readonly {
-    /** The name of an asset. */
+    /** Name of an asset. */
     readonly asset: string;
     readonly revisedPrompt: string | null;
   }[];
-  /** Null where the provider does not tell. */
+  /** Null where the provider reports none. */
   readonly usage: MediaUsage | null;
 }

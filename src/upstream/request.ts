@@ -1,4 +1,5 @@
 import type { AbortSignalLike } from './abort-signal.ts';
+import type { Form } from './form.ts';
 import type { NetworkPolicy } from './network-policy.ts';
 
 /** Timeouts in milliseconds; 0 means no limit. */
@@ -17,7 +18,8 @@ export interface UpstreamRequest {
   /** POST by default. */
   readonly method?: 'POST' | 'GET';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
+  /** A form is encoded as multipart/form-data; undici adds its content type. */
+  readonly body?: string | Buffer | Form;
   readonly timeouts: Timeouts;
   /**
    * Policy for URLs that clients or providers chose. The connection goes straight, never through a

@@ -17,7 +17,7 @@ import {
   type TaskRecord,
   webhookId,
 } from './kill/books.ts';
-import { ACCOUNTS, makeOrders, type Order, PRICES } from './kill/orders.ts';
+import { ACCOUNTS, type ClientRequest, makeOrders, PRICES } from './kill/client-requests.ts';
 import { Random } from './kill/random.ts';
 import { draw, startUpstream } from './kill/upstream.ts';
 import { jsonOf, Victim } from './kill/victim.ts';
@@ -78,7 +78,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
     const answer = await victim.ask('/v1/account/callback-secret', key);
     secrets.set(name, jsonOf<{ secret: string }>(answer).secret);
   }
-  const keyOf = ({ account }: Order) => keys.get(account)!;
+  const keyOf = ({ account }: ClientRequest) => keys.get(account)!;
   const receiver = await WebhookReceiver.open();
   // Some are not taken the first time.
   receiver.reply = (_, { path }) => {
@@ -99,7 +99,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
     uploads.push(jsonOf<{ url: string }>(answer).url);
   };
 
-  const send = async (order: Order): Promise<string | null> => {
+  const send = async (order: ClientRequest): Promise<string | null> => {
     const { index, model, prompt, n, size, callback, input } = order;
     const { status, bytes } = await victim.ask('/v1/images/generations', keyOf(order), {
       method: 'POST',
@@ -117,7 +117,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
 
   const books = new Books();
   const acknowledged: Acknowledged[] = [];
-  const repeated: { order: Order; ids: (string | null)[] }[] = [];
+  const repeated: { order: ClientRequest; ids: (string | null)[] }[] = [];
   let released = 0;
   let taken = 0;
   const client = async () => {

@@ -3,11 +3,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * Milliseconds between two tries, a day in all. They are counted rather than held against the clock,
- * which may be set: a callback gets as many tries whatever the time is said to be, and however long
- * the daemon was down meanwhile.
+ * Milliseconds between two delivery attempts, a day in all. The position in the list, not the wall
+ * clock, ends the retries: clock changes and the daemon's downtime cost no attempt.
  */
-const WAITS = [
+const RETRY_DELAYS_MS = [
   5 * SECOND,
   30 * SECOND,
   2 * MINUTE,
@@ -20,24 +19,24 @@ const WAITS = [
   8 * HOUR,
 ];
 
-/** The share of a wait that is left to chance, so that what failed together does not come back so. */
+/** Random share of a delay, so that callbacks that failed together are not retried together. */
 const JITTER = 0.2;
 
 /**
- * Milliseconds until a callback is tried again; null where it has been tried often enough.
+ * Milliseconds until a callback is sent again; null after the last attempt.
  *
- * @param tries at least one
+ * @param attempts at least one
  * @param random from 0 to 1
  */
-export function waitAfter(tries: number, random: number): number | null {
-  const wait = WAITS[tries - 1];
-  return wait === undefined ? null : Math.round(wait * (1 + JITTER * (random - 0.5)));
+export function retryDelay(attempts: number, random: number): number | null {
+  const delay = RETRY_DELAYS_MS[attempts - 1];
+  return delay === undefined ? null : Math.round(delay * (1 + JITTER * (random - 0.5)));
 }
 
 /**
- * Milliseconds until a delivery of earlier is due: as was planned, but never longer than was planned
- * then, though the clock be set back meanwhile.
+ * Milliseconds until a delivery that an earlier process planned is due. Never longer than the planned
+ * delay, even where the clock was set back meanwhile.
  */
-export function waitUntil(nextAt: number, now: number, tries: number): number {
-  return Math.min(Math.max(0, nextAt - now), waitAfter(tries, 1) ?? 0);
+export function remainingDelay(nextAt: number, now: number, attempts: number): number {
+  return Math.min(Math.max(0, nextAt - now), retryDelay(attempts, 1) ?? 0);
 }

@@ -5,21 +5,20 @@ import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
-import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import { attempt, type Trial } from './attempt.ts';
-import { waitAfter, waitUntil } from './backoff.ts';
+import { type AttemptResult, attemptDelivery } from './attempt.ts';
+import { remainingDelay, retryDelay } from './backoff.ts';
 import { bodyOf, headersOf } from './message.ts';
 
-/** Tries under way at once. */
-const AT_ONCE = 64;
+/** Concurrent delivery attempts. */
+const MAX_CONCURRENT = 64;
 
-/** Tries under way at once of one account to one receiver: it may be slow without others noticing. */
-const PER_RECEIVER = 8;
+/** Concurrent attempts for one account and receiver, so that a slow receiver delays no others. */
+const MAX_CONCURRENT_PER_RECEIVER = 8;
 
-/** Milliseconds until what the store did not do is asked of it again. */
-const STORE_PAUSE = 5000;
+/** Delay before a failed store operation is retried. */
+const STORE_RETRY_DELAY_MS = 5000;
 
 interface CallbacksOptions {
   readonly store: Pick<
@@ -28,83 +27,88 @@ interface CallbacksOptions {
   >;
   readonly upstream: Pick<UpstreamClient, 'open'>;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
-  /** A task as lookup shows it. Always the same for a task that ended. */
+  /** A task as lookup shows it; always the same for an ended task. */
   readonly record: (task: Task) => object;
-  /** A try was made and recorded: the delivery as it is then. */
+  /** Called after an attempt was recorded, with the delivery as it is then. */
   readonly onAttempt?: (delivery: Delivery, attempt: DeliveryAttempt) => void;
-  /** Something went wrong that is no receiver's fault. What it was about is tried again. */
+  /** Called with errors of this server, after which the operation is retried. */
   readonly onFault: (error: unknown) => void;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Milliseconds until the next try, or null for none, after a number of them. */
-  readonly backoff?: (tries: number) => number | null;
+  /** Milliseconds until the next attempt after a number of them; null for none. */
+  readonly backoff?: (attempts: number) => number | null;
 }
 
 /**
- * Tells whoever asked for it that a task has ended. Deliveries are recorded with the end itself, so
- * that nothing is lost here: what the store still has open at a start is taken up again. A try that
- * the end of the process cuts short was none, and is made again with the same `webhook-id`.
+ * Delivers the callbacks of ended tasks. The store records a delivery in the transaction that ends the
+ * task, and `start` resumes all open deliveries, so that a crash loses none. An attempt that a
+ * shutdown aborts is not recorded, and is repeated with the same `webhook-id`.
  *
- * What is waited for is waited for by timers, which the clock does not concern.
+ * Delays run on timers, which changes of the wall clock do not affect.
  */
 export class Callbacks {
   readonly #options: CallbacksOptions;
   readonly #now: () => number;
-  readonly #backoff: (tries: number) => number | null;
-  readonly #closing = new LightAbortSignal();
-  readonly #places = new FairSemaphore(AT_ONCE);
+  readonly #backoff: (attempts: number) => number | null;
+  readonly #closing = new AbortController();
+  readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #receivers = new Map<string, FairSemaphore>();
-  /** Deliveries that are waited for or tried, by identifier: each of them once. */
-  readonly #known = new Set<string>();
+  /** Identifiers of deliveries that are scheduled or under way, so that none runs twice. */
+  readonly #scheduled = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
 
   constructor(options: CallbacksOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#backoff = options.backoff ?? ((tries) => waitAfter(tries, Math.random()));
+    this.#backoff = options.backoff ?? ((attempts) => retryDelay(attempts, Math.random()));
   }
 
-  /** Takes up what is open. @throws Failure of the store */
+  /** Resumes open deliveries of earlier processes. @throws Failure of the store */
   async start(): Promise<void> {
-    this.#takeUp(await this.#options.store.listPendingDeliveries());
+    this.#scheduleAll(await this.#options.store.listPendingDeliveries());
   }
 
-  /** A task has ended: delivers its callback, where it wants one. */
+  /** Delivers the callback of a task that has ended, if it has a callback URL. */
   added({ id, accountId, callbackUrl }: Pick<Task, 'id' | 'accountId' | 'callbackUrl'>): void {
     if (callbackUrl === null) return;
     this.#run(async () => {
       const list = () => this.#options.store.listDeliveries(accountId, id);
-      this.#takeUp((await this.#persist(list)) ?? []);
+      this.#scheduleAll((await this.#retryStore(list)) ?? []);
     });
   }
 
-  /** Lets go of what is under way; resolves when nothing more is going to be recorded. */
+  /** Aborts the attempts under way; resolves when nothing more will be recorded. */
   async close(): Promise<void> {
-    this.#closing.abort(new Error('the daemon ends'));
+    this.#closing.abort(new Error('the daemon shuts down'));
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#running);
   }
 
-  #takeUp(deliveries: readonly Delivery[]): void {
+  get #isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  #scheduleAll(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) {
-      if (delivery.nextAt === null || this.#known.has(delivery.id)) continue;
-      this.#known.add(delivery.id);
-      this.#wait(delivery, waitUntil(delivery.nextAt, this.#now(), delivery.attempts.length));
+      if (delivery.nextAt === null || this.#scheduled.has(delivery.id)) continue;
+      this.#scheduled.add(delivery.id);
+      const delay = remainingDelay(delivery.nextAt, this.#now(), delivery.attempts.length);
+      this.#schedule(delivery, delay);
     }
   }
 
-  #wait(delivery: Delivery, milliseconds: number): void {
-    this.#after(milliseconds, () => this.#run(() => this.#deliver(delivery)));
+  #schedule(delivery: Delivery, milliseconds: number): void {
+    this.#setTimer(milliseconds, () => this.#run(() => this.#deliver(delivery)));
   }
 
-  /** @param work called unless this is closed before */
-  #after(milliseconds: number, work: () => void): void {
-    if (this.#closing.aborted) return;
+  /** @param callback called unless `close` is called before */
+  #setTimer(milliseconds: number, callback: () => void): void {
+    if (this.#isClosing) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      work();
+      callback();
     }, milliseconds);
     this.#timers.add(timer);
   }
@@ -112,89 +116,89 @@ export class Callbacks {
   #run(work: () => Promise<void>): void {
     const running = work()
       .catch((error: unknown) => {
-        if (!this.#closing.aborted) this.#options.onFault(error);
+        if (!this.#isClosing) this.#options.onFault(error);
       })
-      .finally(() => this.#underWay.delete(running));
-    this.#underWay.add(running);
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
-    const leave = await this.#placeFor(delivery);
+    const release = await this.#acquire(delivery);
     try {
-      if (this.#closing.aborted) return;
-      await this.#try(delivery);
+      if (this.#isClosing) return;
+      await this.#attempt(delivery);
     } finally {
-      leave();
+      release();
     }
   }
 
-  /** First of those at its receiver, then of all, so that who waits for a receiver keeps no place. */
-  async #placeFor({ accountId, url }: Delivery): Promise<() => void> {
+  /** Acquires the receiver's semaphore first, so that deliveries to a slow one hold no global slot. */
+  async #acquire({ accountId, url }: Delivery): Promise<() => void> {
     const receiver = `${accountId} ${URL.canParse(url) ? new URL(url).origin : url}`;
-    const own = this.#receivers.get(receiver) ?? new FairSemaphore(PER_RECEIVER);
+    const own = this.#receivers.get(receiver) ?? new FairSemaphore(MAX_CONCURRENT_PER_RECEIVER);
     this.#receivers.set(receiver, own);
-    const leaveOwn = await own.acquire(accountId);
-    const leave = await this.#places.acquire(accountId);
+    const releaseOwn = await own.acquire(accountId);
+    const release = await this.#semaphore.acquire(accountId);
     return () => {
-      leave();
-      leaveOwn();
+      release();
+      releaseOwn();
       if (own.acquired === 0 && own.waiting === 0) this.#receivers.delete(receiver);
     };
   }
 
-  async #try(delivery: Delivery): Promise<void> {
+  async #attempt(delivery: Delivery): Promise<void> {
     const at = this.#now();
-    const started = performance.now();
+    const startedAt = performance.now();
     const { verdict, status, error } = await this.#send(delivery).catch((fault) =>
-      this.#unable(fault),
+      this.#internalError(fault),
     );
-    const milliseconds = Math.round(performance.now() - started);
-    const made: DeliveryAttempt = { at, status, error, milliseconds };
-    const wait = verdict === 'again' ? this.#backoff(delivery.attempts.length + 1) : null;
+    const milliseconds = Math.round(performance.now() - startedAt);
+    const attempt: DeliveryAttempt = { at, status, error, milliseconds };
+    const delay = verdict === 'retry' ? this.#backoff(delivery.attempts.length + 1) : null;
     const outcome: DeliveryOutcome =
-      wait !== null
-        ? { status: 'pending', nextAt: this.#now() + wait }
+      delay !== null
+        ? { status: 'pending', nextAt: this.#now() + delay }
         : { status: verdict === 'delivered' ? 'delivered' : 'failed' };
-    const recorded = await this.#persist(() => this.#record(delivery, made, outcome));
-    if (recorded === null || wait === null) this.#known.delete(delivery.id);
-    else this.#wait(recorded, wait);
-    if (recorded !== null) this.#options.onAttempt?.(recorded, made);
+    const recorded = await this.#retryStore(() => this.#record(delivery, attempt, outcome));
+    if (recorded === null || delay === null) this.#scheduled.delete(delivery.id);
+    else this.#schedule(recorded, delay);
+    if (recorded !== null) this.#options.onAttempt?.(recorded, attempt);
   }
 
-  /** A fault of ours, which must neither lose a callback nor try it without end. */
-  #unable(fault: unknown): Trial {
-    if (this.#closing.aborted) throw fault;
-    this.#options.onFault(fault);
-    return { status: null, error: 'it could not be sent', verdict: 'again' };
+  /** Counts an error of this server as an attempt, so that the retries end. */
+  #internalError(error: unknown): AttemptResult {
+    if (this.#isClosing) throw error;
+    this.#options.onFault(error);
+    return { status: null, error: 'it could not be sent', verdict: 'retry' };
   }
 
-  async #send(delivery: Delivery): Promise<Trial> {
+  async #send(delivery: Delivery): Promise<AttemptResult> {
     const { store, upstream, config, record } = this.#options;
     const { id, accountId, taskId, url } = delivery;
-    const task = await this.#persist(() => store.findTask(accountId, taskId));
-    const account = await this.#persist(() => store.findAccount(accountId));
+    const task = await this.#retryStore(() => store.findTask(accountId, taskId));
+    const account = await this.#retryStore(() => store.findAccount(accountId));
     if (task === undefined || account === undefined) {
       const gone = task === undefined ? 'task' : 'account';
-      return { status: null, error: `the ${gone} is gone`, verdict: 'never' };
+      return { status: null, error: `the ${gone} is gone`, verdict: 'give-up' };
     }
     const body = bodyOf(task, delivery, record(task));
-    const network = networkPolicyOf(config().network);
+    const networkPolicy = networkPolicyOf(config().network);
     const now = this.#now();
     const end = previousSecretEnd(account, config().callbacks.secretOverlap, now);
     const previous = end === null ? [] : [account.previousSecret!.secret];
     const headers = headersOf(id, body, [account.callbackSecret, ...previous], now);
-    const signal = this.#closing;
-    return attempt(upstream, { url, headers, body }, { network, signal });
+    const { signal } = this.#closing;
+    return attemptDelivery(upstream, { url, headers, body }, { networkPolicy, signal });
   }
 
-  /** Null where there is nothing to record any more. */
+  /** Null where the delivery no longer exists or has ended. */
   async #record(
     { id }: Delivery,
-    made: DeliveryAttempt,
+    attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
   ): Promise<Delivery | null> {
     try {
-      return await this.#options.store.recordAttempt(id, made, outcome);
+      return await this.#options.store.recordAttempt(id, attempt, outcome);
     } catch (error) {
       const ended = ['delivery_not_found', 'delivery_state'];
       if (error instanceof Failure && ended.includes(error.code ?? '')) return null;
@@ -203,29 +207,29 @@ export class Callbacks {
   }
 
   /**
-   * Asks the store until it does what it is asked: what was delivered is not to be delivered again
-   * because the disk was full.
+   * Retries a store operation until it succeeds: a full disk must not cause a second delivery.
    *
-   * @throws what the store throws, where this is closed meanwhile
+   * @throws the store's error once `close` is called
    */
-  async #persist<Result>(ask: () => Promise<Result>): Promise<Result> {
+  async #retryStore<Result>(operation: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
-        return await ask();
+        return await operation();
       } catch (error) {
-        if (this.#closing.aborted) throw error;
+        if (this.#isClosing) throw error;
         this.#options.onFault(error);
-        await this.#pause(error);
+        await this.#delayRetry(error);
       }
     }
   }
 
-  #pause(error: unknown): Promise<void> {
+  #delayRetry(error: unknown): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leave = () => reject(error);
-      this.#closing.addEventListener('abort', leave);
-      this.#after(STORE_PAUSE, () => {
-        this.#closing.removeEventListener('abort', leave);
+      const { signal } = this.#closing;
+      const onAbort = () => reject(error);
+      signal.addEventListener('abort', onAbort);
+      this.#setTimer(STORE_RETRY_DELAY_MS, () => {
+        signal.removeEventListener('abort', onAbort);
         resolve();
       });
     });

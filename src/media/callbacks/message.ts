@@ -3,7 +3,7 @@ import type { Delivery } from '../../store/delivery.ts';
 import type { Task } from '../../store/task.ts';
 
 /**
- * The body of a callback: the same bytes at every try, since a task that ended never changes.
+ * The body of a callback. Every attempt sends the same bytes, since an ended task never changes.
  *
  * @param data the task's record, as lookup shows it
  */
@@ -13,10 +13,10 @@ export function bodyOf(task: Task, delivery: Delivery, data: object): string {
 }
 
 /**
- * The headers of one try, by Standard Webhooks 1.0.
+ * The headers of one attempt, by Standard Webhooks 1.0.
  *
- * @param secrets the account's, `whsec_…`, newest first: receivers accept the signature of any
- * @param now milliseconds since 1970: receivers refuse what was signed long ago
+ * @param secrets the account's, `whsec_…`, newest first; receivers accept a signature by any of them
+ * @param now milliseconds since the epoch; receivers reject old timestamps
  */
 export function headersOf(
   id: string,

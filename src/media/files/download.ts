@@ -1,5 +1,4 @@
 import { Failure } from '../../failure.ts';
-import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
@@ -8,84 +7,87 @@ import type { UpstreamResponse } from '../../upstream/response.ts';
 
 export interface DownloadOptions {
   readonly upstream: UpstreamClient;
-  /** Where the provider is, which the operator chose; null where it is nowhere. */
-  readonly home: string | null;
-  /** Where files may be that are not at home. */
-  readonly network: NetworkPolicy;
+  /** The provider's own origin, which the operator configured; null where the provider has none. */
+  readonly providerOrigin: string | null;
+  /** Policy for files at other origins. */
+  readonly networkPolicy: NetworkPolicy;
   readonly timeouts: Timeouts;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
 }
 
-/** The code of a failure that another try may get over. */
+/** Code of a failure that a retry may overcome. */
 const UNAVAILABLE = 'download_unavailable';
 
-const REDIRECTS = [301, 302, 303, 307, 308];
-const MOST_REDIRECTS = 5;
+const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+const MAX_REDIRECTS = 5;
 
-/** Statuses that may be another ones a second later; storages know new files a moment late. */
-const PASSING = [404, 408, 425, 429];
+/** Statuses that may change within seconds; object storages answer 404 for files that are new. */
+const TRANSIENT_STATUSES = [404, 408, 425, 429];
 
 /**
- * Opens what a provider has put at an address. At home the provider is reached directly and gets its
- * headers; every other address is one that somebody from outside gave us.
+ * Opens a file that a provider made. The provider's own origin is connected to directly and gets the
+ * headers; every other origin is subject to the network policy.
  *
- * @returns the answer, a success, its body still to come
+ * @returns a response with status 200, its body still to come
  * @throws Failure
  */
 export async function openDownload(
   text: string,
   headers: Readonly<Record<string, string>>,
-  { upstream, home, network, timeouts, signal }: DownloadOptions,
+  { upstream, providerOrigin, networkPolicy, timeouts, signal }: DownloadOptions,
 ): Promise<UpstreamResponse> {
   let address = text;
-  let away = false;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-    const isHome = home !== null && URL.canParse(address) && new URL(address).origin === home;
-    const url = isHome ? new URL(address) : elsewhere(address, network);
-    // For good: where another origin sends us back to was not the provider's choice.
-    away ||= !isHome;
+  let isForeign = false;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const isProvider =
+      providerOrigin !== null &&
+      URL.canParse(address) &&
+      new URL(address).origin === providerOrigin;
+    const url = isProvider ? new URL(address) : checkForeignUrl(address, networkPolicy);
+    // For good: a redirect from another origin back to the provider was not the provider's choice.
+    isForeign ||= !isProvider;
     const opening = upstream.open(url.href, {
-      // Where a provider keeps its files is not for clients to know.
-      ...(home !== null && { name: 'The server of the file' }),
+      // Clients may not learn where a provider stores its files.
+      ...(providerOrigin !== null && { name: 'The server of the file' }),
       method: 'GET',
-      headers: away ? {} : headers,
+      headers: isForeign ? {} : headers,
       timeouts,
       signal,
-      ...(away && { networkPolicy: network }),
+      ...(isForeign && { networkPolicy }),
     });
-    const exchange = await opening.catch((error: unknown) => {
+    const response = await opening.catch((error: unknown) => {
       throw error instanceof Failure ? withoutAddress(error) : error;
     });
-    const { status } = exchange;
-    if (status === 200) return exchange;
-    exchange.abort();
-    const location = exchange.headers['location'];
+    const { status } = response;
+    if (status === 200) return response;
+    response.abort();
+    const location = response.headers['location'];
     if (
-      !REDIRECTS.includes(status) ||
+      !REDIRECT_STATUSES.includes(status) ||
       location === undefined ||
       !URL.canParse(location, url.href)
     ) {
-      const passing = PASSING.includes(status) || status >= 500;
+      const isTransient = TRANSIENT_STATUSES.includes(status) || status >= 500;
       throw new Failure('service_error', `its address answered ${status}`, {
-        code: passing ? UNAVAILABLE : 'download_refused',
+        code: isTransient ? UNAVAILABLE : 'download_refused',
       });
     }
     address = new URL(location, url).href;
   }
-  throw new Failure('service_error', `its address redirects more than ${MOST_REDIRECTS} times`, {
+  throw new Failure('service_error', `its address redirects more than ${MAX_REDIRECTS} times`, {
     code: 'download_refused',
   });
 }
 
-function elsewhere(address: string, network: NetworkPolicy): URL {
+function checkForeignUrl(address: string, networkPolicy: NetworkPolicy): URL {
   try {
-    return checkPublicUrl(address, null, network, 'result');
+    return checkPublicUrl(address, null, networkPolicy, 'result');
   } catch (error) {
     throw error instanceof Failure ? withoutAddress(error) : error;
   }
 }
 
-/** An address that a provider chose is refused by its name, which no client may know. */
+/** Removes the host from a refusal's message: the provider chose it, and clients may not learn it. */
 function withoutAddress(failure: Failure): Failure {
   const { type, code, status, message: detail, cause } = failure;
   if (type !== 'invalid_request') return failure;
@@ -93,36 +95,36 @@ function withoutAddress(failure: Failure): Failure {
   return new Failure(type, message, { status, detail, cause, originalCode: code });
 }
 
-/** Whether a download that failed may succeed when it is tried again. */
-export function mayPass({ type, code }: Failure): boolean {
+/** Whether a retry of a failed download may succeed. */
+export function isTransientFailure({ type, code }: Failure): boolean {
   return type === 'network_error' || type === 'timeout' || code === UNAVAILABLE;
 }
 
-/** The pieces of an answer as they are taken. Whoever stops taking lets go of it. */
-export async function* piecesOf(exchange: UpstreamResponse): AsyncGenerator<Uint8Array, void> {
-  const waiting: Buffer[] = [];
+/** The chunks of a body, with backpressure. Aborts the response when the consumer returns early. */
+export async function* chunksOf(response: UpstreamResponse): AsyncGenerator<Uint8Array, void> {
+  const queue: Buffer[] = [];
   let wake = () => {};
   let end: { readonly failure?: unknown } | null = null;
-  const done = (how: { readonly failure?: unknown }) => {
-    end = how;
+  const finish = (result: { readonly failure?: unknown }) => {
+    end = result;
     wake();
   };
-  exchange
-    .read((piece) => {
-      waiting.push(piece);
+  response
+    .read((chunk) => {
+      queue.push(chunk);
       wake();
       return false;
     })
     .then(
-      () => done({}),
-      (failure: unknown) => done({ failure }),
+      () => finish({}),
+      (failure: unknown) => finish({ failure }),
     );
   try {
     for (;;) {
-      const piece = waiting.shift();
-      if (piece !== undefined) {
-        yield piece;
-        exchange.resume();
+      const chunk = queue.shift();
+      if (chunk !== undefined) {
+        yield chunk;
+        response.resume();
       } else if (end !== null) {
         const { failure } = end as { readonly failure?: unknown };
         if (failure !== undefined) throw failure;
@@ -134,6 +136,6 @@ export async function* piecesOf(exchange: UpstreamResponse): AsyncGenerator<Uint
       }
     }
   } finally {
-    exchange.abort();
+    response.abort();
   }
 }

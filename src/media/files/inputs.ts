@@ -4,69 +4,71 @@ import type { ImagePool } from '../../operations/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Store } from '../../store/store.ts';
-import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { InputFile } from '../providers/provider.ts';
-import type { Reference } from '../work.ts';
-import { provePicture } from './pictures.ts';
+import type { InputReference } from '../task-request.ts';
+import { verifyImage } from './verified-image.ts';
 
-/** Milliseconds for one image to arrive. */
-const PATIENCE = 20_000;
+/** Timeout for the download of one image. */
+const FETCH_TIMEOUT_MS = 20_000;
 
-interface Keeping {
+interface InputOptions {
   readonly files: AssetFiles;
   readonly store: Pick<Store, 'findAsset'>;
   readonly pool: ImagePool;
   readonly limits: Limits;
-  /** Where inputs may be fetched from. */
-  readonly network: NetworkPolicy;
+  /** Policy for the URLs of inputs. */
+  readonly networkPolicy: NetworkPolicy;
 }
 
-interface Admitted {
-  readonly reference: Reference;
-  /** What was written for it, to be recorded with the task, or removed where none comes about. */
+interface AcceptedInput {
+  readonly reference: InputReference;
+  /** The file that was stored for the input: to be recorded with the task, or else discarded. */
   readonly asset: NewAsset | null;
 }
 
 /**
- * Takes in one reference image as the client wrote it: an http(s) URL, which is fetched when the work
- * begins, the URL of an asset of ours, or a data: URL, whose image is proven and written.
+ * Accepts one reference image of a request: an http(s) URL, which is fetched when the task runs, the
+ * URL of an asset of this server, or a data: URL, whose image is verified and stored.
  *
  * @param param `input_images[0]`
- * @param keeping `publicUrl` is what the addresses of our assets begin with
+ * @param options `publicUrl` is the base URL of this server's assets
  * @throws Failure invalid_request naming `param`
  */
-export async function admitInput(
+export async function acceptInput(
   text: string,
   param: string,
-  keeping: Keeping & { readonly publicUrl: string },
-): Promise<Admitted> {
-  if (/^data:/i.test(text)) return admitData(text, param, keeping);
-  const ours = `${keeping.publicUrl}/assets/`;
-  if (text.startsWith(ours)) {
-    const id = text.slice(ours.length);
-    await findImage(id, param, keeping);
+  options: InputOptions & { readonly publicUrl: string },
+): Promise<AcceptedInput> {
+  if (/^data:/i.test(text)) return acceptDataUrl(text, param, options);
+  const assetPrefix = `${options.publicUrl}/assets/`;
+  if (text.startsWith(assetPrefix)) {
+    const id = text.slice(assetPrefix.length);
+    await findImage(id, param, options);
     return { reference: { asset: id }, asset: null };
   }
-  const { href } = checkPublicUrl(text, param, keeping.network, 'input');
+  const { href } = checkPublicUrl(text, param, options.networkPolicy, 'input');
   return { reference: { url: href }, asset: null };
 }
 
-async function admitData(text: string, param: string, keeping: Keeping): Promise<Admitted> {
-  const { files, pool, limits } = keeping;
-  const bytes = dataOf(text, param, limits);
-  const { extension, mediaType } = await provePicture(pool, bytes, limits, param);
+async function acceptDataUrl(
+  text: string,
+  param: string,
+  { files, pool, limits }: InputOptions,
+): Promise<AcceptedInput> {
+  const bytes = bytesOfDataUrl(text, param, limits);
+  const { extension, mediaType } = await verifyImage(pool, bytes, limits, param);
   await files.checkFreeSpace({ bytes: bytes.length, files: 1 });
   const id = files.newId(extension);
   const written = await files.write(id, bytes, limits.fileBytes);
   return { reference: { asset: id }, asset: { id, mediaType, ...written } };
 }
 
-/** What a data: URL holds. What type it says that is is not asked. */
-function dataOf(text: string, param: string, limits: Limits): Buffer {
+/** Decodes a data: URL; its media type is ignored. */
+function bytesOfDataUrl(text: string, param: string, limits: Limits): Buffer {
   const comma = text.indexOf(',');
   const data = text.slice(comma + 1).replace(/={1,2}$/, '');
   const size = Math.floor((data.length * 3) / 4);
@@ -75,7 +77,8 @@ function dataOf(text: string, param: string, limits: Limits): Buffer {
     throw invalid(param, message, 'file_too_large', 413);
   }
   const bytes = Buffer.from(data, 'base64');
-  // What is no Base64 is passed over. Not by an expression: there may be many megabytes.
+  // Buffer skips invalid characters, which shows in the length. A regular expression would have to
+  // scan many megabytes.
   if (comma === -1 || !/;\s*base64\s*$/i.test(text.slice(0, comma)) || bytes.length !== size) {
     const start = JSON.stringify(text.slice(0, 40));
     throw invalid(param, `expected data:<media type>;base64,<data>, received ${start}…`);
@@ -84,45 +87,49 @@ function dataOf(text: string, param: string, limits: Limits): Buffer {
 }
 
 /**
- * Gets the image that a reference leads to: fetched from its address and proven, or from our files.
+ * Loads the image of a reference: fetched from its URL and verified, or read from the asset files.
  *
- * @param as where the client named it, `input_images[0]`, and what it is to be called, `input-1`
- * @throws Failure invalid_request naming the param where it is not to be had, or no image; `timeout`
- *   and `network_error`; the signal's reason
+ * @param as the request's field, `input_images[0]`, and the file's name without extension, `input-1`
+ * @throws Failure invalid_request naming the field where the image is unavailable or invalid;
+ *   `timeout` and `network_error`; the signal's reason
  */
 export async function loadInput(
-  reference: Reference,
+  reference: InputReference,
   as: { readonly param: string; readonly name: string },
-  loading: Keeping & {
+  options: InputOptions & {
     readonly upstream: Pick<UpstreamClient, 'open'>;
-    readonly signal: AbortSignalLike;
+    readonly signal: AbortSignal;
   },
 ): Promise<InputFile> {
-  const { files, pool, limits, upstream, network, signal } = loading;
+  const { files, pool, limits, upstream, networkPolicy, signal } = options;
   if ('asset' in reference) {
-    const asset = await findImage(reference.asset, as.param, loading);
+    const asset = await findImage(reference.asset, as.param, options);
     const { mediaType } = asset;
     const bytes = await files.read(asset).catch((error: unknown) => {
-      throw named(error, as.param);
+      throw withParam(error, as.param);
     });
     const extension = reference.asset.slice(reference.asset.lastIndexOf('.') + 1);
     return { bytes, mediaType, filename: `${as.name}.${extension}` };
   }
   const { bytes } = await fetchPublic(upstream, reference.url, {
     maxBytes: limits.fileBytes,
-    timeout: PATIENCE,
-    networkPolicy: network,
+    timeout: FETCH_TIMEOUT_MS,
+    networkPolicy,
     signal,
   }).catch((error: unknown) => {
-    // Why the work ends is nothing that its input did.
-    throw signal.aborted ? error : named(error, as.param);
+    // An abort is not the input's fault.
+    throw signal.aborted ? error : withParam(error, as.param);
   });
-  const { extension, mediaType } = await provePicture(pool, bytes, limits, as.param);
+  const { extension, mediaType } = await verifyImage(pool, bytes, limits, as.param);
   return { bytes, mediaType, filename: `${as.name}.${extension}` };
 }
 
-/** An asset that was proven to be an image when it was kept. */
-async function findImage(id: string, param: string, { files, store }: Keeping): Promise<Asset> {
+/** Finds an asset that was verified as an image when it was stored. */
+async function findImage(
+  id: string,
+  param: string,
+  { files, store }: InputOptions,
+): Promise<Asset> {
   const asset = files.isId(id) ? await store.findAsset(id) : undefined;
   if (asset === undefined) {
     throw invalid(param, 'there is no such asset, or no longer', 'asset_not_found');
@@ -133,15 +140,15 @@ async function findImage(id: string, param: string, { files, store }: Keeping): 
   return asset;
 }
 
-/** Failures that are not the client's fault, although its input is what they came over. */
-const NOT_ITS_FAULT = ['timeout', 'network_error'];
+/** Failure types that keep their type: the client did not cause them, although its input is concerned. */
+const NOT_THE_CLIENTS_FAULT = ['timeout', 'network_error'];
 
-/** What went wrong with an input, told as that. Faults of our own disk and defects stay what they are. */
-function named(error: unknown, param: string): unknown {
+/** Names the request's field in a failure. Errors of this server's disk and defects stay as they are. */
+function withParam(error: unknown, param: string): unknown {
   if (!(error instanceof Failure) || [500, 503].includes(error.status)) return error;
   const { type, message, code } = error;
   return new Failure(
-    NOT_ITS_FAULT.includes(type) ? type : 'invalid_request',
+    NOT_THE_CLIENTS_FAULT.includes(type) ? type : 'invalid_request',
     `${param}: ${message}`,
     {
       param,

@@ -1,16 +1,16 @@
 import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { sniff } from '../../images/sniff.ts';
 
-/** What a file is by its content. */
+/** Media type of a file by its content. */
 export interface MediaType {
   readonly kind: 'image' | 'video' | 'audio';
   readonly mediaType: string;
-  /** Without a dot. */
+  /** File extension without a dot. */
   readonly extension: string;
 }
 
-/** Bytes from a file's start that tell what it is. */
-export const HEAD = 512;
+/** Bytes at a file's start that are enough to detect its type. */
+export const HEAD_BYTES = 512;
 
 const VIDEO = {
   mp4: { kind: 'video', mediaType: 'video/mp4', extension: 'mp4' },
@@ -28,12 +28,13 @@ const AUDIO = {
   m4a: { kind: 'audio', mediaType: 'audio/mp4', extension: 'm4a' },
 } as const satisfies Readonly<Record<string, MediaType>>;
 
-/** Brands of ISO base media files (ISO/IEC 14496-12) that hold films. */
-const FILMS = /^(isom|iso[2-9a-c]|mp4[12]|avc1|av01|hvc1|hev1|M4V|dash|MSNV|mmp4|3g[gpr2]|f4v|cmf)/;
+/** Brands of ISO base media files (ISO/IEC 14496-12) that contain video. */
+const VIDEO_BRANDS =
+  /^(isom|iso[2-9a-c]|mp4[12]|avc1|av01|hvc1|hev1|M4V|dash|MSNV|mmp4|3g[gpr2]|f4v|cmf)/;
 
 /**
- * Tells what a file is by its first bytes, never by its name or by what a server says of it; null
- * where it is no image, film or sound that is taken.
+ * Detects a file's type by its first bytes, never by its name or a Content-Type header; null where it
+ * is no supported image, video or audio.
  */
 export function sniffMedia(bytes: Uint8Array): MediaType | null {
   const found = sniff(bytes);
@@ -44,19 +45,19 @@ export function sniffMedia(bytes: Uint8Array): MediaType | null {
     const { mediaType, extensions } = FORMATS[format];
     return { kind: 'image', mediaType, extension: extensions[0] };
   }
-  return found === null ? sniffFilm(headOf(bytes)) : null;
+  return found === null ? sniffContainer(headOf(bytes)) : null;
 }
 
-function sniffFilm(head: string): MediaType | null {
+function sniffContainer(head: string): MediaType | null {
   if (head.startsWith('ftyp', 4)) {
     const brand = head.slice(8, 12);
     if (brand === 'qt  ') return VIDEO.quicktime;
     if (/^M4[AB] /.test(brand)) return AUDIO.m4a;
-    return FILMS.test(brand) ? VIDEO.mp4 : null;
+    return VIDEO_BRANDS.test(brand) ? VIDEO.mp4 : null;
   }
-  // QuickTime before it had brands.
+  // QuickTime files without a brand.
   if (/^(moov|mdat|wide)$/.test(head.slice(4, 8)) && head.startsWith('\0')) return VIDEO.quicktime;
-  // EBML, of which the type of document stands near the start (RFC 8794, 11.2.4).
+  // EBML: the document type is near the start (RFC 8794, 11.2.4).
   if (head.startsWith('\x1a\x45\xdf\xa3')) {
     return head.slice(0, 64).includes('\x42\x82\x84webm') ? VIDEO.webm : null;
   }
@@ -67,18 +68,18 @@ function sniffFilm(head: string): MediaType | null {
   return sniffFrames(head);
 }
 
-/** Sound without a container: frames that begin with ones. */
+/** Audio without a container: frames that begin with set bits. */
 function sniffFrames(head: string): MediaType | null {
   const [first = 0, second = 0, third = 0] = Buffer.from(head.slice(0, 3), 'latin1');
   if (first !== 0xff) return null;
-  // ADTS (ISO/IEC 13818-7, 6.2): twelve ones and a layer of 0.
+  // ADTS (ISO/IEC 13818-7, 6.2): twelve set bits and layer 0.
   if ((second & 0xf6) === 0xf0) return AUDIO.aac;
   // MPEG audio, layer III (ISO/IEC 11172-3, 2.4.2.3), without reserved versions, bit and sample rates.
   const layer = (second & 0xe6) === 0xe2 && (second & 0x18) !== 0x08;
   return layer && (third & 0xf0) !== 0xf0 && (third & 0x0c) !== 0x0c ? AUDIO.mp3 : null;
 }
 
-/** In a word or two what bytes are that are not what was expected: for messages. */
+/** Describes unexpected bytes in a word or two, for messages. */
 export function describeBytes(bytes: Uint8Array): string {
   if (bytes.length === 0) return 'empty';
   const media = sniffMedia(bytes);
@@ -91,13 +92,15 @@ export function describeBytes(bytes: Uint8Array): string {
   return isText(bytes) ? 'text' : 'of an unknown kind';
 }
 
-/** Whether bytes are words rather than samples. */
+/** Whether bytes are text rather than samples. */
 export function isText(bytes: Uint8Array): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells samples from words.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: samples contain them, text does not.
   if (bytes.length === 0 || /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(headOf(bytes))) return false;
   try {
-    // As a stream, since the head may end within a character.
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, HEAD), { stream: true });
+    // `stream`, since the head may end within a character.
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, HEAD_BYTES), {
+      stream: true,
+    });
     return true;
   } catch {
     return false;
@@ -105,5 +108,5 @@ export function isText(bytes: Uint8Array): boolean {
 }
 
 function headOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, Math.min(byteLength, HEAD)).toString('latin1');
+  return Buffer.from(buffer, byteOffset, Math.min(byteLength, HEAD_BYTES)).toString('latin1');
 }

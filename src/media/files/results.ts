@@ -7,101 +7,99 @@ import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
-import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import type { Timeouts } from '../../upstream/request.ts';
-import type { Order, Product, Production } from '../providers/provider.ts';
+import type { MediaJob, MediaOutput, OutputFile } from '../providers/provider.ts';
 import type { StoredResult } from '../result.ts';
-import type { Work } from '../work.ts';
-import { mayPass, openDownload, piecesOf } from './download.ts';
-import { describeBytes, HEAD, isText, type MediaType, sniffMedia } from './media-type.ts';
-import { provePicture } from './pictures.ts';
+import type { TaskRequest } from '../task-request.ts';
+import { chunksOf, isTransientFailure, openDownload } from './download.ts';
+import { describeBytes, HEAD_BYTES, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { isStorageFailure, retryStorage } from './retry-storage.ts';
+import { verifyImage } from './verified-image.ts';
 
-/** What results are fetched, proven and kept with. */
-export interface Keeping {
-  /** The provider that made them. */
+export interface StoreOptions {
+  /** Settings of the provider that made the output. */
   readonly settings: ProviderSettings;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly files: AssetFiles;
-  /** Of what is an image; how many bytes a file may have is said here. */
+  /** Limits for decoding images; MAX_BYTES replaces their limit of the file's size. */
   readonly limits: Limits;
-  /** Where results may be. */
-  readonly network: NetworkPolicy;
+  /** Policy for URLs outside the provider's origin. */
+  readonly networkPolicy: NetworkPolicy;
   readonly timeouts: Timeouts;
-  readonly signal: AbortSignalLike;
-  /** Our own disk does not take a result; null once it did. */
+  readonly signal: AbortSignal;
+  /** Called when this server's disk rejects a file, and with null once it accepts it. */
   readonly onStorageFailure: (failure: Failure | null) => void;
 }
 
 const MB = 1024 * 1024;
 
-/** Bytes of one result. */
-const MOST: Readonly<Record<Work['type'], number>> = {
+/** Bytes of one output file. */
+const MAX_BYTES: Readonly<Record<TaskRequest['type'], number>> = {
   image: 64 * MB,
   audio: 256 * MB,
   video: 2048 * MB,
 };
 
-/** Results of what is asked for one at a time, should a provider give several. */
-const MOST_RESULTS = 10;
+/** Files of one video or audio task, in case a provider returns several. */
+const MAX_FILES = 10;
 
-/** How often a download is tried: what is there has been paid for. */
-const TRIES = 4;
+/** Attempts at a download: the provider has already charged for the file. */
+const MAX_DOWNLOAD_ATTEMPTS = 4;
 
 /**
- * Keeps what a provider made as files, on disk when it resolves. What is broken, no media or of
- * another size than asked is left out, and so is what is more than was asked for. What our own disk
- * does not take is tried again until it does, or until the signal is aborted.
+ * Stores a provider's output as files, which are on disk when this resolves. Files that are corrupt,
+ * of another media type or size than requested, or more than requested are left out. Retries while
+ * this server's disk fails, until the signal is aborted.
  *
- * @throws Failure `billable_error` with code `unusable_result` where nothing is left; the signal's
- *   reason once it is aborted. No file stays then.
+ * @throws Failure `billable_error` with code `unusable_result` where no file is left; the signal's
+ *   reason once it is aborted. No file is stored then.
  */
-export async function keepResults(
-  { work }: Pick<Order, 'work'>,
-  { products, usage }: Production,
-  keeping: Keeping,
+export async function storeResults(
+  { request }: Pick<MediaJob, 'request'>,
+  output: MediaOutput,
+  options: StoreOptions,
 ): Promise<{ result: StoredResult; assets: NewAsset[] }> {
-  const { signal, files, settings } = keeping;
-  const wanted = products.slice(0, work.type === 'image' ? work.n : MOST_RESULTS);
-  const outcomes = await keepAll(wanted, work, keeping);
-  const kept = outcomes.flatMap((outcome, index) =>
-    outcome instanceof Failure ? [] : [{ asset: outcome, product: wanted[index]! }],
+  const { signal, files, settings } = options;
+  const wanted = output.files.slice(0, request.type === 'image' ? request.n : MAX_FILES);
+  const outcomes = await storeAll(wanted, request, options);
+  const stored = outcomes.flatMap((outcome, index) =>
+    outcome instanceof Failure ? [] : [{ asset: outcome, file: wanted[index]! }],
   );
-  if (signal.aborted || kept.length === 0) {
-    await files.discard(kept.map(({ asset }) => asset.id));
+  if (signal.aborted || stored.length === 0) {
+    await files.discard(stored.map(({ asset }) => asset.id));
     if (signal.aborted) throw signal.reason;
-    // Why an address led nowhere repeats what the provider wrote there: our key, perhaps.
-    const secret = isRemote(settings) ? settings.apiKey : undefined;
-    const reasons = outcomes.filter((outcome) => outcome instanceof Failure);
-    throw redactFailure(unusable(work, reasons), secret);
+    // The provider chose the URLs that failures of downloads quote, and may have put the key there.
+    const apiKey = isRemote(settings) ? settings.apiKey : undefined;
+    const failures = outcomes.filter((outcome) => outcome instanceof Failure);
+    throw redactFailure(unusableResult(request, failures), apiKey);
   }
   return {
     result: {
       created: Math.floor(Date.now() / 1000),
-      outputs: kept.map(({ asset, product }) => ({
+      outputs: stored.map(({ asset, file }) => ({
         asset: asset.id,
-        revisedPrompt: product.revisedPrompt ?? null,
+        revisedPrompt: file.revisedPrompt ?? null,
       })),
-      usage,
+      usage: output.usage,
     },
-    assets: kept.map(({ asset }) => asset),
+    assets: stored.map(({ asset }) => asset),
   };
 }
 
-/** What became of each product: its file, or why it cannot be used. */
-async function keepAll(
-  products: readonly Product[],
-  work: Work,
-  keeping: Keeping,
+/** Stores each file; returns its asset, or the failure where it is unusable. */
+async function storeAll(
+  outputFiles: readonly OutputFile[],
+  request: TaskRequest,
+  options: StoreOptions,
 ): Promise<(NewAsset | Failure)[]> {
   const outcomes: (NewAsset | Failure)[] = [];
-  const keepRest = async () => {
+  const storeRemaining = async () => {
     const settled = await Promise.allSettled(
-      products.map(async (product, index) => {
-        outcomes[index] ??= await keepProduct(product, work, keeping).catch((error: unknown) => {
+      outputFiles.map(async (file, index) => {
+        outcomes[index] ??= await storeFile(file, request, options).catch((error: unknown) => {
           if (error instanceof Failure && !isStorageFailure(error)) return error;
           throw error;
         });
@@ -111,146 +109,150 @@ async function keepAll(
     if (failed) throw (failed as PromiseRejectedResult).reason;
   };
   try {
-    await retryStorage(keepRest, keeping.signal, keeping.onStorageFailure);
+    await retryStorage(storeRemaining, options.signal, options.onStorageFailure);
     return outcomes;
   } catch (error) {
-    await keeping.files.discard(
-      // There is none where the disk made it fail.
+    await options.files.discard(
+      // Entries are missing where the disk failed.
       outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.id])),
     );
-    throw keeping.signal.aborted ? keeping.signal.reason : error;
+    throw options.signal.aborted ? options.signal.reason : error;
   }
 }
 
-function unusable({ type }: Work, reasons: readonly Failure[]): Failure {
-  const told = reasons.map(({ message }, index) =>
-    reasons.length === 1 ? message : `${index + 1}: ${message}`,
+function unusableResult({ type }: TaskRequest, failures: readonly Failure[]): Failure {
+  const messages = failures.map(({ message }, index) =>
+    failures.length === 1 ? message : `${index + 1}: ${message}`,
   );
-  const what = told.length === 0 ? 'nothing came' : told.join('; ');
-  const details = reasons.flatMap(({ detail }) => detail ?? []);
-  return new Failure('billable_error', `The provider made no ${type} that can be used: ${what}`, {
+  const reason = messages.length === 0 ? 'nothing came' : messages.join('; ');
+  const details = failures.flatMap(({ detail }) => detail ?? []);
+  return new Failure('billable_error', `The provider made no ${type} that can be used: ${reason}`, {
     code: 'unusable_result',
-    cause: reasons[0],
+    cause: failures[0],
     ...(details.length > 0 && { detail: details.join('; ') }),
   });
 }
 
-async function keepProduct(product: Product, work: Work, keeping: Keeping): Promise<NewAsset> {
-  if ('bytes' in product) return keepPieces([product.bytes], work, keeping);
-  const { signal } = keeping;
-  for (let tries = 1; ; tries += 1) {
+async function storeFile(
+  file: OutputFile,
+  request: TaskRequest,
+  options: StoreOptions,
+): Promise<NewAsset> {
+  if ('bytes' in file) return storeChunks([file.bytes], request, options);
+  const { signal } = options;
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      const home = homeOf(keeping.settings);
-      const exchange = await openDownload(product.url, product.headers ?? {}, { ...keeping, home });
-      return await keepPieces(piecesOf(exchange), work, keeping);
+      const providerOrigin = originOf(options.settings);
+      const download = { ...options, providerOrigin };
+      const response = await openDownload(file.url, file.headers ?? {}, download);
+      return await storeChunks(chunksOf(response), request, options);
     } catch (error) {
-      if (signal.aborted || !(error instanceof Failure) || !mayPass(error)) throw error;
-      if (tries === TRIES) throw error;
-      const patience = { signal, deadline: Number.POSITIVE_INFINITY };
-      if (!(await waitBeforeRetry(tries, error, patience))) throw error;
+      if (signal.aborted || !(error instanceof Failure) || !isTransientFailure(error)) throw error;
+      if (attempts === MAX_DOWNLOAD_ATTEMPTS) throw error;
+      const deadline = Number.POSITIVE_INFINITY;
+      if (!(await waitBeforeRetry(attempts, error, { signal, deadline }))) throw error;
     }
   }
 }
 
-function homeOf(settings: ProviderSettings): string | null {
+function originOf(settings: ProviderSettings): string | null {
   return isRemote(settings) ? new URL(settings.baseUrl).origin : null;
 }
 
-/** What is read of a file before it is known whether it is worth writing. */
-async function firstOf(
-  pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>,
-): Promise<Uint8Array> {
-  const first: Uint8Array[] = [];
-  for (let length = 0; length < HEAD; ) {
-    const { value, done } = await pieces.next();
+type ChunkIterator = AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
+
+/** Reads as many bytes as tell the media type, before anything is written. */
+async function readHead(chunks: ChunkIterator): Promise<Uint8Array> {
+  const head: Uint8Array[] = [];
+  for (let length = 0; length < HEAD_BYTES; ) {
+    const { value, done } = await chunks.next();
     if (done) break;
-    first.push(value);
+    head.push(value);
     length += value.length;
   }
-  return first.length === 1 ? first[0]! : Buffer.concat(first);
+  return head.length === 1 ? head[0]! : Buffer.concat(head);
 }
 
-async function keepPieces(
+async function storeChunks(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  work: Work,
-  { files, pool, limits }: Keeping,
+  request: TaskRequest,
+  { files, pool, limits }: StoreOptions,
 ): Promise<NewAsset> {
-  const pieces =
+  const chunks =
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   try {
-    const first = await firstOf(pieces);
-    const { mediaType, extension, kind } = mediaTypeFor(work, first);
+    const head = await readHead(chunks);
+    const { mediaType, extension, kind } = mediaTypeFor(request, head);
     const id = files.newId(extension);
-    const most = MOST[work.type];
-    const asset = { id, mediaType, ...(await files.write(id, followedBy(first, pieces), most)) };
+    const maxBytes = MAX_BYTES[request.type];
+    const asset = { id, mediaType, ...(await files.write(id, concat(head, chunks), maxBytes)) };
     try {
       if (kind === 'image') {
-        const path = files.pathOf(id);
-        checkSize(work, await provePicture(pool, path, { ...limits, fileBytes: most }));
+        const image = await verifyImage(pool, files.pathOf(id), { ...limits, fileBytes: maxBytes });
+        checkSize(request, image);
       }
     } catch (error) {
-      // What cannot be read back as it was written says nothing of the image.
-      const isSound = await files.verify(asset).then(
+      // Where the file does not read back as written, the disk is at fault and not the image.
+      const isIntact = await files.verify(asset).then(
         () => true,
         () => false,
       );
       await files.discard([id]);
-      throw isSound ? error : notReadBack(error);
+      throw isIntact ? error : damagedOnDisk(error);
     }
     return asset;
   } finally {
-    await pieces.return?.();
+    await chunks.return?.();
   }
 }
 
-function notReadBack(cause: unknown): Failure {
+function damagedOnDisk(cause: unknown): Failure {
   return new Failure('service_error', 'files cannot be kept: they do not read back as written', {
     code: 'storage_unavailable',
     cause,
   });
 }
 
-async function* followedBy(
-  first: Uint8Array,
-  pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void> {
-  yield first;
-  for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
+async function* concat(head: Uint8Array, chunks: ChunkIterator): AsyncGenerator<Uint8Array, void> {
+  yield head;
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
 }
 
-/** Samples without a header, of which only the request tells that they are sound. */
+/** Headerless samples, which only the request identifies as audio. */
 const PCM: MediaType = { kind: 'audio', mediaType: 'audio/pcm', extension: 'pcm' };
 
-/** An animated image is a film, too, and the films of MPEG-4 may have sound alone. */
-const ALSO: Readonly<Record<Work['type'], readonly string[]>> = {
+/** Media types of another kind that are accepted: animated images as video, MPEG-4 with audio only. */
+const ALSO_ACCEPTED: Readonly<Record<TaskRequest['type'], readonly string[]>> = {
   image: [],
   video: ['image/webp', 'image/gif'],
   audio: ['video/mp4', 'video/webm'],
 };
 
-function mediaTypeFor(work: Work, first: Uint8Array): MediaType {
-  const found = sniffMedia(first);
-  if (found !== null && (found.kind === work.type || ALSO[work.type].includes(found.mediaType))) {
-    return work.type === 'audio'
+function mediaTypeFor(request: TaskRequest, head: Uint8Array): MediaType {
+  const { type } = request;
+  const found = sniffMedia(head);
+  if (found !== null && (found.kind === type || ALSO_ACCEPTED[type].includes(found.mediaType))) {
+    return type === 'audio'
       ? { ...found, mediaType: found.mediaType.replace('video/', 'audio/') }
       : found;
   }
-  const samples = work.type === 'audio' && work.format === 'pcm' && first.length > 0;
-  if (found === null && samples && !isText(first)) return PCM;
-  const noun = work.type === 'image' ? 'an image' : work.type === 'video' ? 'a video' : 'sound';
-  throw new Failure('service_error', `it is ${describeBytes(first)} rather than ${noun}`, {
+  const mayBePcm = type === 'audio' && request.format === 'pcm' && head.length > 0;
+  if (found === null && mayBePcm && !isText(head)) return PCM;
+  const noun = type === 'image' ? 'an image' : type === 'video' ? 'a video' : 'sound';
+  throw new Failure('service_error', `it is ${describeBytes(head)} rather than ${noun}`, {
     code: 'unusable_result',
   });
 }
 
 function checkSize(
-  work: Work,
+  request: TaskRequest,
   { width, height }: { readonly width: number; readonly height: number },
 ): void {
-  if (work.type !== 'image' || !work.native || work.size === null || work.size === 'auto') return;
+  if (request.type !== 'image' || !request.native) return;
+  if (request.size === null || request.size === 'auto') return;
   const size = `${width}x${height}`;
-  if (size === work.size) return;
-  throw new Failure('service_error', `it is ${size} rather than ${work.size}`, {
+  if (size === request.size) return;
+  throw new Failure('service_error', `it is ${size} rather than ${request.size}`, {
     code: 'unusable_result',
   });
 }

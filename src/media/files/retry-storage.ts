@@ -1,40 +1,39 @@
 import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
-import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 
-/** Milliseconds before work is tried again that our own disk made fail: at first, and at most. */
-const FIRST = 500;
-const LONGEST = 5000;
+/** Delay before the first retry, and the longest, in milliseconds. */
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 5000;
 
-/** Codes of failures to keep files and records, and to open connections where no descriptor is left. */
-const CODES = ['storage_unavailable', 'store_unavailable', 'connections_exhausted'];
+/** Codes of failures of this server's disk and store, and of exhausted file descriptors. */
+const STORAGE_CODES = ['storage_unavailable', 'store_unavailable', 'connections_exhausted'];
 
-/** Whether this server made something fail, its disk for instance, which may pass. */
+/** Whether this server's own disk, store or descriptors caused a failure, which may pass. */
 export function isStorageFailure(error: unknown): error is Failure {
-  return error instanceof Failure && CODES.includes(error.code ?? '');
+  return error instanceof Failure && STORAGE_CODES.includes(error.code ?? '');
 }
 
 /**
- * Does work again and again while our own disk makes it fail: a full disk passes, and no provider is
+ * Retries an operation while it fails for a storage failure: a full disk passes, and no provider is
  * to blame for it.
  *
- * @param onFailure called with the first failure, and with null once the work is done after all
- * @throws what the work throws for another reason; its last failure, once the signal is aborted
+ * @param onFailure called with the first failure, and with null once a retry succeeds
+ * @throws any other error of the operation; its last failure, once the signal is aborted
  */
 export async function retryStorage<Result>(
-  work: () => Promise<Result>,
-  signal: AbortSignalLike,
+  operation: () => Promise<Result>,
+  signal: AbortSignal,
   onFailure: (failure: Failure | null) => void = () => {},
 ): Promise<Result> {
-  for (let wait = FIRST; ; wait = Math.min(2 * wait, LONGEST)) {
+  for (let delay = FIRST_DELAY_MS; ; delay = Math.min(2 * delay, MAX_DELAY_MS)) {
     try {
-      const result = await work();
-      if (wait > FIRST) onFailure(null);
+      const result = await operation();
+      if (delay > FIRST_DELAY_MS) onFailure(null);
       return result;
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
-      if (wait === FIRST) onFailure(error);
-      await sleep(wait, signal).catch(() => {
+      if (delay === FIRST_DELAY_MS) onFailure(error);
+      await sleep(delay, signal).catch(() => {
         throw error;
       });
     }

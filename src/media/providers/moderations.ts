@@ -1,38 +1,42 @@
 import { redactKeyInJson } from '../../routing/redaction.ts';
 import { isObject, listOf, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
-import type { ModerationAnswer, ModerationInput, Workshop } from './provider.ts';
-import { type Json, jsonOf, withRemote } from './remote.ts';
-import { unusable } from './unusable.ts';
+import type { ModerationAnswer, ModerationInput, ProviderContext } from './provider.ts';
+import { type Json, withProviderClient } from './provider-client.ts';
+import { invalidResponse } from './response-failures.ts';
 
-/** Bytes of an answer: 64 results, each with a dozen categories. */
-const MOST_BYTES = 1024 * 1024;
+/** Bytes of a response: 64 results, each with a dozen categories. */
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 type Result = ModerationAnswer['results'][number];
 
-/** Asks a provider that speaks OpenAI's moderations, as other gateways of ours do. */
-export function moderate(input: ModerationInput, workshop: Workshop): Promise<ModerationAnswer> {
-  return withRemote(workshop, async (remote) => {
-    const { body } = await remote.sendForJson({
+/** Sends a moderation request in OpenAI's format, which Oriel's own endpoint speaks as well. */
+export function moderate(
+  input: ModerationInput,
+  context: ProviderContext,
+): Promise<ModerationAnswer> {
+  return withProviderClient(context, async (client) => {
+    const { json } = await client.sendForJson({
       path: '/moderations',
-      sent: jsonOf({ model: workshop.model, input }),
-      most: MOST_BYTES,
+      body: { json: { model: context.model, input } },
+      maxBytes: MAX_RESPONSE_BYTES,
     });
-    if (isObject(body['error'])) throw remote.told(null, body);
-    return readAnswer(objectOf(redactKeyInJson(body, remote.settings.apiKey)), expected(input));
+    if (isObject(json['error'])) throw client.failureOf(null, json);
+    const redacted = objectOf(redactKeyInJson(json, client.settings.apiKey));
+    return readAnswer(redacted, resultCount(input));
   });
 }
 
-/** Results: one for each text, one for all parts of a thing. */
-function expected(input: ModerationInput): number {
+/** Number of results: one for each text, or one for all parts of an input. */
+function resultCount(input: ModerationInput): number {
   return Array.isArray(input) && typeof input[0] === 'string' ? input.length : 1;
 }
 
-function readAnswer(body: Json, count: number): ModerationAnswer {
-  const id = nonEmptyTextOf(body['id']);
-  const model = nonEmptyTextOf(body['model']);
-  const results = listOf(body['results']).map(readResult);
+function readAnswer(json: Json, count: number): ModerationAnswer {
+  const id = nonEmptyTextOf(json['id']);
+  const model = nonEmptyTextOf(json['model']);
+  const results = listOf(json['results']).map(readResult);
   if (id === null || model === null || results.length !== count) {
-    throw unusable('no moderation that can be used');
+    throw invalidResponse('no moderation that can be used');
   }
   return { id, model, results };
 }
@@ -43,17 +47,21 @@ function readResult(value: unknown): Result {
   const categories = valuesOf(result['categories'], false);
   const scores = valuesOf(result['category_scores'], 0);
   if (typeof flagged !== 'boolean' || categories === null || scores === null) {
-    throw unusable('a moderation without its categories');
+    throw invalidResponse('a moderation without its categories');
   }
   return { ...result, flagged, categories, category_scores: scores };
 }
 
-/** The values of an object, all of one type; null stands for what a model does not judge. */
-function valuesOf<Value>(told: unknown, none: Value): Record<string, Value> | null {
-  if (!isObject(told)) return null;
-  const values = Object.entries(told).map(([name, value]) => [name, value ?? none] as const);
-  // JSON has no infinite numbers, but may be written with digits for one.
-  return values.every(([, value]) => typeof value === typeof none && Number.isFinite(Number(value)))
+/** The values of an object, all of one type. Providers send null for categories that a model ignores. */
+function valuesOf<Value>(object: unknown, defaultValue: Value): Record<string, Value> | null {
+  if (!isObject(object)) return null;
+  const values = Object.entries(object).map(
+    ([name, value]) => [name, value ?? defaultValue] as const,
+  );
+  // JSON.parse returns Infinity for numbers such as 1e999.
+  return values.every(
+    ([, value]) => typeof value === typeof defaultValue && Number.isFinite(Number(value)),
+  )
     ? (Object.fromEntries(values) as Record<string, Value>)
     : null;
 }

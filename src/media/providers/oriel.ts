@@ -1,201 +1,220 @@
 import { createHash } from 'node:crypto';
 import { countOf, isObject, listOf, objectOf } from '../../schema/untrusted.ts';
-import type { AudioWork, ImageWork, VideoWork } from '../work.ts';
+import { type FormField, formOf } from '../../upstream/form.ts';
+import type { AudioTaskRequest, ImageTaskRequest, VideoTaskRequest } from '../task-request.ts';
+import { imageParameters } from './image-parameters.ts';
 import { moderate } from './moderations.ts';
-import { formOf, type Part, type Sent } from './multipart.ts';
-import { jobIdOf, type Pace, pace, watch } from './polling.ts';
-import { imagesOf, productsAt } from './products.ts';
-import type { InputFile, MediaProvider, Order, Production, Workshop } from './provider.ts';
-import { type Json, jsonOf, type Remote, withRemote } from './remote.ts';
-import { charged } from './unusable.ts';
+import { filesAt, readImageResult } from './output-files.ts';
+import { jobIdOf, type PollDelay, pollDelay, pollJob } from './polling.ts';
+import type {
+  InputFile,
+  MediaJob,
+  MediaOutput,
+  MediaProvider,
+  ProviderContext,
+} from './provider.ts';
+import {
+  type Json,
+  type ProviderClient,
+  type RequestBody,
+  withProviderClient,
+} from './provider-client.ts';
+import { asBillable } from './response-failures.ts';
 import { usageOf } from './usage.ts';
-import { wishesOf } from './wishes.ts';
 
-/** Bytes of an answer, and of each image in it that comes as base64. */
-const MOST_BYTES = 1024 * 1024;
-const MOST_OF_IMAGE = 48 * 1024 * 1024;
+/** Bytes of a response, and of each image in it as base64. */
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+const MAX_BYTES_PER_IMAGE = 48 * 1024 * 1024;
 
-/** Outputs of one video or audio task. */
-const MOST_OUTPUTS = 10;
+/** Files of one video or audio task. */
+const MAX_FILES = 10;
 
-/** What is to be done for one order, and what its result is. */
-interface Errand {
+/** A task at the other gateway: its request, and how its result is read. */
+interface RemoteJob {
   readonly path: string;
-  readonly sent: Sent;
-  /** Bytes that its result may have. */
-  readonly most: number;
-  /** Throws where the result is none. */
-  readonly read: (result: Json) => Production;
+  readonly body: RequestBody;
+  /** Bytes that a response with the result may have. */
+  readonly maxBytes: number;
+  /** @throws Failure where the result is unusable */
+  readonly read: (result: Json) => MediaOutput;
 }
 
-/** What is noted of an order. */
-interface Noted {
-  /** The task that is waited for; null where there is none yet. */
+interface SavedState {
+  /** The remote task; null where none is open. */
   readonly taskId: string | null;
-  /** Tasks that failed: the same key would give the last of them again. */
+  /** Remote tasks that failed: their idempotency keys would return the failed task again. */
   readonly failed: number;
 }
 
-/** Another gateway of this interface: takes tasks, and tells what became of them. */
-export function orielProvider(looks: Pace = pace): MediaProvider {
-  const run = (errand: (remote: Remote) => Errand, workshop: Workshop) =>
-    withRemote(workshop, (remote) => fulfil(errand(remote), { remote, workshop, looks }));
+/** Another gateway with Oriel's own interface, which runs jobs as tasks. */
+export function orielProvider(delay: PollDelay = pollDelay): MediaProvider {
+  const run = (jobOf: (client: ProviderClient) => RemoteJob, context: ProviderContext) =>
+    withProviderClient(context, (client) => runRemote(jobOf(client), { client, context, delay }));
   return {
-    makeImages: (order, workshop) => {
-      const give = order.work.edit ? editOf : generationOf;
-      return run((remote) => give(order, workshop.model, remote), workshop);
+    makeImages: (job, context) => {
+      const jobOf = job.request.edit ? editJob : generationJob;
+      return run((client) => jobOf(job, context.model, client), context);
     },
-    makeVideo: (order, workshop) => run(() => videoOf(order, workshop.model), workshop),
-    makeAudio: (order, workshop) => run(() => audioOf(order, workshop.model), workshop),
+    makeVideo: (job, context) => run(() => videoJob(job, context.model), context),
+    makeAudio: (job, context) => run(() => audioJob(job, context.model), context),
     moderate,
   };
 }
 
-interface Place {
-  readonly remote: Remote;
-  readonly workshop: Workshop;
-  readonly looks: Pace;
+interface RunOptions {
+  readonly client: ProviderClient;
+  readonly context: ProviderContext;
+  readonly delay: PollDelay;
 }
 
-async function fulfil(errand: Errand, place: Place): Promise<Production> {
-  const { remote, workshop } = place;
-  const { taskId, failed } = notedIn(workshop);
-  if (taskId !== null) return waitFor(taskId, errand, place);
-  // Sent twice under one key it is done once: a connection that is lost does no harm.
-  const { body } = await remote.sendForJson({
-    path: errand.path,
-    sent: errand.sent,
-    headers: { 'idempotency-key': keyOf(workshop, failed) },
-    most: errand.most,
+async function runRemote(job: RemoteJob, options: RunOptions): Promise<MediaOutput> {
+  const { client, context } = options;
+  const { taskId, failed } = savedStateOf(context);
+  if (taskId !== null) return waitFor(taskId, job, options);
+  // The idempotency key makes a repetition after a lost connection harmless.
+  const { json } = await client.sendForJson({
+    path: job.path,
+    body: job.body,
+    headers: { 'idempotency-key': idempotencyKeyOf(context, failed) },
+    maxBytes: job.maxBytes,
   });
-  if (isObject(body['error'])) throw remote.told(null, body);
-  const id = jobIdOf(body['task_id']);
-  if (id === null) return read(errand, body);
-  const noted: Noted = { taskId: id, failed };
-  await workshop.note(noted);
-  return waitFor(id, errand, place);
+  if (isObject(json['error'])) throw client.failureOf(null, json);
+  const id = jobIdOf(json['task_id']);
+  if (id === null) return readResult(job, json);
+  const state: SavedState = { taskId: id, failed };
+  await context.saveState(state);
+  return waitFor(id, job, options);
 }
 
-/** Hashed, since names of models may be of characters that no header takes, and of any length. */
-function keyOf({ idempotencyKey }: Workshop, failed: number): string {
+/** Hashed, since model names may have any length and characters that headers do not allow. */
+function idempotencyKeyOf({ idempotencyKey }: ProviderContext, failed: number): string {
   return createHash('sha256').update(`${idempotencyKey} ${failed}`).digest('base64url');
 }
 
-function notedIn({ noted }: Workshop): Noted {
-  const { taskId, failed } = objectOf(noted);
+function savedStateOf({ savedState }: ProviderContext): SavedState {
+  const { taskId, failed } = objectOf(savedState);
   return { taskId: jobIdOf(taskId), failed: countOf(failed) ?? 0 };
 }
 
-function waitFor(taskId: string, errand: Errand, place: Place): Promise<Production> {
-  const { remote, workshop, looks } = place;
-  const noted: Noted = { taskId: null, failed: notedIn(workshop).failed + 1 };
-  return watch({
-    remote,
-    workshop,
-    // Not the poll_url that was told: the key goes to the provider's own address alone.
+function waitFor(taskId: string, job: RemoteJob, options: RunOptions): Promise<MediaOutput> {
+  const { client, context, delay } = options;
+  const stateAfterFailure: SavedState = { taskId: null, failed: savedStateOf(context).failed + 1 };
+  return pollJob({
+    client,
+    context,
+    // Not the response's poll_url: the key goes to the configured origin only.
     path: `/tasks/${encodeURIComponent(taskId)}`,
-    pace: looks,
-    most: errand.most,
-    look: (record) => look(record, errand, remote),
-    forget: () => workshop.note(noted),
+    delay,
+    maxBytes: job.maxBytes,
+    read: (record) => readTask(record, job, client),
+    onFailed: () => context.saveState(stateAfterFailure),
   });
 }
 
-function look(record: Json, errand: Errand, remote: Remote): Production | null {
+function readTask(record: Json, job: RemoteJob, client: ProviderClient): MediaOutput | null {
   switch (record['status']) {
     case 'completed':
-      return read(errand, objectOf(record['result']));
+      return readResult(job, objectOf(record['result']));
     case 'failed':
-      throw remote.told(null, { error: record['error'] });
+      throw client.failureOf(null, { error: record['error'] });
     case 'expired':
-      throw remote.told(null, { type: 'timeout' });
+      throw client.failureOf(null, { type: 'timeout' });
     default:
       return null;
   }
 }
 
-function read(errand: Errand, result: Json): Production {
+function readResult(job: RemoteJob, result: Json): MediaOutput {
   try {
-    return errand.read(result);
+    return job.read(result);
   } catch (error) {
-    throw charged(error);
+    throw asBillable(error);
   }
 }
 
-function generationOf(order: Order<ImageWork>, model: string, remote: Remote): Errand {
-  const { work, inputs } = order;
+function parametersOf(request: ImageTaskRequest) {
+  return { ...imageParameters(request), ...(request.seed !== null && { seed: request.seed }) };
+}
+
+function generationJob(
+  { request, inputs }: MediaJob<ImageTaskRequest>,
+  model: string,
+  client: ProviderClient,
+): RemoteJob {
   return {
     path: '/images/generations',
-    sent: jsonOf({
-      model,
-      prompt: work.prompt,
-      ...wishesOf(work),
-      ...(work.seed !== null && { seed: work.seed }),
-      ...imagesWith(inputs),
-    }),
-    most: order.work.n * MOST_OF_IMAGE,
-    read: imagesIn(order, remote),
+    body: {
+      json: { model, prompt: request.prompt, ...parametersOf(request), ...inputImages(inputs) },
+    },
+    maxBytes: request.n * MAX_BYTES_PER_IMAGE,
+    read: imageReader(request, client),
   };
 }
 
-function editOf(order: Order<ImageWork>, model: string, remote: Remote): Errand {
-  const { work, inputs, mask } = order;
-  const wishes = { ...wishesOf(work), ...(work.seed !== null && { seed: work.seed }) };
+function editJob(
+  { request, inputs, mask }: MediaJob<ImageTaskRequest>,
+  model: string,
+  client: ProviderClient,
+): RemoteJob {
+  const parameters = Object.entries(parametersOf(request));
   return {
     path: '/images/edits',
-    sent: formOf([
-      ['model', model],
-      ['prompt', work.prompt],
-      ...Object.entries(wishes).map(([name, value]): Part => [name, String(value)]),
-      ...inputs.map((input): Part => ['image', input]),
-      ...(mask === null ? [] : [['mask', mask] as const]),
-    ]),
-    most: order.work.n * MOST_OF_IMAGE,
-    read: imagesIn(order, remote),
+    body: {
+      form: formOf([
+        ['model', model],
+        ['prompt', request.prompt],
+        ...parameters.map(([name, value]): FormField => [name, String(value)]),
+        ...inputs.map((input): FormField => ['image', input]),
+        ...(mask === null ? [] : [['mask', mask] as const]),
+      ]),
+    },
+    maxBytes: request.n * MAX_BYTES_PER_IMAGE,
+    read: imageReader(request, client),
   };
 }
 
-function imagesIn({ work }: Order<ImageWork>, { settings }: Remote): Errand['read'] {
-  return (result) => imagesOf(result, { most: work.n, secret: settings.apiKey });
+function imageReader({ n }: ImageTaskRequest, { settings }: ProviderClient): RemoteJob['read'] {
+  return (result) => readImageResult(result, { maxImages: n, apiKey: settings.apiKey });
 }
 
-function videoOf({ work, inputs }: Order<VideoWork>, model: string): Errand {
-  const { prompt, size, duration, seed, user } = work;
+function videoJob({ request, inputs }: MediaJob<VideoTaskRequest>, model: string): RemoteJob {
+  const { prompt, size, duration, seed, user } = request;
+  const parameters = withoutNulls({ prompt, size, duration, seed, user });
   return {
     path: '/videos/generations',
-    sent: jsonOf({ model, ...said({ prompt, size, duration, seed, user }), ...imagesWith(inputs) }),
-    most: MOST_BYTES,
-    read: outputsIn('video_url'),
+    body: { json: { model, ...parameters, ...inputImages(inputs) } },
+    maxBytes: MAX_RESPONSE_BYTES,
+    read: urlReader('video_url'),
   };
 }
 
-function audioOf({ work }: Order<AudioWork>, model: string): Errand {
-  const { prompt, voice, format, duration, seed, user } = work;
+function audioJob({ request }: MediaJob<AudioTaskRequest>, model: string): RemoteJob {
+  const { prompt, voice, format, duration, seed, user } = request;
   return {
     path: '/audio/generations',
-    sent: jsonOf({ model, ...said({ prompt, voice, format, duration, seed, user }) }),
-    most: MOST_BYTES,
-    read: outputsIn('audio_url'),
+    body: { json: { model, ...withoutNulls({ prompt, voice, format, duration, seed, user }) } },
+    maxBytes: MAX_RESPONSE_BYTES,
+    read: urlReader('audio_url'),
   };
 }
 
-/** The outputs of a video or audio result, the primary one first. */
-function outputsIn(primary: 'video_url' | 'audio_url'): Errand['read'] {
+/** Reads the files of a video or audio result, the primary one first. */
+function urlReader(primary: 'video_url' | 'audio_url'): RemoteJob['read'] {
   return (result) => ({
-    products: productsAt(
+    files: filesAt(
       [result[primary], ...listOf(result['urls'])].filter((url) => url !== undefined),
-      MOST_OUTPUTS,
+      MAX_FILES,
     ),
     usage: usageOf(result['usage']),
   });
 }
 
-function said(fields: Json): Json {
+function withoutNulls(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-/** As data: URLs, since ours may be at an address that the other gateway cannot reach. */
-function imagesWith(inputs: readonly InputFile[]): Json {
+/** Inputs as data: URLs, since the other gateway may not reach this server's asset URLs. */
+function inputImages(inputs: readonly InputFile[]): Json {
   if (inputs.length === 0) return {};
   const urls = inputs.map(({ bytes, mediaType }) => {
     const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');

@@ -2,112 +2,123 @@ import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { isRetriable } from '../../routing/retry-policy.ts';
 import type { Timeouts } from '../../upstream/request.ts';
-import type { Workshop } from './provider.ts';
-import type { Json, Remote } from './remote.ts';
-import { charged } from './unusable.ts';
+import type { ProviderContext } from './provider.ts';
+import type { Json, ProviderClient } from './provider-client.ts';
+import { asBillable } from './response-failures.ts';
 
 /**
- * Milliseconds to wait before a job is looked at.
+ * Milliseconds until a remote job is polled.
  *
- * @param looks how often it has been looked at
- * @param asked seconds that the provider asked for; null where it did not
+ * @param polls made so far
+ * @param retryAfter seconds that the provider asked for; null where it did not
  */
-export type Pace = (looks: number, asked: number | null) => number;
+export type PollDelay = (polls: number, retryAfter: number | null) => number;
 
-/** The first wait and the longest, and how one follows from the other. */
-const FIRST = 1000;
-const LONGEST = 10_000;
-const GROWTH = 1.5;
+/** The first delay and the longest, in milliseconds, and the factor between two. */
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 10_000;
+const DELAY_FACTOR = 1.5;
 
-/** What a provider may ask for. */
-const LEAST_ASKED = 100;
-const MOST_ASKED = 60_000;
+/** Bounds of the delay that a provider may ask for. */
+const MIN_RETRY_AFTER_MS = 100;
+const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Longer each time, a part of it left to chance so that jobs are not looked at all at once. */
-export const pace: Pace = (looks, asked) => {
-  if (asked !== null) return Math.min(Math.max(asked * 1000, LEAST_ASKED), MOST_ASKED);
-  // The exponent is bounded so that no count of looks makes it endless.
-  return Math.min(LONGEST, FIRST * GROWTH ** Math.min(looks, 20)) * (1 + Math.random() / 4);
+/** Exponential backoff with up to a quarter added at random, so that jobs are not polled together. */
+export const pollDelay: PollDelay = (polls, retryAfter) => {
+  if (retryAfter !== null) {
+    return Math.min(Math.max(retryAfter * 1000, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
+  }
+  // The exponent is bounded so that no number of polls makes it infinite.
+  const delay = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * DELAY_FACTOR ** Math.min(polls, 20));
+  return delay * (1 + Math.random() / 4);
 };
 
-/** Milliseconds until the answer to a look begins, which takes no work. */
-const PATIENCE = 30_000;
+/** Timeout until the response to a poll begins: the provider does no work for it. */
+const POLL_TIMEOUT_MS = 30_000;
 
-interface Watch<Done> {
-  readonly remote: Remote;
-  readonly workshop: Workshop;
-  /** What follows the base address: `/videos/ID`. */
+interface PollOptions<Result> {
+  readonly client: ProviderClient;
+  readonly context: ProviderContext;
+  /** Path of the remote job below the base URL: `/videos/ID`. */
   readonly path: string;
-  readonly pace: Pace;
-  /** Bytes of what is said of a job. */
-  readonly most: number;
-  /** What a job gave that is done; null while it is not. Throws what it failed with. */
-  readonly look: (body: Json) => Done | null;
-  /** Notes that there is no such job any more, so that the next try gives a new one. */
-  readonly forget: () => Promise<void>;
+  readonly delay: PollDelay;
+  /** Bytes of a response. */
+  readonly maxBytes: number;
+  /** Reads the job's state: its result once it is done; null before. @throws the failure of the job */
+  readonly read: (json: Json) => Result | null;
+  /** Called when the job has ended without a result, so that the next attempt submits a new one. */
+  readonly onFailed: () => Promise<void>;
 }
 
 /**
- * Looks at a job until it is done. What goes wrong with a look says nothing of the job: it is looked
- * at again, until the signal is aborted. A job that the provider does not know has failed.
+ * Polls a remote job until it is done. A poll that fails says nothing of the job, and is repeated until
+ * the signal is aborted. A job that the provider does not know has failed.
  *
- * @throws Failure `billable_error` where the job cannot be looked at any more
+ * @throws Failure `billable_error` where the provider refuses further polls
  */
-export async function watch<Done>(options: Watch<Done>): Promise<Done> {
-  const { workshop, look } = options;
-  let asked: number | null = null;
-  for (let looks = 0; ; looks += 1) {
-    await sleep(options.pace(looks, asked), workshop.signal);
+export async function pollJob<Result>(options: PollOptions<Result>): Promise<Result> {
+  const { context, read, delay } = options;
+  let retryAfter: number | null = null;
+  for (let polls = 0; ; polls += 1) {
+    await sleep(delay(polls, retryAfter), context.signal);
     try {
-      const seen = await see(options);
-      const done = seen.body && look(seen.body);
-      if (done !== null) return done;
-      asked = seen.asked;
+      const poll = await pollOnce(options);
+      const result = poll.json && read(poll.json);
+      if (result !== null) return result;
+      retryAfter = poll.retryAfter;
     } catch (error) {
-      if (!isLeft(error, workshop)) await options.forget();
+      if (!wasAborted(error, context)) await options.onFailed();
       throw error;
     }
   }
 }
 
-/** Whether the job goes on, and it is we who leave. */
-function isLeft(error: unknown, { signal }: Workshop): boolean {
-  // Who lets go of all requests is about to end.
+/** Whether polling was aborted, while the job continues. */
+function wasAborted(error: unknown, { signal }: ProviderContext): boolean {
+  // UpstreamClient.close aborts all requests on shutdown, before the task's own signal.
   return !(error instanceof Failure) || signal.aborted || error.code === 'aborted';
 }
 
-interface Seen {
-  /** Null where nothing could be seen. */
-  readonly body: Json | null;
-  readonly asked: number | null;
+interface PollResult {
+  /** Null where the poll failed. */
+  readonly json: Json | null;
+  readonly retryAfter: number | null;
 }
 
-async function see({ remote, path, most, workshop }: Watch<unknown>): Promise<Seen> {
+async function pollOnce({
+  client,
+  path,
+  maxBytes,
+  context,
+}: PollOptions<unknown>): Promise<PollResult> {
   try {
-    const timeouts = impatient(workshop.timeouts);
-    const { body, headers } = await remote.sendForJson({ path, most, timeouts });
-    return { body, asked: secondsOf(headers['retry-after']) };
+    const timeouts = pollTimeouts(context.timeouts);
+    const { json, headers } = await client.sendForJson({ path, maxBytes, timeouts });
+    return { json, retryAfter: secondsOf(headers['retry-after']) };
   } catch (error) {
-    if (!(error instanceof Failure) || isLeft(error, workshop)) throw error;
+    if (!(error instanceof Failure) || wasAborted(error, context)) throw error;
     if (error.type === 'timeout' || isRetriable(error)) {
-      return { body: null, asked: error.retryAfter };
+      return { json: null, retryAfter: error.retryAfter };
     }
-    throw error.code === 'upstream_not_found' ? error : charged(error);
+    throw error.code === 'upstream_not_found' ? error : asBillable(error);
   }
 }
 
-function impatient(timeouts: Timeouts): Timeouts {
+function pollTimeouts(timeouts: Timeouts): Timeouts {
   const { firstByte } = timeouts;
-  return { ...timeouts, firstByte: firstByte === 0 ? PATIENCE : Math.min(firstByte, PATIENCE) };
+  return {
+    ...timeouts,
+    firstByte: firstByte === 0 ? POLL_TIMEOUT_MS : Math.min(firstByte, POLL_TIMEOUT_MS),
+  };
 }
 
 function secondsOf(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : null;
 }
 
-/** The name of a job, as it may stand in a path; null where it is none. */
+/** Validates a remote job's identifier for use in a path; null where it is invalid. */
 export function jobIdOf(value: unknown): string | null {
   if (typeof value !== 'string' || !/^[\x21-\x7e]{1,500}$/.test(value)) return null;
-  // A path would lose these.
+  // URL parsing removes these from a path.
   return value === '.' || value === '..' ? null : value;
 }

@@ -1,12 +1,16 @@
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { MediaUsage } from '../result.ts';
-import type { AudioWork, ImageWork, VideoWork, Work } from '../work.ts';
+import type {
+  AudioTaskRequest,
+  ImageTaskRequest,
+  TaskRequest,
+  VideoTaskRequest,
+} from '../task-request.ts';
 
-/** An input of a work, loaded and proven to be an image. */
+/** A loaded input, verified as an image. */
 export interface InputFile {
   readonly bytes: Uint8Array;
   /** `image/png`. */
@@ -15,15 +19,15 @@ export interface InputFile {
   readonly filename: string;
 }
 
-/** A work with its inputs, as a provider gets it. */
-export type Order<Kind extends Work = Work> = {
-  readonly work: Kind;
+/** A task's request with its inputs loaded. */
+export type MediaJob<Request extends TaskRequest = TaskRequest> = {
+  readonly request: Request;
   readonly inputs: readonly InputFile[];
   readonly mask: InputFile | null;
 };
 
-/** One thing that a provider made: its bytes, or where to get them. */
-export type Product = (
+/** One file that a provider made: its bytes, or a URL to download it from. */
+export type OutputFile = (
   | { readonly bytes: Uint8Array }
   | {
       readonly url: string;
@@ -31,53 +35,53 @@ export type Product = (
       readonly headers?: Readonly<Record<string, string>>;
     }
 ) & {
-  /** What the provider made of the prompt, where it tells. */
+  /** The prompt as the provider rewrote it, if it reports that. */
   readonly revisedPrompt?: string;
 };
 
-/** What a provider made: at least one thing, for images perhaps fewer than were asked for. */
-export interface Production {
-  readonly products: readonly Product[];
+/** The output of a job: at least one file, for images perhaps fewer than requested. */
+export interface MediaOutput {
+  readonly files: readonly OutputFile[];
   readonly usage: MediaUsage | null;
 }
 
-/** What a provider works with while it fills one order. */
-export interface Workshop {
+/** What a provider needs to run one job. */
+export interface ProviderContext {
   readonly settings: ProviderSettings;
-  /** What the provider calls the model. */
+  /** The provider's name of the model. */
   readonly model: string;
-  /** The same whenever this task comes to this provider and model: where upstream can tell repeats apart. */
+  /** Always the same for a task at this provider and model, for providers that recognise repeats. */
   readonly idempotencyKey: string;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly timeouts: Timeouts;
-  /** Aborted at the task's deadline and when the daemon ends; its reason is to be thrown. */
-  readonly signal: AbortSignalLike;
-  /** What was noted for this provider and model before a crash; null where nothing was. */
-  readonly noted: unknown;
-  /** Makes sure that something survives a crash before it resolves: the identifier of an upstream's job. */
-  note(progress: unknown): Promise<void>;
-  /** To be waited for before a request that would be charged again if it were repeated after a crash. */
-  asking(): Promise<void>;
+  /** Aborted at the task's deadline and on shutdown; its reason is to be thrown. */
+  readonly signal: AbortSignal;
+  /** The state that `saveState` stored for this provider and model before a crash; null where none. */
+  readonly savedState: unknown;
+  /** Resolves once the state, such as the identifier of a remote job, is on disk. */
+  saveState(state: unknown): Promise<void>;
+  /** To be awaited before a request that would be charged again if it were repeated after a crash. */
+  beforeBillableRequest(): Promise<void>;
 }
 
 /**
- * Somebody who makes media. Each method fills one order once, without retries, and waits for it to be
- * done, polling where the upstream works asynchronously.
+ * A media provider. Each method runs one job once, without retries, and resolves when it is done,
+ * polling where the upstream works asynchronously.
  *
- * Failures are those of `upstreamFailure` and of `UpstreamClient.open`, without the provider's key in them.
- * Where the upstream may have charged for what cannot be used, it is `billable_error`: no other route
- * is tried then, nor this one again.
+ * Failures are those of `upstreamFailure` and of `UpstreamClient.open`, with the provider's key
+ * redacted. Where the upstream may have charged for unusable output, the failure is `billable_error`:
+ * neither this route nor another one is tried then.
  */
 export interface MediaProvider {
-  makeImages(order: Order<ImageWork>, workshop: Workshop): Promise<Production>;
-  makeVideo(order: Order<VideoWork>, workshop: Workshop): Promise<Production>;
-  makeAudio(order: Order<AudioWork>, workshop: Workshop): Promise<Production>;
-  /** @returns the answer of POST /v1/moderations, as the upstream gave it, its shape checked */
-  moderate(input: ModerationInput, workshop: Workshop): Promise<ModerationAnswer>;
+  makeImages(job: MediaJob<ImageTaskRequest>, context: ProviderContext): Promise<MediaOutput>;
+  makeVideo(job: MediaJob<VideoTaskRequest>, context: ProviderContext): Promise<MediaOutput>;
+  makeAudio(job: MediaJob<AudioTaskRequest>, context: ProviderContext): Promise<MediaOutput>;
+  /** @returns the upstream's response to POST /v1/moderations, its shape validated */
+  moderate(input: ModerationInput, context: ProviderContext): Promise<ModerationAnswer>;
 }
 
-/** The `input` of OpenAI's moderations: a text, texts, or parts of one thing that are text or images. */
+/** The `input` of OpenAI's moderations: a text, texts, or text and image parts of one input. */
 export type ModerationInput =
   | string
   | readonly string[]
@@ -89,7 +93,7 @@ export type ModerationInput =
 export interface ModerationAnswer {
   readonly id: string;
   readonly model: string;
-  /** One for each text; one for all parts together. */
+  /** One result for each text; one for all parts together. */
   readonly results: readonly {
     readonly flagged: boolean;
     readonly categories: Readonly<Record<string, boolean>>;

@@ -13,9 +13,9 @@ const PROVIDERS: Readonly<Record<MediaApi, MediaProvider>> = {
 };
 
 /**
- * Who makes media for a kind of provider.
+ * The media provider of a provider kind.
  *
- * @throws Failure where nobody does; a configuration that asks for it is refused
+ * @throws Failure where the kind makes no media; the configuration check rejects such routes before
  */
 export function providerOf(kind: Provider['kind']): MediaProvider {
   const { mediaApi } = kindOf({ kind });

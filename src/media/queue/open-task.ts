@@ -1,59 +1,62 @@
 import type { Failure } from '../../failure.ts';
 import type { Task } from '../../store/task.ts';
-import { LightAbortSignal } from '../../upstream/abort-signal.ts';
-import { noteOf } from './call-note.ts';
-import { Expired } from './endings.ts';
+import { TaskExpired } from './abort-reasons.ts';
+import { checkpointOf } from './call-checkpoint.ts';
 
-/** The longest that a timer can be set for, in milliseconds. */
-const LONGEST = 2 ** 31 - 1;
+/** The longest delay of a Node timer, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A task that has not ended, while this process answers for it. */
+/** A task that has not ended, while this process works on it. */
 export class OpenTask {
-  /** As it was last on disk. */
+  /** The task as last written to disk. */
   task: Task;
-  /** Aborted when the task is to be let go of; the reason tells what becomes of it. */
-  readonly signal = new LightAbortSignal();
-  /** Our own disk holds it up. `paid` where there are results that must not be lost. */
-  stalled: { readonly failure: Failure; readonly paid: boolean } | null = null;
-  /** On the clock of `performance`. */
+  /** Aborts the work on the task; the reason decides how the task ends. */
+  readonly controller = new AbortController();
+  /** A storage failure that delays the task. `paid` where there is output that must not be lost. */
+  stall: { readonly failure: Failure; readonly paid: boolean } | null = null;
+  /** Time of `performance.now()`. */
   readonly deadline: number;
-  readonly #waiters = new Set<() => void>();
+  readonly #doneCallbacks = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param now milliseconds since 1970 */
+  /** @param now milliseconds since the epoch */
   constructor(task: Task, now: number) {
     this.task = task;
-    // A clock that was set back gives nobody more time than the whole.
-    const left = Math.min(task.deadline - now, task.deadline - task.createdAt);
-    this.deadline = performance.now() + left;
-    this.#expireIn(left);
+    // A clock that was set back must not extend the time beyond the whole.
+    const remaining = Math.min(task.deadline - now, task.deadline - task.createdAt);
+    this.deadline = performance.now() + remaining;
+    this.#expireIn(remaining);
   }
 
-  /** Whether the next process can go on with it without asking a provider for the same again. */
-  get isFreeToStop(): boolean {
-    if (this.stalled !== null) return !this.stalled.paid;
-    return this.task.status === 'pending' || (noteOf(this.task)?.progress ?? null) !== null;
+  get signal(): AbortSignal {
+    return this.controller.signal;
   }
 
-  /** Calls back once, when this process is done with it. The returned function takes that back. */
+  /** Whether the next process can resume the task without a second charge by the provider. */
+  get canStop(): boolean {
+    if (this.stall !== null) return !this.stall.paid;
+    return this.task.status === 'pending' || (checkpointOf(this.task)?.jobState ?? null) !== null;
+  }
+
+  /** Calls back once, when this process is done with the task. Returns a function that unsubscribes. */
   onDone(callback: () => void): () => void {
-    this.#waiters.add(callback);
-    return () => this.#waiters.delete(callback);
+    this.#doneCallbacks.add(callback);
+    return () => this.#doneCallbacks.delete(callback);
   }
 
   done(): void {
     clearTimeout(this.#timer);
-    for (const callback of this.#waiters) callback();
-    this.#waiters.clear();
+    for (const callback of this.#doneCallbacks) callback();
+    this.#doneCallbacks.clear();
   }
 
-  /** By the timers' own clock, which nobody sets. */
+  /** On timers, which changes of the wall clock do not affect. */
   #expireIn(milliseconds: number): void {
     if (milliseconds <= 0) {
-      this.signal.abort(new Expired());
+      this.controller.abort(new TaskExpired());
       return;
     }
-    const step = Math.min(milliseconds, LONGEST);
+    const step = Math.min(milliseconds, MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#expireIn(milliseconds - step), step);
     this.#timer.unref();
   }

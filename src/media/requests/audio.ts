@@ -7,13 +7,13 @@ import {
   type Fields,
   model,
   prompt,
-  promptedBy,
+  promptFieldsOf,
   seed,
+  shortText,
   user,
-  word,
 } from './fields.ts';
 import { expectType } from './model.ts';
-import type { MediaRequest } from './request.ts';
+import type { ValidatedRequest } from './validated-request.ts';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
 
@@ -21,27 +21,27 @@ const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
 export const audioRequest = v.strictObject({
   model,
   prompt,
-  voice: word('whose voice, as the model calls it'),
+  voice: shortText('name of a voice of the model'),
   format: v.nullish(field(v.picklist(FORMATS), "of the file; by default the model's own")),
-  duration: v.nullish(field(integer(1, 600), 'seconds, for models that take them')),
+  duration: v.nullish(field(integer(1, 600), 'seconds, for models that support it')),
   callback_url: callbackUrl,
   seed,
   user,
 });
 
 /** @throws Failure invalid_request that names the field */
-export function readAudioRequest(fields: Fields, found: Model): MediaRequest {
+export function readAudioRequest(fields: Fields, found: Model): ValidatedRequest {
   expectType(fields, found, 'audio');
-  const request = checkFields(audioRequest, fields);
+  const body = checkFields(audioRequest, fields);
   return {
-    work: {
+    request: {
       type: 'audio',
-      ...promptedBy(request),
-      voice: request.voice ?? null,
-      format: request.format ?? null,
-      duration: request.duration ?? null,
+      ...promptFieldsOf(body),
+      voice: body.voice ?? null,
+      format: body.format ?? null,
+      duration: body.duration ?? null,
     },
-    inputs: [],
-    callbackUrl: request.callback_url ?? null,
+    inputImages: [],
+    callbackUrl: body.callback_url ?? null,
   };
 }

@@ -1,24 +1,25 @@
 import type { KeyHolder } from '../../store/store.ts';
 
-/** The four ways to ask for a task, each with the fields of its endpoint. */
+/** The endpoints that create tasks, each with its own fields. */
 export type MediaKind = 'image' | 'edit' | 'video' | 'audio';
 
-/** A file that a client sent, on disk; whoever hands it over deletes it afterwards. */
+/** A file that a client sent, on disk. The caller deletes it afterwards. */
 export interface SentFile {
   readonly path: string;
   readonly size: number;
 }
 
-/** One request for a task. */
+/** One request that creates a task. */
 export interface MediaCall {
   readonly kind: MediaKind;
   readonly holder: KeyHolder;
-  /** The body's fields; of a form, in the types that JSON would have. */
+  /** Fields of the body; a form's fields converted to the types of JSON. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Of an edit: what is to be edited, and where. */
+  /** Images to edit. */
   readonly images?: readonly SentFile[];
+  /** Mask of an edit. */
   readonly mask?: SentFile | null;
   readonly idempotencyKey: string | null;
-  /** What addresses of assets begin with: `https://oriel.example.com`. */
+  /** Base URL of this server's assets: `https://oriel.example.com`. */
   readonly publicUrl: string;
 }

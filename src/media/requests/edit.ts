@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { callbackUrl, checkFields, type Fields, model, prompt, seed, user } from './fields.ts';
-import { count, imageWork, quality, size } from './image.ts';
+import { count, imageRequestOf, quality, size } from './image.ts';
 import { expectType } from './model.ts';
-import type { MediaRequest } from './request.ts';
+import type { ValidatedRequest } from './validated-request.ts';
 
-/** The fields of POST /v1/images/edits (interface part 4.6) beside its files. */
+/** The fields of POST /v1/images/edits (interface part 4.6) other than its files. */
 export const editRequest = v.strictObject({
   model,
   prompt,
@@ -18,12 +18,12 @@ export const editRequest = v.strictObject({
 });
 
 /** @throws Failure invalid_request that names the field */
-export function readEditRequest(fields: Fields, found: Model): MediaRequest {
+export function readEditRequest(fields: Fields, found: Model): ValidatedRequest {
   expectType(fields, found, 'image');
-  const request = checkFields(editRequest, fields);
+  const body = checkFields(editRequest, fields);
   return {
-    work: imageWork(request, found, true),
-    inputs: [],
-    callbackUrl: request.callback_url ?? null,
+    request: imageRequestOf(body, found, true),
+    inputImages: [],
+    callbackUrl: body.callback_url ?? null,
   };
 }

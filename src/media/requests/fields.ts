@@ -4,31 +4,31 @@ import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
 import { field, integer } from '../../schema/fields.ts';
 
-/** The fields of a request as its body or its form gives them. */
+/** The unvalidated fields of a request's body or form. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What a request for media is checked by: an object without further fields. */
+/** A schema of a request body without unknown fields. */
 type RequestSchema = v.GenericSchema<Record<string, unknown>> & {
   readonly entries: v.ObjectEntries;
 };
 
-/** Characters of a prompt; those beyond the basic plane, like most emoji, count as one. */
-export const LONGEST_PROMPT = 32_000;
-const LONGEST_URL = 2048;
-const LONGEST_WORD = 64;
-const LONGEST_USER = 512;
-const LONGEST_MODEL = 256;
-const MOST_INPUTS = 16;
-/** Characters of a field's name that an error repeats. */
-const LONGEST_NAME = 60;
+/** Characters of a prompt; a surrogate pair, like most emoji, counts as one. */
+export const MAX_PROMPT_LENGTH = 32_000;
+const MAX_URL_LENGTH = 2048;
+const MAX_SHORT_TEXT_LENGTH = 64;
+const MAX_USER_LENGTH = 512;
+const MAX_MODEL_LENGTH = 256;
+const MAX_INPUTS = 16;
+/** Characters of a field's name that an error message quotes. */
+const MAX_QUOTED_LENGTH = 60;
 
 function hasAtMost(text: string, characters: number): boolean {
-  // A character is one or two units of a text: only between the two is there anything to count.
+  // A character has one or two UTF-16 units: characters are counted only between the two bounds.
   if (text.length <= characters) return true;
   return text.length <= 2 * characters && [...text].length <= characters;
 }
 
-/** A text of so many characters at the most. */
+/** A text with a maximum number of characters. */
 export const textUpTo = (characters: number) =>
   v.pipe(
     v.string(),
@@ -37,69 +37,73 @@ export const textUpTo = (characters: number) =>
   );
 
 export const model = field(
-  v.pipe(v.string(), v.nonEmpty(), v.maxLength(LONGEST_MODEL)),
-  'the model to ask',
+  v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_MODEL_LENGTH)),
+  'name of the model',
   { expects: 'the name of a model' },
 );
 
 export const prompt = field(
   v.pipe(
     v.string(),
-    v.check((text) => /\S/.test(text) && hasAtMost(text, LONGEST_PROMPT)),
+    v.check((text) => /\S/.test(text) && hasAtMost(text, MAX_PROMPT_LENGTH)),
   ),
-  `what to make, in at most ${LONGEST_PROMPT} characters`,
-  { expects: `a text of 1 to ${LONGEST_PROMPT} characters` },
+  `description of the output, in at most ${MAX_PROMPT_LENGTH} characters`,
+  { expects: `a text of 1 to ${MAX_PROMPT_LENGTH} characters` },
 );
 
-/** One word of a model's own, or of ours: a size, a voice. */
-export const word = (description: string) =>
+/** A short ASCII text that is passed on to the model, such as a size or a voice. */
+export const shortText = (description: string) =>
   v.nullish(
-    field(v.pipe(v.string(), v.regex(/^[\x20-\x7e]+$/), v.maxLength(LONGEST_WORD)), description, {
-      expects: `1 to ${LONGEST_WORD} printable ASCII characters`,
-    }),
+    field(
+      v.pipe(v.string(), v.regex(/^[\x20-\x7e]+$/), v.maxLength(MAX_SHORT_TEXT_LENGTH)),
+      description,
+      {
+        expects: `1 to ${MAX_SHORT_TEXT_LENGTH} printable ASCII characters`,
+      },
+    ),
   );
 
 const url = v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects: 'a URL' }));
 
 export const inputImages = v.nullish(
   field(
-    v.pipe(v.array(url), v.maxLength(MOST_INPUTS)),
-    'reference images: http, https or data URLs, or what an upload gave',
-    { expects: `a list of at most ${MOST_INPUTS} URLs` },
+    v.pipe(v.array(url), v.maxLength(MAX_INPUTS)),
+    'reference images: http, https or data URLs, or URLs of uploads',
+    { expects: `a list of at most ${MAX_INPUTS} URLs` },
   ),
 );
 
 export const callbackUrl = v.nullish(
   field(
-    v.pipe(v.string(), v.nonEmpty(), v.maxLength(LONGEST_URL)),
-    'where to tell of the end of the task',
-    { expects: `an http or https URL of at most ${LONGEST_URL} characters` },
+    v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_URL_LENGTH)),
+    'URL that gets the callback when the task ends',
+    { expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters` },
   ),
 );
 
 export const seed = v.nullish(
-  field(integer(0), 'makes a result repeatable, as far as the model can'),
+  field(integer(0), 'seed for repeatable results, as far as the model supports it'),
 );
 
 export const user = v.nullish(
-  field(textUpTo(LONGEST_USER), 'your name for your own user, for those who look for abuse'),
+  field(textUpTo(MAX_USER_LENGTH), 'your identifier of your end user, for abuse detection'),
 );
 
-/** Half of a character that takes two has no bytes in UTF-8: it becomes the sign for what is none. */
+/** Replaces unpaired surrogates, which UTF-8 cannot encode, by U+FFFD. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-/** What a prompted request says of itself, as its work keeps it. */
-export function promptedBy(request: {
+/** The prompt, seed and user of a body as a task's request stores them. */
+export function promptFieldsOf(body: {
   readonly prompt: string;
   readonly seed?: number | null | undefined;
   readonly user?: string | null | undefined;
 }) {
   return {
-    prompt: wellFormed(request.prompt),
-    seed: request.seed ?? null,
-    user: request.user == null ? null : wellFormed(request.user),
+    prompt: wellFormed(body.prompt),
+    seed: body.seed ?? null,
+    user: body.user == null ? null : wellFormed(body.user),
   };
 }
 
@@ -111,9 +115,9 @@ export function invalid(param: string, message: string, code?: CodeOf<'invalid_r
 }
 
 /**
- * Holds fields against a schema. One that is null counts as left out.
+ * Validates fields by a schema. A field that is null counts as left out.
  *
- * @throws Failure invalid_request, `param` naming the first field at fault by its path
+ * @throws Failure invalid_request, `param` naming the first invalid field by its path
  */
 export function checkFields<const Schema extends RequestSchema>(
   schema: Schema,
@@ -121,11 +125,13 @@ export function checkFields<const Schema extends RequestSchema>(
 ): v.InferInput<Schema> {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
   const known = Object.keys(schema.entries);
-  const stranger = Object.keys(given).find((name) => !known.includes(name));
-  if (stranger !== undefined) {
+  const unknownField = Object.keys(given).find((name) => !known.includes(name));
+  if (unknownField !== undefined) {
     const shown =
-      stranger.length > LONGEST_NAME ? `${stranger.slice(0, LONGEST_NAME - 3)}...` : stranger;
-    throw invalid(wellFormed(shown), unknownName(stranger, known));
+      unknownField.length > MAX_QUOTED_LENGTH
+        ? `${unknownField.slice(0, MAX_QUOTED_LENGTH - 3)}...`
+        : unknownField;
+    throw invalid(wellFormed(shown), unknownName(unknownField, known));
   }
   return checkedBody(schema, given);
 }

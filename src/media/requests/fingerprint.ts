@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { isObject } from '../../schema/untrusted.ts';
 
 /**
- * Tells requests apart that come with the same Idempotency-Key: a digest of the endpoint, of the
- * fields in whatever order they came, and of the files.
+ * Digest of a request's endpoint, fields (in any order) and files, by which requests with the same
+ * Idempotency-Key are compared.
  *
  * @param files paths
  */

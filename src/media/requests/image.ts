@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { type ImageWork, QUALITIES } from '../work.ts';
+import { type ImageTaskRequest, QUALITIES } from '../task-request.ts';
 import {
   callbackUrl,
   checkFields,
@@ -11,22 +11,22 @@ import {
   invalid,
   model,
   prompt,
-  promptedBy,
+  promptFieldsOf,
   seed,
+  shortText,
   user,
-  word,
 } from './fields.ts';
 import { expectType } from './model.ts';
-import type { MediaRequest } from './request.ts';
+import type { ValidatedRequest } from './validated-request.ts';
 
-export const size = word(
-  'auto, WIDTHxHEIGHT, a ratio such as 16:9, or what else the model calls a size',
+export const size = shortText(
+  'auto, WIDTHxHEIGHT, a ratio such as 16:9, or another value that the model accepts',
 );
 export const count = v.nullish(
-  field(integer(1, 10), 'how many images; beyond 1 for models with native sizes'),
+  field(integer(1, 10), 'number of images; more than 1 for models with native sizes'),
 );
 export const quality = v.nullish(
-  field(v.picklist(QUALITIES), 'how fine; beyond auto for models with native sizes'),
+  field(v.picklist(QUALITIES), 'quality; other than auto for models with native sizes'),
 );
 
 /** The body of POST /v1/images/generations (interface part 4.4), of both its variants. */
@@ -40,55 +40,55 @@ export const imageRequest = v.strictObject({
   callback_url: callbackUrl,
   seed,
   user,
-  aspect_ratio: word('deprecated: a ratio such as 16:9'),
+  aspect_ratio: shortText('deprecated: a ratio such as 16:9'),
   resolution: v.nullish(
-    field(v.picklist(RESOLUTIONS), 'deprecated: how long the longer side of a ratio is'),
+    field(v.picklist(RESOLUTIONS), 'deprecated: length of the longer side of a ratio'),
   ),
-  img_size: word('deprecated: as size'),
+  img_size: shortText('deprecated: as size'),
 });
 
 /** @throws Failure invalid_request that names the field */
-export function readImageRequest(fields: Fields, found: Model): MediaRequest {
+export function readImageRequest(fields: Fields, found: Model): ValidatedRequest {
   expectType(fields, found, 'image');
-  const request = checkFields(imageRequest, fields);
+  const body = checkFields(imageRequest, fields);
   return {
-    work: imageWork(request, found, false),
-    inputs: request.input_images ?? [],
-    callbackUrl: request.callback_url ?? null,
+    request: imageRequestOf(body, found, false),
+    inputImages: body.input_images ?? [],
+    callbackUrl: body.callback_url ?? null,
   };
 }
 
-/** What both endpoints for images say in the same words. */
+/** The fields that generations and edits have in common. */
 type ImageFields = Pick<v.InferInput<typeof imageRequest>, 'model' | 'prompt'> &
   Partial<Omit<v.InferInput<typeof imageRequest>, 'model' | 'prompt'>>;
 
 /**
- * The work that a request asks for, its inputs left out.
+ * The task's request for the fields of a body, without its inputs.
  *
- * @throws Failure invalid_request where its model has no word for a field
+ * @throws Failure invalid_request where the model does not support a field
  */
-export function imageWork(
-  request: ImageFields,
+export function imageRequestOf(
+  fields: ImageFields,
   { rules }: Pick<Extract<Model, { readonly type: 'image' }>, 'rules'>,
   edit: boolean,
-): ImageWork {
+): ImageTaskRequest {
   const native = rules === 'native-size';
-  if (!native) refuseNative(request);
+  if (!native) refuseNativeFields(fields);
   return {
     type: 'image',
-    ...promptedBy(request),
+    ...promptFieldsOf(fields),
     edit,
-    n: request.n ?? 1,
-    size: native ? nativeSize(request) : ownSize(request),
+    n: fields.n ?? 1,
+    size: native ? nativeSize(fields) : clientSize(fields),
     native,
-    quality: native ? (request.quality ?? 'auto') : null,
+    quality: native ? (fields.quality ?? 'auto') : null,
     inputs: [],
     mask: null,
   };
 }
 
-/** Refuses what only models with native sizes can be asked for. */
-function refuseNative({ model, n, quality: wanted, resolution }: ImageFields): void {
+/** Refuses fields that only models with native sizes support. */
+function refuseNativeFields({ model, n, quality, resolution }: ImageFields): void {
   const refuse = (param: string, expected: string, value: unknown) =>
     invalid(
       param,
@@ -96,11 +96,11 @@ function refuseNative({ model, n, quality: wanted, resolution }: ImageFields): v
       'not_supported_by_model',
     );
   if (n != null && n !== 1) throw refuse('n', '1', n);
-  if (wanted != null && wanted !== 'auto') throw refuse('quality', 'auto', wanted);
+  if (quality != null && quality !== 'auto') throw refuse('quality', 'auto', quality);
   if (resolution != null) throw refuse('resolution', 'nothing', resolution);
 }
 
-/** Interface part 4.4: every target goes to the nearest of the model's own sizes. */
+/** Interface part 4.4: maps every target to the nearest of the model's own sizes. */
 function nativeSize({ size, img_size, aspect_ratio, resolution }: ImageFields): string {
   const fields: SizeFields = {
     size: size ?? undefined,
@@ -114,6 +114,6 @@ function nativeSize({ size, img_size, aspect_ratio, resolution }: ImageFields): 
   return `${width}x${height}`;
 }
 
-function ownSize({ size, img_size, aspect_ratio }: ImageFields): string | null {
+function clientSize({ size, img_size, aspect_ratio }: ImageFields): string | null {
   return size ?? img_size ?? aspect_ratio ?? null;
 }

@@ -6,24 +6,24 @@ import { type Fields, invalid, model } from './fields.ts';
 
 type ModelOf<Type extends Model['type']> = Extract<Model, { readonly type: Type }>;
 
-const naming = v.looseObject({ model });
+const modelField = v.looseObject({ model });
 
 /**
- * The model that a request names, whether there is one or not.
+ * The model that a request names; it may not exist.
  *
  * @throws Failure invalid_request
  */
-export function namedModel({ model: named }: Fields): string {
-  return checkedBody(naming, named == null ? {} : { model: named }).model;
+export function modelIdOf({ model: id }: Fields): string {
+  return checkedBody(modelField, id == null ? {} : { model: id }).model;
 }
 
 /**
- * The model that judges where a request names none: the first that the key may use.
+ * The model for moderation requests without one: the first moderation model that the key may use.
  *
- * @param allowed the models that the key may name; null for all
+ * @param allowed the models that the key may use; null for all
  * @throws Failure invalid_request where there is none
  */
-export function usualModerator(
+export function defaultModerationModel(
   { models }: Pick<Config, 'models'>,
   allowed: readonly string[] | null,
 ): string {
@@ -31,7 +31,7 @@ export function usualModerator(
     ([id, { type }]) => type === 'moderation' && (allowed === null || allowed.includes(id)),
   );
   if (found) return found[0];
-  throw new Failure('invalid_request', 'model: there is no model that judges', {
+  throw new Failure('invalid_request', 'model: there is no moderation model', {
     param: 'model',
     code: 'model_not_found',
   });
@@ -44,6 +44,6 @@ export function expectType<Type extends Model['type']>(
   type: Type,
 ): asserts found is ModelOf<Type> {
   if (found.type === type) return;
-  const message = `${namedModel(fields)} is a model of type ${found.type}, not of ${type}`;
+  const message = `${modelIdOf(fields)} is a model of type ${found.type}, not of ${type}`;
   throw invalid('model', message, 'wrong_model_type');
 }

@@ -4,15 +4,22 @@ import { choice, choiceBy, openObject } from '../../schema/choice.ts';
 import { field } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { ModerationInput } from '../providers/provider.ts';
-import { checkFields, type Fields, LONGEST_PROMPT, model, textUpTo, wellFormed } from './fields.ts';
+import {
+  checkFields,
+  type Fields,
+  MAX_PROMPT_LENGTH,
+  model,
+  textUpTo,
+  wellFormed,
+} from './fields.ts';
 import { expectType } from './model.ts';
 
 type Part = Exclude<ModerationInput, string | readonly string[]>[number];
 
-/** Texts, or parts of one thing, of one request. */
-const MOST = 64;
+/** Texts or parts in one request. */
+const MAX_ITEMS = 64;
 
-const text = textUpTo(LONGEST_PROMPT);
+const text = textUpTo(MAX_PROMPT_LENGTH);
 const url = v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects: 'a URL' }));
 const part = choiceBy('type', {
   text: openObject({ type: v.literal('text'), text }),
@@ -23,8 +30,8 @@ const listOf = <const Item extends v.GenericSchema>(item: Item) =>
   v.pipe(
     v.array(item),
     v.nonEmpty(),
-    v.maxLength(MOST),
-    v.metadata({ expects: `a list of 1 to ${MOST} texts or parts` }),
+    v.maxLength(MAX_ITEMS),
+    v.metadata({ expects: `a list of 1 to ${MAX_ITEMS} texts or parts` }),
   );
 const texts = listOf(text);
 const parts = listOf(part);
@@ -42,10 +49,7 @@ const input = choice(
 /** The body of POST /v1/moderations. */
 export const moderationRequest = v.strictObject({
   model: v.nullish(model),
-  input: field(
-    input,
-    'what to judge: a text, texts, or parts of one thing that are text or images',
-  ),
+  input: field(input, 'input to classify: a text, texts, or text and image parts of one input'),
 });
 
 /** @throws Failure invalid_request that names the field */

@@ -8,20 +8,20 @@ import type { NewTask, Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import { admitInput } from '../files/inputs.ts';
-import { keepImage, LARGEST_IMAGE } from '../files/kept-image.ts';
-import { pictureLimits } from '../files/pictures.ts';
-import { roomFor } from '../files/room.ts';
+import { expectedDiskSpace } from '../files/disk-space.ts';
+import { acceptInput } from '../files/inputs.ts';
+import { MAX_IMAGE_BYTES, storeImage } from '../files/stored-image.ts';
+import { imageLimits } from '../files/verified-image.ts';
 import { priceOf } from '../price.ts';
-import { admitPrompt } from '../prompts.ts';
-import type { Reference, Work } from '../work.ts';
+import { screenPrompt } from '../prompt-screening.ts';
+import type { InputReference, TaskRequest } from '../task-request.ts';
 import { readAudioRequest } from './audio.ts';
 import type { MediaCall, MediaKind } from './call.ts';
 import { readEditRequest } from './edit.ts';
 import { fingerprint } from './fingerprint.ts';
 import { readImageRequest } from './image.ts';
-import { namedModel } from './model.ts';
-import type { MediaRequest } from './request.ts';
+import { modelIdOf } from './model.ts';
+import type { ValidatedRequest } from './validated-request.ts';
 import { readVideoRequest } from './video.ts';
 
 interface SubmissionOptions {
@@ -31,7 +31,7 @@ interface SubmissionOptions {
   readonly pool: ImagePool;
 }
 
-type Reader = (fields: MediaCall['fields'], model: Model) => MediaRequest;
+type Reader = (fields: MediaCall['fields'], model: Model) => ValidatedRequest;
 
 const READERS: Readonly<Record<MediaKind, Reader>> = {
   image: readImageRequest,
@@ -40,15 +40,14 @@ const READERS: Readonly<Record<MediaKind, Reader>> = {
   audio: readAudioRequest,
 };
 
-/** What a work looks at, its files kept. */
 interface Inputs {
-  readonly inputs: readonly Reference[];
-  readonly mask: Reference | null;
+  readonly inputs: readonly InputReference[];
+  readonly mask: InputReference | null;
 }
 
 /**
- * Turns a request into a task on disk. Nothing is written before the request has been validated and its
- * prompt judged, and nothing stays where no task comes of it.
+ * Creates a task from a request. The request is validated and its prompt screened before any file is
+ * written; files of a request that creates no task are discarded.
  *
  * @throws Failure
  */
@@ -57,53 +56,53 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const { holder, fields } = call;
   const context = { client: holder.account.id, maxWaiting: MAX_WAITING };
   const pool = clientPool(options.pool, context);
-  const id = namedModel(fields);
+  const id = modelIdOf(fields);
   const model = findModel(config, id, holder.key.models);
-  const request = READERS[call.kind](fields, model);
-  await admitPrompt(pool, wordsOf(request.work), 'prompt');
-  const network = networkPolicyOf(config.network);
+  const validated = READERS[call.kind](fields, model);
+  await screenPrompt(pool, screenedText(validated.request), 'prompt');
+  const networkPolicy = networkPolicyOf(config.network);
   const callbackUrl =
-    request.callbackUrl === null
+    validated.callbackUrl === null
       ? null
-      : checkPublicUrl(request.callbackUrl, 'callback_url', network, 'callback').href;
+      : checkPublicUrl(validated.callbackUrl, 'callback_url', networkPolicy, 'callback').href;
   const idempotency = await idempotencyOf(call);
   const repeated =
     idempotency && (await store.findTaskByIdempotencyKey(holder.account.id, idempotency));
   if (repeated) return repeated;
-  await files.checkFreeSpace(roomFor(request.work));
-  const kept: NewAsset[] = [];
-  const letGo = () => files.discard(kept.map((asset) => asset.id));
+  await files.checkFreeSpace(expectedDiskSpace(validated.request));
+  const stored: NewAsset[] = [];
+  const discardStored = () => files.discard(stored.map((asset) => asset.id));
   try {
-    const inputs = await keepInputs(call, request, kept, { ...options, pool });
-    const work = workWith(request.work, inputs);
+    const inputs = await storeInputs(call, validated, stored, { ...options, pool });
+    const request = withInputs(validated.request, inputs);
     const task: NewTask = {
       accountId: holder.account.id,
       keyId: holder.key.id,
-      type: work.type,
+      type: request.type,
       model: id,
-      request: work,
+      request,
       callbackUrl,
       deadline: Date.now() + config.limits.taskDeadline,
       idempotency,
-      reservation: priceOf(work, model),
+      reservation: priceOf(request, model),
       maxOpenTasks: config.limits[holder.account.plan].tasks,
-      assets: kept,
+      assets: stored,
       storageQuota: config.limits[holder.account.plan].uploads,
     };
-    const made = await store.createTask(task);
-    // The files of the first time are kept; these are copies.
-    if (!made.created) await letGo();
-    return made.task;
+    const result = await store.createTask(task);
+    // The task of an earlier request has files of its own.
+    if (!result.created) await discardStored();
+    return result.task;
   } catch (error) {
-    await letGo();
+    await discardStored();
     throw error;
   }
 }
 
-/** What a provider may read as words: the prompt, and the model's own word for a size or a voice. */
-function wordsOf(work: Work): string {
-  const word = work.type === 'audio' ? work.voice : work.size;
-  return word === null ? work.prompt : `${work.prompt}\n${word}`;
+/** All text that a provider may read: the prompt, and the free-form size or voice. */
+function screenedText(request: TaskRequest): string {
+  const word = request.type === 'audio' ? request.voice : request.size;
+  return word === null ? request.prompt : `${request.prompt}\n${word}`;
 }
 
 async function idempotencyOf({
@@ -115,67 +114,67 @@ async function idempotencyOf({
 }: MediaCall): Promise<NewTask['idempotency']> {
   if (idempotencyKey === null) return null;
   const files = [...images, ...(mask ? [mask] : [])].map(({ path }) => path);
-  // How many are images tells an image from a mask.
-  const told = { fields, images: images.length };
-  return { key: idempotencyKey, fingerprint: await fingerprint(kind, told, files) };
+  // The number of images distinguishes a last image from a mask.
+  const content = { fields, images: images.length };
+  return { key: idempotencyKey, fingerprint: await fingerprint(kind, content, files) };
 }
 
-/** @param kept gets each file as soon as it is there, so that it can be taken away again */
-async function keepInputs(
+/** @param stored gets each file as soon as it is written, so that the caller can discard it */
+async function storeInputs(
   { images = [], mask, publicUrl }: MediaCall,
-  { inputs: asked }: MediaRequest,
-  kept: NewAsset[],
+  { inputImages }: ValidatedRequest,
+  stored: NewAsset[],
   { config, store, files, pool }: SubmissionOptions,
 ): Promise<Inputs> {
-  const limits = pictureLimits(config.batch, LARGEST_IMAGE);
-  const keeping = { files, pool, limits };
-  const inputs: Reference[] = [];
+  const limits = imageLimits(config.batch, MAX_IMAGE_BYTES);
+  const options = { files, pool, limits };
+  const inputs: InputReference[] = [];
   let first: { readonly width: number; readonly height: number } | undefined;
-  for (const [index, image] of images.entries()) {
+  for (const [index, file] of images.entries()) {
     const param = images.length === 1 ? 'image' : `image[${index}]`;
-    const { asset, picture } = await keepImage(image, param, keeping);
-    kept.push(asset);
+    const { asset, image } = await storeImage(file, param, options);
+    stored.push(asset);
     inputs.push({ asset: asset.id });
-    first ??= picture;
+    first ??= image;
   }
-  for (const [index, text] of asked.entries()) {
-    const admitted = await admitInput(text, `input_images[${index}]`, {
-      ...keeping,
+  for (const [index, text] of inputImages.entries()) {
+    const accepted = await acceptInput(text, `input_images[${index}]`, {
+      ...options,
       store,
       publicUrl,
-      network: networkPolicyOf(config.network),
+      networkPolicy: networkPolicyOf(config.network),
     });
-    if (admitted.asset) kept.push(admitted.asset);
-    inputs.push(admitted.reference);
+    if (accepted.asset) stored.push(accepted.asset);
+    inputs.push(accepted.reference);
   }
   if (!mask) return { inputs, mask: null };
-  const { asset, picture } = await keepImage(mask, 'mask', keeping);
-  kept.push(asset);
-  if (picture.format !== 'png' || !picture.hasAlpha) {
-    throw maskFault(
-      `expected a PNG with an alpha channel, received ${picture.format}${picture.hasAlpha ? '' : ' without one'}`,
+  const { asset, image } = await storeImage(mask, 'mask', options);
+  stored.push(asset);
+  if (image.format !== 'png' || !image.hasAlpha) {
+    throw invalidMask(
+      `expected a PNG with an alpha channel, received ${image.format}${image.hasAlpha ? '' : ' without one'}`,
     );
   }
-  if (first && (picture.width !== first.width || picture.height !== first.height)) {
-    const size = (one: { width: number; height: number }) => `${one.width}x${one.height}`;
-    throw maskFault(
-      `expected the size of the first image, ${size(first)}, received ${size(picture)}`,
+  if (first && (image.width !== first.width || image.height !== first.height)) {
+    const sizeText = (size: { width: number; height: number }) => `${size.width}x${size.height}`;
+    throw invalidMask(
+      `expected the size of the first image, ${sizeText(first)}, received ${sizeText(image)}`,
     );
   }
   return { inputs, mask: { asset: asset.id } };
 }
 
-function maskFault(message: string): Failure {
+function invalidMask(message: string): Failure {
   return new Failure('invalid_request', `mask: ${message}`, { param: 'mask' });
 }
 
-function workWith(work: Work, { inputs, mask }: Inputs): Work {
-  switch (work.type) {
+function withInputs(request: TaskRequest, { inputs, mask }: Inputs): TaskRequest {
+  switch (request.type) {
     case 'image':
-      return { ...work, inputs, mask };
+      return { ...request, inputs, mask };
     case 'video':
-      return { ...work, inputs };
+      return { ...request, inputs };
     case 'audio':
-      return work;
+      return request;
   }
 }

@@ -10,20 +10,20 @@ import {
   invalid,
   model,
   prompt,
-  promptedBy,
+  promptFieldsOf,
   seed,
+  shortText,
   user,
-  word,
 } from './fields.ts';
 import { expectType } from './model.ts';
-import type { MediaRequest } from './request.ts';
+import type { ValidatedRequest } from './validated-request.ts';
 
 /** The body of POST /v1/videos/generations. */
 export const videoRequest = v.strictObject({
   model,
   prompt,
-  size: word('auto, WIDTHxHEIGHT or a ratio such as 16:9'),
-  aspect_ratio: word('a ratio such as 16:9'),
+  size: shortText('auto, WIDTHxHEIGHT or a ratio such as 16:9'),
+  aspect_ratio: shortText('a ratio such as 16:9'),
   duration: v.nullish(field(integer(1, 60), "seconds; by default the model's own")),
   input_images: inputImages,
   callback_url: callbackUrl,
@@ -32,30 +32,30 @@ export const videoRequest = v.strictObject({
 });
 
 /** @throws Failure invalid_request that names the field */
-export function readVideoRequest(fields: Fields, found: Model): MediaRequest {
+export function readVideoRequest(fields: Fields, found: Model): ValidatedRequest {
   expectType(fields, found, 'video');
-  const request = checkFields(videoRequest, fields);
+  const body = checkFields(videoRequest, fields);
   return {
-    work: {
+    request: {
       type: 'video',
-      ...promptedBy(request),
-      size: videoSize(request),
-      duration: request.duration ?? found.duration,
+      ...promptFieldsOf(body),
+      size: videoSize(body),
+      duration: body.duration ?? found.duration,
       inputs: [],
     },
-    inputs: request.input_images ?? [],
-    callbackUrl: request.callback_url ?? null,
+    inputImages: body.input_images ?? [],
+    callbackUrl: body.callback_url ?? null,
   };
 }
 
-/** How far two ratios may be from each other: 854x480 is called 16:9. */
-const ALIKE = 0.02;
+/** Tolerated difference of two ratios' logarithms: 854x480 counts as 16:9. */
+const RATIO_TOLERANCE = 0.02;
 
-function ratioOf({ width, height }: Size): number {
+function logRatioOf({ width, height }: Size): number {
   return Math.log(width / height);
 }
 
-/** What to ask for; null where the client leaves it to the model. */
+/** The size to request from the provider; null where the client leaves it to the model. */
 function videoSize({
   size,
   aspect_ratio: ratio,
@@ -63,7 +63,7 @@ function videoSize({
   const target = targetOf({ size: size ?? undefined });
   const shape = targetOf({ aspect_ratio: ratio ?? undefined });
   if (target === 'auto') return shape === 'auto' ? null : ratio!;
-  if (shape !== 'auto' && Math.abs(ratioOf(target) - ratioOf(shape)) > ALIKE) {
+  if (shape !== 'auto' && Math.abs(logRatioOf(target) - logRatioOf(shape)) > RATIO_TOLERANCE) {
     throw invalid('aspect_ratio', `${ratio} is not the ratio of the size ${size}`);
   }
   return size!.toLowerCase();

@@ -8,14 +8,14 @@ import type { MediaCall, MediaKind } from '../../../src/media/requests/call.ts';
 import { readEditRequest } from '../../../src/media/requests/edit.ts';
 import type { Fields } from '../../../src/media/requests/fields.ts';
 import { readImageRequest } from '../../../src/media/requests/image.ts';
-import { namedModel } from '../../../src/media/requests/model.ts';
+import { modelIdOf } from '../../../src/media/requests/model.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
-import type { MediaRequest } from '../../../src/media/requests/request.ts';
+import type { ValidatedRequest } from '../../../src/media/requests/validated-request.ts';
 import { readVideoRequest } from '../../../src/media/requests/video.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import type { Task } from '../../../src/store/task.ts';
 
-const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => MediaRequest>> = {
+const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => ValidatedRequest>> = {
   image: readImageRequest,
   edit: readEditRequest,
   video: readVideoRequest,
@@ -25,7 +25,7 @@ const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => Medi
 /** A submitted call, with the bytes of its files. */
 export interface Asked {
   readonly call: MediaCall;
-  readonly request: MediaRequest;
+  readonly request: ValidatedRequest;
   readonly images: readonly string[];
   readonly mask: string | null;
 }
@@ -59,9 +59,9 @@ export class ManualMedia implements Media {
     const { task } = await this.#store.createTask({
       accountId: holder.account.id,
       keyId: holder.key.id,
-      type: request.work.type,
-      model: namedModel(fields),
-      request: request.work,
+      type: request.request.type,
+      model: modelIdOf(fields),
+      request: request.request,
       reservation: 0,
       maxOpenTasks: Infinity,
       deadline: Date.now() + 60_000,
@@ -86,11 +86,11 @@ export class ManualMedia implements Media {
   async moderate({ holder }: { holder: KeyHolder }, fields: Fields): Promise<ModerationAnswer> {
     const input = readModerationRequest(fields, this.#find(fields, holder));
     const result = { flagged: false, categories: {}, category_scores: {} };
-    return { id: 'modr-1', model: namedModel(fields), results: [{ ...result, input }] };
+    return { id: 'modr-1', model: modelIdOf(fields), results: [{ ...result, input }] };
   }
 
   #find(fields: Fields, { key }: KeyHolder): Model {
-    return findModel(this.#config, namedModel(fields), key.models);
+    return findModel(this.#config, modelIdOf(fields), key.models);
   }
 }
 

@@ -51,7 +51,7 @@ describe('an edit', () => {
       seed: 7,
       user: '5',
     });
-    expect(request.work).toMatchObject({ edit: true, size: '1536x1024', n: 2, seed: 7 });
+    expect(request.request).toMatchObject({ edit: true, size: '1536x1024', n: 2, seed: 7 });
     expect([images, sentMask]).toEqual([['one', 'two'], 'mask']);
     expect(server().files()).toEqual([]);
   });

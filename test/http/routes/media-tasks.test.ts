@@ -54,7 +54,7 @@ describe('a media task', () => {
     const { call, request } = server().media.asked.at(-1)!;
     expect(call).toMatchObject({ kind, idempotencyKey: null, publicUrl: server().url });
     expect(call.holder.account.name).toBe('a');
-    expect(request.work).toMatchObject({ type, prompt });
+    expect(request.request).toMatchObject({ type, prompt });
   });
 
   it('has the URLs of its images', async () => {

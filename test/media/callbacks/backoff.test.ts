@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { waitAfter, waitUntil } from '../../../src/media/callbacks/backoff.ts';
+import { remainingDelay, retryDelay } from '../../../src/media/callbacks/backoff.ts';
 
 const HOUR = 3_600_000;
 
 function allWaits(random: () => number): number[] {
   const waits: number[] = [];
   for (
-    let wait = waitAfter(1, random());
+    let wait = retryDelay(1, random());
     wait !== null;
-    wait = waitAfter(waits.length + 1, random())
+    wait = retryDelay(waits.length + 1, random())
   ) {
     waits.push(wait);
   }
@@ -36,14 +36,14 @@ test('chance moves each wait by a tenth at most', () => {
       expect(waits).toHaveLength(middle.length);
     }),
   );
-  expect(waitAfter(1, 0)).not.toBe(waitAfter(1, 1));
+  expect(retryDelay(1, 0)).not.toBe(retryDelay(1, 1));
 });
 
 test('what was planned is kept, as far as the clock can be trusted', () => {
-  expect(waitUntil(1000, 5000, 3)).toBe(0);
-  expect(waitUntil(6000, 5000, 1)).toBe(1000);
+  expect(remainingDelay(1000, 5000, 3)).toBe(0);
+  expect(remainingDelay(6000, 5000, 1)).toBe(1000);
   // Set back by a year.
-  expect(waitUntil(8760 * HOUR, 0, 1)).toBe(waitAfter(1, 1));
-  expect(waitUntil(8760 * HOUR, 0, 0)).toBe(0);
-  expect(waitUntil(8760 * HOUR, 0, 50)).toBe(0);
+  expect(remainingDelay(8760 * HOUR, 0, 1)).toBe(retryDelay(1, 1));
+  expect(remainingDelay(8760 * HOUR, 0, 0)).toBe(0);
+  expect(remainingDelay(8760 * HOUR, 0, 50)).toBe(0);
 });

@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
-import { admitInput, loadInput } from '../../../src/media/files/inputs.ts';
-import type { Reference } from '../../../src/media/work.ts';
+import { acceptInput, loadInput } from '../../../src/media/files/inputs.ts';
+import type { InputReference } from '../../../src/media/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import type { Asset } from '../../../src/store/asset.ts';
 import { AssetFiles } from '../../../src/store/asset-files.ts';
-import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
@@ -31,7 +30,7 @@ const keeping = {
   store: { findAsset: async (id: string) => assets.get(id) },
   pool,
   limits: DEFAULT_LIMITS,
-  network: ANYWHERE,
+  networkPolicy: ANYWHERE,
 };
 
 async function keep(mediaType: string, extension: string): Promise<string> {
@@ -45,11 +44,16 @@ const PARAM = 'input_images[2]';
 const OURS = 'https://oriel.example/base';
 
 function admit(text: string, more: Partial<typeof keeping> = {}) {
-  return admitInput(text, PARAM, { ...keeping, publicUrl: OURS, ...more });
+  return acceptInput(text, PARAM, { ...keeping, publicUrl: OURS, ...more });
 }
 
-function load(reference: Reference, more: Partial<Parameters<typeof loadInput>[2]> = {}) {
-  const loading = { ...keeping, upstream: upstream(), signal: new LightAbortSignal(), ...more };
+function load(reference: InputReference, more: Partial<Parameters<typeof loadInput>[2]> = {}) {
+  const loading = {
+    ...keeping,
+    upstream: upstream(),
+    signal: new AbortController().signal,
+    ...more,
+  };
   return loadInput(reference, { param: PARAM, name: 'input-3' }, loading);
 }
 
@@ -92,7 +96,7 @@ describe('admitting', () => {
     const id = await keep('image/png', 'png');
     const given = `${OURS}/assets/${id}`;
     const expected = { reference: { asset: id }, asset: null };
-    expect(await admit(given, { network: PUBLIC })).toEqual(expected);
+    expect(await admit(given, { networkPolicy: PUBLIC })).toEqual(expected);
   });
 
   it.each([
@@ -108,7 +112,7 @@ describe('admitting', () => {
     [`${OURS}/assets/${'a'.repeat(43)}.png`, 'there is no such asset'],
   ])('refuses %s', async (text, message) => {
     const before = kept();
-    await expect(admit(text, { network: PUBLIC })).rejects.toMatchObject({
+    await expect(admit(text, { networkPolicy: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
       status: 400,
       param: PARAM,
@@ -227,7 +231,7 @@ describe('loading', () => {
       asked += 1;
       response.end(png);
     });
-    await expect(load(reference, { network: PUBLIC })).rejects.toMatchObject({
+    await expect(load(reference, { networkPolicy: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
       code: 'private_address',
       param: PARAM,
@@ -236,10 +240,10 @@ describe('loading', () => {
   });
 
   it('ends with the work, for its reason', async () => {
-    const signal = new LightAbortSignal();
+    const controller = new AbortController();
     const why = new Error('the deadline');
-    const url = await saying(() => signal.abort(why));
-    await expect(load({ url }, { signal })).rejects.toMatchObject({
+    const url = await saying(() => controller.abort(why));
+    await expect(load({ url }, { signal: controller.signal })).rejects.toMatchObject({
       code: 'aborted',
       param: null,
       cause: why,

@@ -4,19 +4,23 @@ import { dirname } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
-import { type Keeping, keepResults } from '../../../src/media/files/results.ts';
-import type { Product } from '../../../src/media/providers/provider.ts';
-import type { AudioWork, ImageWork, VideoWork, Work } from '../../../src/media/work.ts';
+import { type StoreOptions, storeResults } from '../../../src/media/files/results.ts';
+import type { OutputFile } from '../../../src/media/providers/provider.ts';
+import type {
+  AudioTaskRequest,
+  ImageTaskRequest,
+  TaskRequest,
+  VideoTaskRequest,
+} from '../../../src/media/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import { AssetFiles } from '../../../src/store/asset-files.ts';
-import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
 
-const IMAGE: ImageWork = {
+const IMAGE: ImageTaskRequest = {
   type: 'image',
   edit: false,
   prompt: 'a lighthouse',
@@ -29,7 +33,7 @@ const IMAGE: ImageWork = {
   inputs: [],
   mask: null,
 };
-const VIDEO: VideoWork = {
+const VIDEO: VideoTaskRequest = {
   type: 'video',
   prompt: 'waves',
   seed: null,
@@ -38,7 +42,7 @@ const VIDEO: VideoWork = {
   duration: 4,
   inputs: [],
 };
-const AUDIO: AudioWork = {
+const AUDIO: AudioTaskRequest = {
   type: 'audio',
   prompt: 'rain',
   seed: null,
@@ -60,18 +64,18 @@ beforeAll(async () => {
   wrongSize = await photo({ width: 30, height: 24 }).png().toBuffer();
 });
 
-async function keeping(home: string, more: Partial<Keeping> = {}) {
+async function keeping(home: string, more: Partial<StoreOptions> = {}) {
   const files = more.files ?? (await AssetFiles.open(temporaryFolder()));
   const folder = dirname(dirname(files.pathOf(files.newId('png'))));
-  const options: Keeping = {
+  const options: StoreOptions = {
     settings: { kind: 'openai', baseUrl: `${home}/v1`, concurrency: 1 },
     upstream: upstream(),
     pool: await inlinePool(2),
     files,
     limits: DEFAULT_LIMITS,
-    network: ANYWHERE,
+    networkPolicy: ANYWHERE,
     timeouts: { connect: 5000, firstByte: 20_000, idle: 20_000, total: 0 },
-    signal: new LightAbortSignal(),
+    signal: new AbortController().signal,
     onStorageFailure: () => {},
     ...more,
   };
@@ -79,8 +83,8 @@ async function keeping(home: string, more: Partial<Keeping> = {}) {
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ name }) => name);
-  const keep = (products: readonly Product[], work: Work = IMAGE) =>
-    keepResults({ work }, { products, usage: null }, options);
+  const keep = (outputFiles: readonly OutputFile[], request: TaskRequest = IMAGE) =>
+    storeResults({ request }, { files: outputFiles, usage: null }, options);
   return { keep, kept, files };
 }
 
@@ -215,7 +219,7 @@ describe('a download', () => {
         response.writeHead(302, { location: `${away.url}/b` }).end();
       },
     });
-    const { keep } = await keeping(home.url, { network: PUBLIC });
+    const { keep } = await keeping(home.url, { networkPolicy: PUBLIC });
     expect((await keep([{ url: `${home.url}/a` }])).assets).toHaveLength(1);
     for (const url of [`${away.url}/b`, `${home.url}/to-b`, 'file:///etc/passwd', 'data:,']) {
       await expect(keep([{ url }])).rejects.toMatchObject({ type: 'billable_error' });
@@ -270,7 +274,7 @@ describe('a download', () => {
   });
 
   it('ends with the reason of who cancels, and leaves no file', async () => {
-    const signal = new LightAbortSignal();
+    const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
     let begun = () => {};
     const beginning = new Promise<void>((resolve) => {
@@ -281,9 +285,9 @@ describe('a download', () => {
         response.write(MP4, begun);
       },
     });
-    const { keep, kept } = await keeping(home.url, { signal });
+    const { keep, kept } = await keeping(home.url, { signal: controller.signal });
     const keepingBoth = keep([{ bytes: MP4 }, { url: `${home.url}/endless` }], VIDEO);
-    void beginning.then(() => signal.abort(reason));
+    void beginning.then(() => controller.abort(reason));
     await expect(keepingBoth).rejects.toBe(reason);
     expect(kept()).toEqual([]);
   });
@@ -321,16 +325,16 @@ describe('a download', () => {
   });
 
   it('waits for the disk until it is cancelled, and leaves no file', async () => {
-    const signal = new LightAbortSignal();
+    const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
     const { keep, kept } = await keeping('http://127.0.0.1:1', {
-      signal,
+      signal: controller.signal,
       files: await AssetFiles.open(temporaryFolder(), {
         files: hookedFiles((operation) => {
           if (operation === 'writeFile') throw systemError('ENOSPC');
         }),
       }),
-      onStorageFailure: () => signal.abort(reason),
+      onStorageFailure: () => controller.abort(reason),
     });
     await expect(keep([{ bytes: png }])).rejects.toBe(reason);
     expect(kept()).toEqual([]);

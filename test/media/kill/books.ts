@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { openStore } from '../../../src/store/open.ts';
 import { findInconsistencies } from '../../store/consistency.ts';
 import { type Received, WebhookReceiver } from '../webhook-receiver.ts';
-import { ACCOUNTS, deliveredOf, mostOf, type Order, PRICES } from './orders.ts';
+import { ACCOUNTS, type ClientRequest, deliveredOf, mostOf, PRICES } from './client-requests.ts';
 import { jsonOf, type Victim } from './victim.ts';
 
 /** The task record of interface part 2.4. */
@@ -18,7 +18,7 @@ export interface TaskRecord {
 
 /** What came of an order when it was sent. */
 export interface Acknowledged {
-  readonly order: Order;
+  readonly order: ClientRequest;
   /** Null where it was refused for want of credits. */
   readonly taskId: string | null;
 }
@@ -52,7 +52,7 @@ const imagesOf = ({ result }: TaskRecord) => result?.data.length ?? 0;
 /** Whoever was killed once too often has given up. */
 const isAbandoned = ({ error }: TaskRecord) => error?.code === 'task_abandoned';
 
-export function outcomeFaults(order: Order, record: TaskRecord): string[] {
+export function outcomeFaults(order: ClientRequest, record: TaskRecord): string[] {
   if (isAbandoned(record)) return [];
   const wanted = deliveredOf(order);
   const status = wanted > 0 ? 'completed' : 'failed';
@@ -76,7 +76,7 @@ export async function creditFaults(
   victim: Victim,
   name: string,
   key: string,
-  tasks: readonly { readonly order: Order; readonly record: TaskRecord }[],
+  tasks: readonly { readonly order: ClientRequest; readonly record: TaskRecord }[],
 ): Promise<string[]> {
   const { credits } = jsonOf<{ credits: Record<string, number> }>(
     await victim.ask('/v1/account', key),

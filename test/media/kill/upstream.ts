@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import sharp from 'sharp';
-import { MANNERS, type Manner } from './orders.ts';
+import { MANNERS, type Manner } from './client-requests.ts';
 import type { Random } from './random.ts';
 
 /** A provider of images that does with each order what its prompt says. */

@@ -2,35 +2,35 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { openaiProvider } from '../../../src/media/providers/openai/openai.ts';
-import type { Workshop } from '../../../src/media/providers/provider.ts';
+import type { ProviderContext } from '../../../src/media/providers/provider.ts';
 import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { mp4, png, pngBomb } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
 import {
-  audioOrder,
+  audioJob,
   failureOf,
-  imageOrder,
+  imageJob,
   input,
   KEY,
   mockedProvider,
-  videoOrder,
-} from './workshop.ts';
+  videoJob,
+} from './provider-context.ts';
 
-const { mock, workshop } = mockedProvider('openai');
+const { mock, newContext } = mockedProvider('openai');
 const provider = openaiProvider(() => 1);
 
 const GENERATIONS = 'POST /images/generations';
 const EDITS = 'POST /images/edits';
 
-const generate = (changes?: Parameters<typeof workshop>[0], n = 1) =>
-  provider.makeImages(imageOrder({ n }), workshop(changes));
+const generate = (changes?: Parameters<typeof newContext>[0], n = 1) =>
+  provider.makeImages(imageJob({ n }), newContext(changes));
 
 describe('images', () => {
   it('are asked for by what was asked for, and nothing more', async () => {
     await generate();
-    await provider.makeImages(imageOrder({ size: 'auto', quality: 'auto', seed: 7 }), workshop());
+    await provider.makeImages(imageJob({ size: 'auto', quality: 'auto', seed: 7 }), newContext());
     const all = { n: 3, size: '1536x1024', quality: 'high', user: 'u-1' } as const;
-    await provider.makeImages(imageOrder({ ...all, native: true }), workshop());
+    await provider.makeImages(imageJob({ ...all, native: true }), newContext());
     const least = { model: 'upstream-model', prompt: 'a lighthouse at dusk' };
     expect(mock().requests.map(({ json }) => json)).toEqual([least, least, { ...least, ...all }]);
     const { method, path, headers } = mock().requests[0]!;
@@ -43,7 +43,7 @@ describe('images', () => {
 
   it('come as base64', async () => {
     expect(await generate({}, 2)).toEqual({
-      products: [0, 1].map((shade) => ({
+      files: [0, 1].map((shade) => ({
         bytes: png(64, 64, shade),
         revisedPrompt: 'a lighthouse at dusk, revised',
       })),
@@ -60,9 +60,9 @@ describe('images', () => {
 
   it('come as addresses', async () => {
     mock().images('url');
-    const { products } = await generate();
-    expect(products).toMatchObject([{ url: expect.stringMatching(/^http:.*file-1$/) }]);
-    expect(products[0]).not.toHaveProperty('headers');
+    const { files } = await generate();
+    expect(files).toMatchObject([{ url: expect.stringMatching(/^http:.*file-1$/) }]);
+    expect(files[0]).not.toHaveProperty('headers');
   });
 
   const picture = png(8, 8).toString('base64');
@@ -94,9 +94,9 @@ describe('images', () => {
     ['with no prompt where it is no text', [{ b64_json: picture, revised_prompt: {} }], [usable]],
     ['not more than were asked for', Array(9).fill({ b64_json: picture }), Array(4).fill(usable)],
     ['unseen', [{ b64_json: pngBomb().toString('base64') }], [{ bytes: pngBomb() }]],
-  ])('are taken %s', async (_, data, products) => {
+  ])('are taken %s', async (_, data, files) => {
     mock().next(GENERATIONS, { body: { created: 1, data } });
-    expect(await generate({}, 4)).toEqual({ products, usage: null });
+    expect(await generate({}, 4)).toEqual({ files, usage: null });
   });
 
   it.each([
@@ -119,34 +119,39 @@ describe('images', () => {
 
   it('come in pieces, and after a while', async () => {
     mock().next(GENERATIONS, { wait: 20, trickle: { pieces: 8, pause: 2 } });
-    expect((await generate()).products).toHaveLength(1);
+    expect((await generate()).files).toHaveLength(1);
   });
 });
 
 describe('a request that is charged', () => {
   it.each([
-    ['images', (place: Workshop) => provider.makeImages(imageOrder(), place)],
-    ['an edit', (place: Workshop) => provider.makeImages(imageOrder({}, [input(1)]), place)],
-    ['a video', (place: Workshop) => provider.makeVideo(videoOrder(), place)],
-    ['speech', (place: Workshop) => provider.makeAudio(audioOrder(), place)],
+    ['images', (context: ProviderContext) => provider.makeImages(imageJob(), context)],
+    [
+      'an edit',
+      (context: ProviderContext) => provider.makeImages(imageJob({}, [input(1)]), context),
+    ],
+    ['a video', (context: ProviderContext) => provider.makeVideo(videoJob(), context)],
+    ['speech', (context: ProviderContext) => provider.makeAudio(audioJob(), context)],
   ])('for %s is announced once, before it is sent', async (_, make) => {
-    const place = workshop();
+    const context = newContext();
     const refused = new Error('the note cannot be written');
-    await expect(make({ ...place, asking: () => Promise.reject(refused) })).rejects.toBe(refused);
+    await expect(
+      make({ ...context, beforeBillableRequest: () => Promise.reject(refused) }),
+    ).rejects.toBe(refused);
     expect(mock().requests).toEqual([]);
-    await make(place);
-    expect(place.asked()).toBe(1);
+    await make(context);
+    expect(context.billableRequests()).toBe(1);
   });
 });
 
 describe('inputs', () => {
   it('go as a form, with a mask', async () => {
     const work = { edit: true, n: 2, size: '64x64', quality: 'low', user: 'u' } as const;
-    const { products } = await provider.makeImages(
-      imageOrder(work, [input(1)], input(9, 'mask.png')),
-      workshop(),
+    const { files } = await provider.makeImages(
+      imageJob(work, [input(1)], input(9, 'mask.png')),
+      newContext(),
     );
-    expect(products).toHaveLength(2);
+    expect(files).toHaveLength(2);
     const { path, headers, parts } = mock().only();
     expect(path).toBe('/images/edits');
     expect(headers['authorization']).toBe(`Bearer ${KEY}`);
@@ -165,7 +170,7 @@ describe('inputs', () => {
   });
 
   it('that are to be looked at go the same way', async () => {
-    await provider.makeImages(imageOrder({}, [input(1), input(2)]), workshop());
+    await provider.makeImages(imageJob({}, [input(1), input(2)]), newContext());
     const files = mock()
       .to(EDITS)[0]!
       .parts.filter(({ filename }) => filename !== null);
@@ -179,7 +184,7 @@ describe('inputs', () => {
     const filename = 'a"; name="model"\r\nX-Other: 1\r\n\r\nö.png';
     const prompt = '--\r\nContent-Disposition: form-data; name="model"\r\n\r\nother ünï';
     const odd = { ...input(1, filename), mediaType: 'image/png\r\nX-Other: 1' };
-    await provider.makeImages(imageOrder({ prompt }, [odd]), workshop());
+    await provider.makeImages(imageJob({ prompt }, [odd]), newContext());
     const { parts } = mock().only();
     expect(parts.map(({ name }) => name)).toEqual(['model', 'prompt', 'image']);
     expect(parts[1]!.bytes.toString()).toBe(prompt);
@@ -265,7 +270,7 @@ describe('a provider that sends', () => {
         elsewhere,
       ]);
       expect(failure.message).not.toContain('5ecre7');
-      expect((await generate()).products).toHaveLength(1);
+      expect((await generate()).files).toHaveLength(1);
     },
   );
 
@@ -306,11 +311,11 @@ it('nobody that listens has charged nothing', async () => {
 
 it('what is given up is given up for its reason', async () => {
   mock().next(GENERATIONS, { fault: 'silence' });
-  const place = workshop();
-  const made = provider.makeImages(imageOrder(), place);
+  const context = newContext();
+  const made = provider.makeImages(imageJob(), context);
   const { closed } = await mock().received(GENERATIONS);
   const reason = new Failure('timeout', 'past its deadline', { code: 'total_timeout' });
-  place.cancellation.abort(reason);
+  context.cancellation.abort(reason);
   await expect(made).rejects.toBe(reason);
   expect(await closed).toBe('cut');
 });
@@ -321,12 +326,12 @@ describe('videos', () => {
 
   it('are jobs that are waited for', async () => {
     mock().jobs({ looks: 2 });
-    const place = workshop();
-    const order = videoOrder({ size: '16:9', duration: 8 }, [input(1)]);
-    const { products } = await provider.makeVideo(order, place);
+    const context = newContext();
+    const order = videoJob({ size: '16:9', duration: 8 }, [input(1)]);
+    const { files } = await provider.makeVideo(order, context);
     const url = `${mock().url}/videos/video_1/content`;
-    expect(products).toEqual([{ url, headers: { authorization: `Bearer ${KEY}` } }]);
-    expect(place.notes).toEqual([{ id: 'video_1' }]);
+    expect(files).toEqual([{ url, headers: { authorization: `Bearer ${KEY}` } }]);
+    expect(context.savedStates).toEqual([{ id: 'video_1' }]);
     const { parts } = mock().to(CREATE)[0]!;
     expect(parts.map(({ name, value, bytes }) => [name, value ?? bytes])).toEqual([
       ['model', 'upstream-model'],
@@ -346,45 +351,45 @@ describe('videos', () => {
     ['auto', undefined],
     [null, undefined],
   ])('of %s are asked for as %s', async (size, sent) => {
-    await provider.makeVideo(videoOrder({ size }), workshop());
+    await provider.makeVideo(videoJob({ size }), newContext());
     const { parts } = mock().to(CREATE)[0]!;
     expect(parts.find(({ name }) => name === 'size')?.value).toBe(sent);
   });
 
   it.each([
-    ['size', videoOrder({ size: '1:1' })],
-    ['size', videoOrder({ size: '720p' })],
-    ['input_images', videoOrder({}, [input(1), input(2)])],
+    ['size', videoJob({ size: '1:1' })],
+    ['size', videoJob({ size: '720p' })],
+    ['input_images', videoJob({}, [input(1), input(2)])],
   ])('of another %s are refused before anything is sent', async (param, order) => {
-    const failure = await failureOf(provider.makeVideo(order, workshop()));
+    const failure = await failureOf(provider.makeVideo(order, newContext()));
     expect(failure).toMatchObject({ type: 'invalid_request', param });
     expect(mock().requests).toEqual([]);
   });
 
   it('that cannot be noted may have been charged', async () => {
-    const place = workshop();
-    const note = async () => {
+    const context = newContext();
+    const saveState = async () => {
       throw new Failure('service_error', 'the disk is full', { status: 503 });
     };
-    const made = provider.makeVideo(videoOrder(), Object.assign(place, { note }));
+    const made = provider.makeVideo(videoJob(), Object.assign(context, { saveState }));
     expect((await failureOf(made)).type).toBe('billable_error');
   });
 
   it('that were noted are waited for, and not made again', async () => {
-    const first = workshop();
+    const first = newContext();
     mock().jobs({ looks: 1 });
     mock().next(LOOK, { fault: 'silence' });
-    const lost = provider.makeVideo(videoOrder(), first);
+    const lost = provider.makeVideo(videoJob(), first);
     await mock().received(LOOK);
     first.cancellation.abort(new Error('the power went'));
     await expect(lost).rejects.toThrow('the power went');
-    expect(first.notes).toEqual([{ id: 'video_1' }]);
+    expect(first.savedStates).toEqual([{ id: 'video_1' }]);
 
-    const second = workshop({ noted: first.notes[0] });
-    const { products } = await provider.makeVideo(videoOrder(), second);
-    expect(products).toMatchObject([{ url: expect.stringContaining('/videos/video_1/content') }]);
+    const second = newContext({ savedState: first.savedStates[0] });
+    const { files } = await provider.makeVideo(videoJob(), second);
+    expect(files).toMatchObject([{ url: expect.stringContaining('/videos/video_1/content') }]);
     expect(mock().to(CREATE)).toHaveLength(1);
-    expect(second.notes).toEqual([]);
+    expect(second.savedStates).toEqual([]);
   });
 
   it.each<[string, Behaviour]>([
@@ -398,15 +403,15 @@ describe('videos', () => {
     ['says nothing of it', { body: { status: { a: 1 } } }],
   ])('are looked at again where a look %s', async (_, behaviour) => {
     mock().next(LOOK, behaviour, behaviour);
-    const { products } = await provider.makeVideo(videoOrder(), workshop());
-    expect(products).toHaveLength(1);
+    const { files } = await provider.makeVideo(videoJob(), newContext());
+    expect(files).toHaveLength(1);
     expect(mock().to(CREATE)).toHaveLength(1);
   });
 
   it('are looked at again where a look takes too long', async () => {
     mock().next(LOOK, { fault: 'silence' });
-    const place = workshop({ timeouts: { firstByte: 200 } });
-    expect((await provider.makeVideo(videoOrder(), place)).products).toHaveLength(1);
+    const context = newContext({ timeouts: { firstByte: 200 } });
+    expect((await provider.makeVideo(videoJob(), context)).files).toHaveLength(1);
   });
 
   it.each([
@@ -416,25 +421,25 @@ describe('videos', () => {
     [{ code: {}, message: [] }, 'service_error', 'failed'],
   ])('that fail say why: %j', async (error, type, message) => {
     mock().jobs({ looks: 1, error: error as object });
-    const place = workshop();
-    const failure = await failureOf(provider.makeVideo(videoOrder(), place));
+    const context = newContext();
+    const failure = await failureOf(provider.makeVideo(videoJob(), context));
     const said = `${failure.message} ${failure.detail}`;
     expect([failure.type, said]).toEqual([type, expect.stringContaining(message)]);
     expect(said).not.toContain('5ecre7');
     // The next try gives a new job.
-    expect(place.notes.at(-1)).toBeNull();
+    expect(context.savedStates.at(-1)).toBeNull();
   });
 
   it('that nobody knows any more have failed', async () => {
-    const place = workshop({ noted: { id: 'video_gone' } });
-    const failure = await failureOf(provider.makeVideo(videoOrder(), place));
+    const context = newContext({ savedState: { id: 'video_gone' } });
+    const failure = await failureOf(provider.makeVideo(videoJob(), context));
     expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
-    expect(place.notes).toEqual([null]);
+    expect(context.savedStates).toEqual([null]);
   });
 
   it('that may not be looked at any more may have been charged', async () => {
     mock().always(LOOK, { status: 401, body: { error: { message: 'no' } } });
-    expect((await failureOf(provider.makeVideo(videoOrder(), workshop()))).type).toBe(
+    expect((await failureOf(provider.makeVideo(videoJob(), newContext()))).type).toBe(
       'billable_error',
     );
   });
@@ -446,14 +451,14 @@ describe('videos', () => {
     ['whose page is all that comes', { body: PAGE }],
   ])('%s may have been charged', async (_, behaviour) => {
     mock().next(CREATE, behaviour);
-    const place = workshop();
-    expect((await failureOf(provider.makeVideo(videoOrder(), place))).type).toBe('billable_error');
-    expect(place.notes).toEqual([]);
+    const context = newContext();
+    expect((await failureOf(provider.makeVideo(videoJob(), context))).type).toBe('billable_error');
+    expect(context.savedStates).toEqual([]);
   });
 
   it('are made anew where what was noted is nothing', async () => {
-    const place = workshop({ noted: { id: 7 } });
-    expect((await provider.makeVideo(videoOrder(), place)).products).toHaveLength(1);
+    const context = newContext({ savedState: { id: 7 } });
+    expect((await provider.makeVideo(videoJob(), context)).files).toHaveLength(1);
     expect(mock().to(CREATE)).toHaveLength(1);
   });
 
@@ -461,10 +466,10 @@ describe('videos', () => {
     const id = 'a/../../b?c#d%2f';
     mock().next(CREATE, { body: { id, status: 'queued' } });
     mock().next(`GET /videos/:id`, { body: { status: 'completed' } });
-    const { products } = await provider.makeVideo(videoOrder(), workshop());
+    const { files } = await provider.makeVideo(videoJob(), newContext());
     const path = `/videos/${encodeURIComponent(id)}`;
     expect(mock().requests.at(-1)!.path).toBe(path);
-    expect(products).toMatchObject([{ url: `${mock().url}${path}/content` }]);
+    expect(files).toMatchObject([{ url: `${mock().url}${path}/content` }]);
   });
 });
 
@@ -472,10 +477,10 @@ describe('speech', () => {
   const SPEECH = 'POST /audio/speech';
 
   it('is asked for with a voice', async () => {
-    await provider.makeAudio(audioOrder(), workshop());
-    const { products } = await provider.makeAudio(
-      audioOrder({ voice: 'coral', format: 'wav' }),
-      workshop(),
+    await provider.makeAudio(audioJob(), newContext());
+    const { files } = await provider.makeAudio(
+      audioJob({ voice: 'coral', format: 'wav' }),
+      newContext(),
     );
     const said = { model: 'upstream-model', input: 'a lighthouse at dusk' };
     expect(
@@ -486,12 +491,12 @@ describe('speech', () => {
       { ...said, voice: 'alloy' },
       { ...said, voice: 'coral', response_format: 'wav' },
     ]);
-    const [product] = products as [{ bytes: Buffer }];
+    const [product] = files as [{ bytes: Buffer }];
     expect(product.bytes.toString('latin1', 0, 4)).toBe('RIFF');
   });
 
   it('of a duration is refused', async () => {
-    const failure = await failureOf(provider.makeAudio(audioOrder({ duration: 5 }), workshop()));
+    const failure = await failureOf(provider.makeAudio(audioJob({ duration: 5 }), newContext()));
     expect(failure).toMatchObject({ type: 'invalid_request', param: 'duration' });
   });
 
@@ -502,13 +507,13 @@ describe('speech', () => {
     ['half', { stopAt: { share: 0.5, end: 'reset' } }],
   ])('that is %s may have been charged', async (_, behaviour) => {
     mock().next(SPEECH, behaviour);
-    const failure = await failureOf(provider.makeAudio(audioOrder(), workshop()));
+    const failure = await failureOf(provider.makeAudio(audioJob(), newContext()));
     expect(failure.type).toBe('billable_error');
   });
 
   it('that is an error is none', async () => {
     mock().next(SPEECH, { body: { error: { message: 'no', code: 'content_filter' } } });
-    const failure = await failureOf(provider.makeAudio(audioOrder(), workshop()));
+    const failure = await failureOf(provider.makeAudio(audioJob(), newContext()));
     expect(failure.type).toBe('content_policy');
   });
 });
@@ -517,7 +522,7 @@ describe('moderations', () => {
   const MODERATIONS = 'POST /moderations';
 
   it('are passed on, with a word for what is not judged', async () => {
-    const answer = await provider.moderate(['a', 'flag b'], workshop());
+    const answer = await provider.moderate(['a', 'flag b'], newContext());
     expect(mock().only().json).toEqual({ model: 'upstream-model', input: ['a', 'flag b'] });
     expect(answer).toMatchObject({
       id: 'modr-1',
@@ -537,7 +542,7 @@ describe('moderations', () => {
       { type: 'text', text: 'a' },
       { type: 'image_url', image_url: { url: 'data:,' } },
     ] as const;
-    expect((await provider.moderate(parts, workshop())).results).toHaveLength(1);
+    expect((await provider.moderate(parts, newContext())).results).toHaveLength(1);
   });
 
   const good = { flagged: false, categories: { a: false }, category_scores: { a: 0 } };
@@ -555,13 +560,13 @@ describe('moderations', () => {
     { error: { message: 'broke', type: 'server_error' } },
   ])('of another shape are a failure: %j', async (body) => {
     mock().next(MODERATIONS, { body });
-    const failure = await failureOf(provider.moderate('a', workshop()));
+    const failure = await failureOf(provider.moderate('a', newContext()));
     expect([failure.type, isRetriable(failure)]).toEqual(['service_error', true]);
   });
 
   it('that get lost may be asked for again', async () => {
     mock().next(MODERATIONS, { fault: 'reset' });
-    const failure = await failureOf(provider.moderate('a', workshop()));
+    const failure = await failureOf(provider.moderate('a', newContext()));
     expect(isRetriable(failure)).toBe(true);
   });
 });

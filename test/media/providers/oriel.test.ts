@@ -4,16 +4,16 @@ import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { png } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';
 import {
-  audioOrder,
+  audioJob,
   failureOf,
-  imageOrder,
+  imageJob,
   input,
   KEY,
   mockedProvider,
-  videoOrder,
-} from './workshop.ts';
+  videoJob,
+} from './provider-context.ts';
 
-const { mock, workshop } = mockedProvider('oriel');
+const { mock, newContext } = mockedProvider('oriel');
 const provider = orielProvider(() => 1);
 
 const GENERATIONS = 'POST /images/generations';
@@ -34,14 +34,12 @@ const dataUrl = (index: number) => `data:image/png;base64,${png(8, 8, index).toS
 describe('images', () => {
   it('are tasks of the other gateway', async () => {
     mock().jobs({ looks: 2 });
-    const place = workshop();
-    const order = imageOrder({ n: 2, size: '64x64', quality: 'high', seed: 5, user: 'u' }, [
+    const context = newContext();
+    const order = imageJob({ n: 2, size: '64x64', quality: 'high', seed: 5, user: 'u' }, [
       input(1),
     ]);
-    const { products, usage: used } = await provider.makeImages(order, place);
-    expect(products).toMatchObject(
-      [1, 2].map((file) => ({ url: expect.stringMatching(`${file}$`) })),
-    );
+    const { files, usage: used } = await provider.makeImages(order, context);
+    expect(files).toMatchObject([1, 2].map((file) => ({ url: expect.stringMatching(`${file}$`) })));
     expect(used).toEqual(usage);
     const { json, headers } = mock().to(GENERATIONS)[0]!;
     expect(json).toEqual({
@@ -57,21 +55,21 @@ describe('images', () => {
       authorization: `Bearer ${KEY}`,
       'idempotency-key': expect.stringMatching(/^[\w-]{43}$/),
     });
-    expect(place.notes).toEqual([{ taskId: 'task_1', failed: 0 }]);
+    expect(context.savedStates).toEqual([{ taskId: 'task_1', failed: 0 }]);
     const looks = mock().to(LOOK);
     expect(looks.map(({ path }) => path)).toEqual(Array(3).fill('/tasks/task_1'));
     expect(looks[0]!.headers['authorization']).toBe(`Bearer ${KEY}`);
   });
 
   it('are asked for by nothing that was not asked for', async () => {
-    await provider.makeImages(imageOrder({ size: 'auto', quality: 'auto' }), workshop());
+    await provider.makeImages(imageJob({ size: 'auto', quality: 'auto' }), newContext());
     expect(mock().to(GENERATIONS)[0]!.json).toEqual(asked);
   });
 
   it('may be in the record itself', async () => {
     mock().images('b64_json');
-    const { products } = await provider.makeImages(imageOrder(), workshop());
-    expect(products).toMatchObject([{ bytes: png(64, 64) }]);
+    const { files } = await provider.makeImages(imageJob(), newContext());
+    expect(files).toMatchObject([{ bytes: png(64, 64) }]);
   });
 
   it.each([
@@ -79,10 +77,10 @@ describe('images', () => {
     ['after a while', 1, 2],
   ])('are changed %s', async (_, looks, seen) => {
     mock().jobs({ looks, retryAfter: 0 });
-    const place = workshop();
-    const order = imageOrder({ edit: true, n: 2, seed: 5 }, [input(1), input(2)], input(3));
-    const { products } = await provider.makeImages(order, place);
-    expect(products).toHaveLength(2);
+    const context = newContext();
+    const order = imageJob({ edit: true, n: 2, seed: 5 }, [input(1), input(2)], input(3));
+    const { files } = await provider.makeImages(order, context);
+    expect(files).toHaveLength(2);
     const { headers, parts } = mock().to(EDITS)[0]!;
     expect(headers['idempotency-key']).toMatch(/^[\w-]{43}$/);
     expect(parts.map(({ name, value, bytes }) => [name, value ?? bytes])).toEqual([
@@ -95,38 +93,38 @@ describe('images', () => {
       ['mask', png(8, 8, 3)],
     ]);
     expect(mock().to(LOOK)).toHaveLength(seen);
-    expect(place.notes).toEqual(seen === 0 ? [] : [{ taskId: 'task_1', failed: 0 }]);
+    expect(context.savedStates).toEqual(seen === 0 ? [] : [{ taskId: 'task_1', failed: 0 }]);
   });
 
   it('that were noted are waited for, and not asked for again', async () => {
-    await provider.makeImages(imageOrder(), workshop());
-    const place = workshop({ noted: { taskId: 'task_1', failed: 0 } });
-    expect((await provider.makeImages(imageOrder(), place)).products).toHaveLength(1);
+    await provider.makeImages(imageJob(), newContext());
+    const context = newContext({ savedState: { taskId: 'task_1', failed: 0 } });
+    expect((await provider.makeImages(imageJob(), context)).files).toHaveLength(1);
     expect(mock().to(GENERATIONS)).toHaveLength(1);
-    expect(place.notes).toEqual([]);
+    expect(context.savedStates).toEqual([]);
   });
 
   it('may be asked for again, so that asking is not announced', async () => {
-    const place = workshop();
-    await provider.makeImages(imageOrder(), place);
-    expect(place.asked()).toBe(0);
+    const context = newContext();
+    await provider.makeImages(imageJob(), context);
+    expect(context.billableRequests()).toBe(0);
   });
 
   it('may be asked for again where the answer was lost, and are made once', async () => {
     mock().next(GENERATIONS, { stopAt: { share: 0.5, end: 'reset' } });
-    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect([failure.type, isRetriable(failure)]).toEqual(['network_error', true]);
-    const { products } = await provider.makeImages(imageOrder(), workshop());
-    expect(products).toHaveLength(1);
+    const { files } = await provider.makeImages(imageJob(), newContext());
+    expect(files).toHaveLength(1);
     expect(mock().shop.made.size).toBe(1);
   });
 });
 
 describe('videos', () => {
   it('are tasks', async () => {
-    const order = videoOrder({ size: '16:9', duration: 6, user: 'u' }, [input(1), input(2)]);
-    const { products } = await provider.makeVideo(order, workshop());
-    expect(products).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
+    const order = videoJob({ size: '16:9', duration: 6, user: 'u' }, [input(1), input(2)]);
+    const { files } = await provider.makeVideo(order, newContext());
+    expect(files).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
     expect(mock().to('POST /videos/generations')[0]!.json).toEqual({
       ...asked,
       size: '16:9',
@@ -139,9 +137,9 @@ describe('videos', () => {
 
 describe('audio', () => {
   it('is a task', async () => {
-    const order = audioOrder({ voice: 'v', format: 'wav', duration: 3 });
-    const { products } = await provider.makeAudio(order, workshop());
-    expect(products).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
+    const order = audioJob({ voice: 'v', format: 'wav', duration: 3 });
+    const { files } = await provider.makeAudio(order, newContext());
+    expect(files).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
     expect(mock().to('POST /audio/generations')[0]!.json).toEqual({
       ...asked,
       voice: 'v',
@@ -152,7 +150,7 @@ describe('audio', () => {
 });
 
 it('moderations are answered', async () => {
-  const { results } = await provider.moderate('flag', workshop());
+  const { results } = await provider.moderate('flag', newContext());
   expect(results[0]!.flagged).toBe(true);
 });
 
@@ -170,22 +168,22 @@ describe('a result', () => {
     [{ urls: Array.from({ length: 500 }, (_, index) => url(String(index))) }, [...'0123456789']],
   ])('has what is at its addresses', async (result, names) => {
     mock().next(LOOK, record(result));
-    const { products } = await provider.makeVideo(videoOrder(), workshop());
-    expect(products).toEqual(names.map((name) => ({ url: url(name) })));
+    const { files } = await provider.makeVideo(videoJob(), newContext());
+    expect(files).toEqual(names.map((name) => ({ url: url(name) })));
   });
 
   it.each([null, [], 'x', {}, { urls: [] }, { video_url: 'javascript:alert(1)' }])(
     'without any has been charged: %j',
     async (result) => {
       mock().next(LOOK, record(result));
-      const failure = await failureOf(provider.makeVideo(videoOrder(), workshop()));
+      const failure = await failureOf(provider.makeVideo(videoJob(), newContext()));
       expect(failure.type).toBe('billable_error');
     },
   );
 
   it('of an edit without any has been charged', async () => {
     mock().next(EDITS, { body: { created: 1, data: [], usage: null } });
-    const made = provider.makeImages(imageOrder({ edit: true }, [input(1)]), workshop());
+    const made = provider.makeImages(imageJob({ edit: true }, [input(1)]), newContext());
     expect((await failureOf(made)).type).toBe('billable_error');
   });
 });
@@ -205,7 +203,7 @@ describe('a task', () => {
   ])('that failed with %s is told as %s', async (type, told, again, elsewhere) => {
     const error = { type, message: `it did not ${KEY} work`, code: null };
     mock().jobs({ looks: 1, error, retryAfter: 0 });
-    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
       told,
       again,
@@ -216,7 +214,7 @@ describe('a task', () => {
 
   it('that expired is out of time', async () => {
     mock().jobs({ looks: 1, expires: true });
-    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect(failure.type).toBe('timeout');
   });
 
@@ -224,7 +222,7 @@ describe('a task', () => {
     'that failed with %j has failed all the same',
     async (error) => {
       mock().next(LOOK, { body: { task_id: 'task_1', status: 'failed', error } });
-      const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+      const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
       expect(failure.type).toBe('service_error');
     },
   );
@@ -232,25 +230,25 @@ describe('a task', () => {
   it('that failed is another one at the next try', async () => {
     const error = { type: 'service_error', message: 'broke' };
     mock().jobs({ looks: 1, error });
-    const first = workshop();
-    await failureOf(provider.makeImages(imageOrder(), first));
-    const second = workshop({ noted: first.notes.at(-1) });
-    await failureOf(provider.makeImages(imageOrder(), second));
+    const first = newContext();
+    await failureOf(provider.makeImages(imageJob(), first));
+    const second = newContext({ savedState: first.savedStates.at(-1) });
+    await failureOf(provider.makeImages(imageJob(), second));
     mock().jobs({ looks: 1 });
-    const third = workshop({ noted: second.notes.at(-1) });
-    expect((await provider.makeImages(imageOrder(), third)).products).toHaveLength(1);
+    const third = newContext({ savedState: second.savedStates.at(-1) });
+    expect((await provider.makeImages(imageJob(), third)).files).toHaveLength(1);
     const keys = mock()
       .to(GENERATIONS)
       .map(({ headers }) => headers['idempotency-key']);
     expect(new Set(keys).size).toBe(3);
-    expect(third.notes).toEqual([{ taskId: 'task_3', failed: 2 }]);
+    expect(third.savedStates).toEqual([{ taskId: 'task_3', failed: 2 }]);
   });
 
   it('that nobody knows any more has failed', async () => {
-    const place = workshop({ noted: { taskId: 'task_gone', failed: 0 } });
-    const failure = await failureOf(provider.makeImages(imageOrder(), place));
+    const context = newContext({ savedState: { taskId: 'task_gone', failed: 0 } });
+    const failure = await failureOf(provider.makeImages(imageJob(), context));
     expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
-    expect(place.notes).toEqual([{ taskId: null, failed: 1 }]);
+    expect(context.savedStates).toEqual([{ taskId: null, failed: 1 }]);
   });
 
   it('is looked at where the gateway is, wherever it says that it is', async () => {
@@ -259,7 +257,7 @@ describe('a task', () => {
       body: { task_id: 'task_1', status: 'pending', poll_url: 'http://127.0.0.1:1/v1/tasks/x' },
     });
     mock().next(LOOK, record({ data: [{ url: 'https://a.example/b' }] }));
-    await provider.makeImages(imageOrder(), workshop());
+    await provider.makeImages(imageJob(), newContext());
     expect(mock().to(LOOK)[0]!.path).toBe('/tasks/task_1');
   });
 
@@ -271,28 +269,28 @@ describe('a task', () => {
       { body: '{"task_id"' },
       { body: { status: 'unheard of' } },
     );
-    expect((await provider.makeImages(imageOrder(), workshop())).products).toHaveLength(1);
+    expect((await provider.makeImages(imageJob(), newContext())).files).toHaveLength(1);
     expect(mock().to(LOOK)).toHaveLength(6);
     expect(mock().to(GENERATIONS)).toHaveLength(1);
   });
 
   it('keeps its note where we leave while it goes on', async () => {
     mock().next(LOOK, { fault: 'silence' });
-    const place = workshop();
-    const made = provider.makeImages(imageOrder(), place);
+    const context = newContext();
+    const made = provider.makeImages(imageJob(), context);
     await mock().received(LOOK);
-    place.cancellation.abort(new Error('drained'));
+    context.cancellation.abort(new Error('drained'));
     await expect(made).rejects.toThrow('drained');
-    expect(place.notes).toEqual([{ taskId: 'task_1', failed: 0 }]);
+    expect(context.savedStates).toEqual([{ taskId: 'task_1', failed: 0 }]);
   });
 
   it('is left while it is waited for', async () => {
-    const place = workshop();
+    const context = newContext();
     const made = orielProvider(() => 3_600_000).makeImages(
-      imageOrder(),
-      Object.assign(place, {
+      imageJob(),
+      Object.assign(context, {
         note: async () => {
-          setImmediate(() => place.cancellation.abort(new Error('drained')));
+          setImmediate(() => context.cancellation.abort(new Error('drained')));
         },
       }),
     );
@@ -311,7 +309,7 @@ describe('a submission', () => {
     [502, 'billable_error', 'billable_error', false, false],
   ] as const)('that is refused with %s %s', async (status, type, told, again, elsewhere) => {
     mock().next(GENERATIONS, { status, body: { error: { type, message: 'no' } } });
-    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
       told,
       again,
@@ -325,13 +323,13 @@ describe('a submission', () => {
     ['silence', { fault: 'reset' }],
   ])('that meets with %s is safe to repeat', async (_, behaviour) => {
     mock().next(GENERATIONS, behaviour);
-    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect(isRetriable(failure)).toBe(true);
   });
 
   it('that meets with an answer that is none has perhaps been charged', async () => {
     mock().next(GENERATIONS, { status: 202, body: { task_id: '..', status: 'pending' } });
-    const failure = await failureOf(provider.makeImages(imageOrder(), workshop()));
+    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect(failure.type).toBe('billable_error');
   });
 });

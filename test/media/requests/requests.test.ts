@@ -6,7 +6,7 @@ import { Failure } from '../../../src/failure.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';
 import { readEditRequest } from '../../../src/media/requests/edit.ts';
 import { readImageRequest } from '../../../src/media/requests/image.ts';
-import { namedModel, usualModerator } from '../../../src/media/requests/model.ts';
+import { defaultModerationModel, modelIdOf } from '../../../src/media/requests/model.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
 import { readVideoRequest } from '../../../src/media/requests/video.ts';
 import { quoteValue } from '../../../src/schema/fields.ts';
@@ -54,7 +54,7 @@ const refused = (model: string, more: object, reader?: Reader) => {
 describe('an image request', () => {
   it('has defaults for all that it does not say', () => {
     expect(read('native', {})).toEqual({
-      work: {
+      request: {
         type: 'image',
         prompt: 'a lighthouse',
         seed: null,
@@ -67,18 +67,20 @@ describe('an image request', () => {
         inputs: [],
         mask: null,
       },
-      inputs: [],
+      inputImages: [],
       callbackUrl: null,
     });
-    expect(read('image', {})).toMatchObject({ work: { native: false, size: null, quality: null } });
+    expect(read('image', {})).toMatchObject({
+      request: { native: false, size: null, quality: null },
+    });
   });
 
   it('keeps what it says', () => {
     const inputs = ['https://example.com/a.png', 'data:image/png;base64,AA=='];
     const said = { n: 10, quality: 'high', seed: 7, user: 'me', input_images: inputs };
     expect(read('native', { ...said, callback_url: 'https://example.com/hook' })).toMatchObject({
-      work: { n: 10, quality: 'high', seed: 7, user: 'me', inputs: [] },
-      inputs,
+      request: { n: 10, quality: 'high', seed: 7, user: 'me', inputs: [] },
+      inputImages: inputs,
       callbackUrl: 'https://example.com/hook',
     });
   });
@@ -102,7 +104,7 @@ describe('an image request', () => {
     [{ img_size: '1:1', aspect_ratio: '16:9' }, '1024x1024'],
     [{ size: '1:1', img_size: '16:9', aspect_ratio: '9:16' }, '1024x1024'],
   ])('with %j gives a model with native sizes %s', (more, size) => {
-    expect(read('native', more)).toMatchObject({ work: { size } });
+    expect(read('native', more)).toMatchObject({ request: { size } });
   });
 
   test.each([
@@ -111,14 +113,14 @@ describe('an image request', () => {
     [{ img_size: '512x512', aspect_ratio: '1:1' }, '512x512'],
     [{ aspect_ratio: '16:9', n: 1, quality: 'auto' }, '16:9'],
   ])('with %j leaves the word to another model: %s', (more, size) => {
-    expect(read('image', more)).toMatchObject({ work: { size, quality: null, n: 1 } });
+    expect(read('image', more)).toMatchObject({ request: { size, quality: null, n: 1 } });
   });
 
   it('counts characters, and mends those of which half is missing', () => {
     const longest = '🙂'.repeat(32_000);
-    expect(read('native', { prompt: longest })).toMatchObject({ work: { prompt: longest } });
+    expect(read('native', { prompt: longest })).toMatchObject({ request: { prompt: longest } });
     expect(read('native', { prompt: 'a\ud83d b\ude42', user: '\ud800' })).toMatchObject({
-      work: { prompt: 'a\ufffd b\ufffd', user: '\ufffd' },
+      request: { prompt: 'a\ufffd b\ufffd', user: '\ufffd' },
     });
   });
 
@@ -215,10 +217,10 @@ describe('an image request', () => {
 });
 
 describe('an edit', () => {
-  it('is the work of an image request that changes its inputs', () => {
+  it('is an image request that edits its inputs', () => {
     expect(read('native', { size: '16:9', n: 2, quality: 'low' }, 'edit')).toMatchObject({
-      work: { type: 'image', edit: true, n: 2, size: '1536x1024', quality: 'low', inputs: [] },
-      inputs: [],
+      request: { type: 'image', edit: true, n: 2, size: '1536x1024', quality: 'low', inputs: [] },
+      inputImages: [],
     });
   });
 
@@ -249,8 +251,10 @@ describe('a video request', () => {
     [{ size: '1280x720', aspect_ratio: '16:9' }, { size: '1280x720' }],
     [{ size: '854x480', aspect_ratio: '16:9' }, { size: '854x480' }],
     [{ size: '16:9', aspect_ratio: 'auto' }, { size: '16:9' }],
-  ])('with %j asks for %j', (more, work) => {
-    expect(read('video', more)).toMatchObject({ work: { type: 'video', inputs: [], ...work } });
+  ])('with %j asks for %j', (more, request) => {
+    expect(read('video', more)).toMatchObject({
+      request: { type: 'video', inputs: [], ...request },
+    });
   });
 
   test.each<[object, string]>([
@@ -275,9 +279,12 @@ describe('a video request', () => {
 describe('an audio request', () => {
   it('keeps voice, format and duration', () => {
     const said = { voice: 'alto', format: 'opus', duration: 12 };
-    expect(read('audio', said)).toMatchObject({ work: { type: 'audio', ...said }, inputs: [] });
+    expect(read('audio', said)).toMatchObject({
+      request: { type: 'audio', ...said },
+      inputImages: [],
+    });
     const unsaid = { voice: null, format: null, duration: null };
-    expect(read('audio', {})).toMatchObject({ work: unsaid });
+    expect(read('audio', {})).toMatchObject({ request: unsaid });
   });
 
   test.each<[object, string]>([
@@ -336,9 +343,9 @@ describe('a request for a moderation', () => {
   });
 
   it('goes to the first such model that the key may use', () => {
-    expect(usualModerator(config, null)).toBe('judge');
-    expect(usualModerator(config, ['judge', 'text'])).toBe('judge');
-    expect(failing(() => usualModerator(config, ['text']))).toMatchObject({
+    expect(defaultModerationModel(config, null)).toBe('judge');
+    expect(defaultModerationModel(config, ['judge', 'text'])).toBe('judge');
+    expect(failing(() => defaultModerationModel(config, ['text']))).toMatchObject({
       status: 404,
       code: 'model_not_found',
     });
@@ -348,7 +355,7 @@ describe('a request for a moderation', () => {
 test.each([[undefined], [null], [5], [''], [['a']], ['x'.repeat(257)]])(
   'a request that names its model %j is refused',
   (model) => {
-    const refusal = failing(() => namedModel({ model }));
+    const refusal = failing(() => modelIdOf({ model }));
     expect([refusal.status, refusal.param]).toEqual([400, 'model']);
     expect(refusal.message).toMatch(/^model: expected the name of a model, received /);
   },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { GREEN, painted, photo, quadrants, RED } from '../../fixtures/images.ts';
 import { quartersOfEveryKind } from '../../fixtures/kinds.ts';
 import { decode } from '../../pixels.ts';
-import { images, inputFile } from './workshop.ts';
+import { images, inputFile } from './provider-context.ts';
 
 const SIZE = { width: 64, height: 48 };
 

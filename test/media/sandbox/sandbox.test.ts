@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../../src/failure.ts';
 import { sniffMedia } from '../../../src/media/files/media-type.ts';
 import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts';
-import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
-import { audio, images, moderation, video, workshop } from './workshop.ts';
+import { audio, context, images, moderation, video } from './provider-context.ts';
 
 describe('a sandbox video', () => {
   it.each([
@@ -131,37 +130,37 @@ describe('a prompt', () => {
   });
 
   it('waits with sandbox:delay=9m until the task is let go', async () => {
-    const signal = new LightAbortSignal();
+    const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
     const audio = { type: 'audio', seed: null, user: null, voice: null, format: null } as const;
-    const work = { ...audio, prompt: 'sandbox:delay=9m', duration: 1 };
-    const order = { work, inputs: [], mask: null };
-    const making = sandboxProvider.makeAudio(order, await workshop('audio', signal));
-    signal.abort(reason);
+    const request = { ...audio, prompt: 'sandbox:delay=9m', duration: 1 };
+    const job = { request, inputs: [], mask: null };
+    const making = sandboxProvider.makeAudio(job, await context('audio', controller.signal));
+    controller.abort(reason);
     await expect(making).rejects.toBe(reason);
   });
 });
 
 it('has no models but its own', async () => {
-  const work = { type: 'audio', prompt: '', seed: null, user: null } as const;
-  const order = {
-    work: { ...work, voice: null, format: null, duration: 1 },
+  const fields = { type: 'audio', prompt: '', seed: null, user: null } as const;
+  const job = {
+    request: { ...fields, voice: null, format: null, duration: 1 },
     inputs: [],
     mask: null,
   };
-  await expect(sandboxProvider.makeAudio(order, await workshop('video'))).rejects.toMatchObject({
+  await expect(sandboxProvider.makeAudio(job, await context('video'))).rejects.toMatchObject({
     code: 'unknown_sandbox_model',
   });
 });
 
 it('tells a usage that adds up', async () => {
-  const work = { type: 'audio', prompt: 'a song', seed: null, user: null } as const;
-  const order = {
-    work: { ...work, voice: null, format: null, duration: 1 },
+  const fields = { type: 'audio', prompt: 'a song', seed: null, user: null } as const;
+  const job = {
+    request: { ...fields, voice: null, format: null, duration: 1 },
     inputs: [],
     mask: null,
   };
-  const { usage } = await sandboxProvider.makeAudio(order, await workshop('audio'));
+  const { usage } = await sandboxProvider.makeAudio(job, await context('audio'));
   expect(usage).toEqual({
     prompt_tokens: 2,
     completion_tokens: 25,

@@ -39,7 +39,9 @@ describe('a provider that was being asked', () => {
     for (const id of ids) expect(await again.ended(id)).toMatchObject(DONE);
     expect(first.to(POST)).toHaveLength(MANY);
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * MANY });
-    const told = second.log.filter(({ msg }) => msg === 'the provider was being asked at the stop');
+    const told = second.log.filter(
+      ({ msg }) => msg === 'the daemon had stopped during a request to the provider',
+    );
     expect(told.map(({ afterCrash }) => afterCrash)).toEqual(
       Array.from({ length: 8 }, () => 'retry'),
     );

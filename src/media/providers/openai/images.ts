@@ -1,48 +1,55 @@
 import { isObject } from '../../../schema/untrusted.ts';
-import type { ImageWork } from '../../work.ts';
-import { formOf, type Part, type Sent } from '../multipart.ts';
-import { imagesOf } from '../products.ts';
-import type { Order, Production, Workshop } from '../provider.ts';
-import { jsonOf, withRemote } from '../remote.ts';
-import { charged } from '../unusable.ts';
-import { wishesOf } from '../wishes.ts';
+import { type FormField, formOf } from '../../../upstream/form.ts';
+import type { ImageTaskRequest } from '../../task-request.ts';
+import { imageParameters } from '../image-parameters.ts';
+import { readImageResult } from '../output-files.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import { type RequestBody, withProviderClient } from '../provider-client.ts';
+import { asBillable } from '../response-failures.ts';
 
-/** Bytes of an answer for each image, as base64: a PNG of 3840x2160 can have 33 million. */
-const MOST_BYTES = 48 * 1024 * 1024;
+/** Bytes of a response for each image as base64: a PNG of 3840x2160 can have 33 million. */
+const MAX_BYTES_PER_IMAGE = 48 * 1024 * 1024;
 
-/** Makes images in one request; with inputs, they are what is to be changed or looked at. */
-export function makeImages(order: Order<ImageWork>, workshop: Workshop): Promise<Production> {
-  return withRemote(workshop, async (remote) => {
-    const { n } = order.work;
-    const changes = order.inputs.length > 0;
-    const { body } = await remote.sendForJson({
-      path: changes ? '/images/edits' : '/images/generations',
-      sent: changes ? formOf(editOf(order, workshop.model)) : generationOf(order, workshop.model),
-      // No more than a string can have characters, for all ten.
-      most: n * MOST_BYTES,
-      charges: true,
+/** Makes images in one request: an edit where there are inputs, else a generation. */
+export function makeImages(
+  job: MediaJob<ImageTaskRequest>,
+  context: ProviderContext,
+): Promise<MediaOutput> {
+  return withProviderClient(context, async (client) => {
+    const { n } = job.request;
+    const isEdit = job.inputs.length > 0;
+    const { json } = await client.sendForJson({
+      path: isEdit ? '/images/edits' : '/images/generations',
+      body: isEdit ? editBody(job, context.model) : generationBody(job, context.model),
+      // Below the maximum length of a string for ten images.
+      maxBytes: n * MAX_BYTES_PER_IMAGE,
+      billable: true,
     });
-    if (isObject(body['error'])) throw remote.told(null, body);
+    if (isObject(json['error'])) throw client.failureOf(null, json);
     try {
-      return imagesOf(body, { most: n, secret: remote.settings.apiKey });
+      return readImageResult(json, { maxImages: n, apiKey: client.settings.apiKey });
     } catch (error) {
-      throw charged(error);
+      throw asBillable(error);
     }
   });
 }
 
-function generationOf({ work }: Order<ImageWork>, model: string): Sent {
-  return jsonOf({ model, prompt: work.prompt, ...wishesOf(work) });
+function generationBody({ request }: MediaJob<ImageTaskRequest>, model: string): RequestBody {
+  return { json: { model, prompt: request.prompt, ...imageParameters(request) } };
 }
 
-/** The parts of a form by which images are edited. */
-function editOf({ work, inputs, mask }: Order<ImageWork>, model: string): readonly Part[] {
-  const wishes = Object.entries(wishesOf(work));
-  return [
-    ['model', model],
-    ['prompt', work.prompt],
-    ...wishes.map(([name, value]): Part => [name, String(value)]),
-    ...inputs.map((input): Part => [inputs.length > 1 ? 'image[]' : 'image', input]),
-    ...(mask === null ? [] : [['mask', mask] as const]),
-  ];
+function editBody(
+  { request, inputs, mask }: MediaJob<ImageTaskRequest>,
+  model: string,
+): RequestBody {
+  const parameters = Object.entries(imageParameters(request));
+  return {
+    form: formOf([
+      ['model', model],
+      ['prompt', request.prompt],
+      ...parameters.map(([name, value]): FormField => [name, String(value)]),
+      ...inputs.map((input): FormField => [inputs.length > 1 ? 'image[]' : 'image', input]),
+      ...(mask === null ? [] : [['mask', mask] as const]),
+    ]),
+  };
 }

@@ -1,15 +1,15 @@
 import { moderate } from '../moderations.ts';
-import { type Pace, pace } from '../polling.ts';
+import { type PollDelay, pollDelay } from '../polling.ts';
 import type { MediaProvider } from '../provider.ts';
 import { makeImages } from './images.ts';
 import { makeSpeech } from './speech.ts';
 import { makeVideo } from './videos.ts';
 
-/** OpenAI, and the many that speak as it does. */
-export function openaiProvider(looks: Pace = pace): MediaProvider {
+/** OpenAI and compatible providers. */
+export function openaiProvider(delay: PollDelay = pollDelay): MediaProvider {
   return {
     makeImages,
-    makeVideo: (order, workshop) => makeVideo(order, workshop, looks),
+    makeVideo: (job, context) => makeVideo(job, context, delay),
     makeAudio: makeSpeech,
     moderate,
   };

@@ -1,45 +1,50 @@
 import { Failure } from '../../../failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type { AudioWork } from '../../work.ts';
-import type { Order, Production, Workshop } from '../provider.ts';
-import { jsonOf, withRemote } from '../remote.ts';
-import { charged, without } from '../unusable.ts';
+import type { AudioTaskRequest } from '../../task-request.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import { withProviderClient } from '../provider-client.ts';
+import { asBillable, missingContent } from '../response-failures.ts';
 
-/** Bytes of an answer: an hour and a half of speech as uncompressed audio. */
-const MOST_BYTES = 256 * 1024 * 1024;
+/** Bytes of a response: an hour and a half of speech as uncompressed audio. */
+const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
-/** The voice where none is asked for: the interface wants one. */
-const VOICE = 'alloy';
+/** Voice for requests without one: the API requires it. */
+const DEFAULT_VOICE = 'alloy';
 
-/** Has a text spoken. */
-export function makeSpeech({ work }: Order<AudioWork>, workshop: Workshop): Promise<Production> {
-  return withRemote(workshop, async (remote) => {
-    const { prompt, voice, format, duration } = work;
-    if (duration !== null) throw untimed();
-    const { bytes, headers } = await remote.send({
+/** Turns the prompt into speech. */
+export function makeSpeech(
+  { request }: MediaJob<AudioTaskRequest>,
+  context: ProviderContext,
+): Promise<MediaOutput> {
+  return withProviderClient(context, async (client) => {
+    const { prompt, voice, format, duration } = request;
+    if (duration !== null) throw durationUnsupported();
+    const { bytes, headers } = await client.send({
       path: '/audio/speech',
-      sent: jsonOf({
-        model: workshop.model,
-        input: prompt,
-        voice: voice ?? VOICE,
-        ...(format !== null && { response_format: format }),
-      }),
-      most: MOST_BYTES,
-      charges: true,
+      body: {
+        json: {
+          model: context.model,
+          input: prompt,
+          voice: voice ?? DEFAULT_VOICE,
+          ...(format !== null && { response_format: format }),
+        },
+      },
+      maxBytes: MAX_RESPONSE_BYTES,
+      billable: true,
     });
     if (/^\s*(text\/|application\/(\w+\+)?json)/i.test(headers['content-type'] ?? '')) {
       const text = bytes.toString('utf8', 0, 1_000_000);
-      const body = tryParseJson(text);
-      if (isObject(body) && isObject(body['error'])) throw remote.told(null, body);
-      throw charged(without('audio', text));
+      const json = tryParseJson(text);
+      if (isObject(json) && isObject(json['error'])) throw client.failureOf(null, json);
+      throw asBillable(missingContent('audio', text));
     }
-    if (bytes.length === 0) throw charged(without('audio', ''));
-    return { products: [{ bytes }], usage: null };
+    if (bytes.length === 0) throw asBillable(missingContent('audio', ''));
+    return { files: [{ bytes }], usage: null };
   });
 }
 
-function untimed(): Failure {
+function durationUnsupported(): Failure {
   return new Failure('invalid_request', 'duration: this model speaks for as long as its text is', {
     param: 'duration',
     code: 'unsupported_parameter',

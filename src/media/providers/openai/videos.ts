@@ -1,101 +1,114 @@
 import { Failure } from '../../../failure.ts';
 import { isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { VideoWork } from '../../work.ts';
-import { formOf, type Part } from '../multipart.ts';
-import { jobIdOf, type Pace, watch } from '../polling.ts';
-import type { Order, Production, Workshop } from '../provider.ts';
-import { type Json, type Remote, withRemote } from '../remote.ts';
-import { charged, unusable } from '../unusable.ts';
+import { type FormField, formOf } from '../../../upstream/form.ts';
+import type { VideoTaskRequest } from '../../task-request.ts';
+import { jobIdOf, type PollDelay, pollJob } from '../polling.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import {
+  type Json,
+  type ProviderClient,
+  type RequestBody,
+  withProviderClient,
+} from '../provider-client.ts';
+import { asBillable, invalidResponse } from '../response-failures.ts';
 
-const MOST_BYTES = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Ratios for which the interface, which knows pixels alone, has a size. */
-const SIZES = new Map([
+/** Sizes for ratios: the API accepts pixels only. */
+const SIZE_BY_RATIO = new Map([
   ['16:9', '1280x720'],
   ['9:16', '720x1280'],
 ]);
 
-/** Has a video made: gives the job, and waits for it. A job that was noted is waited for again. */
+/** Submits a remote job, or resumes the saved one, and polls it until the video is done. */
 export function makeVideo(
-  order: Order<VideoWork>,
-  workshop: Workshop,
-  pace: Pace,
-): Promise<Production> {
-  return withRemote(workshop, async (remote) => {
-    const id = jobIdOf(objectOf(workshop.noted)['id']) ?? (await submit(order, workshop, remote));
+  job: MediaJob<VideoTaskRequest>,
+  context: ProviderContext,
+  delay: PollDelay,
+): Promise<MediaOutput> {
+  return withProviderClient(context, async (client) => {
+    const savedId = jobIdOf(objectOf(context.savedState)['id']);
+    const id = savedId ?? (await submit(job, context, client));
     const path = `/videos/${encodeURIComponent(id)}`;
-    await watch({
-      remote,
-      workshop,
+    await pollJob({
+      client,
+      context,
       path,
-      pace,
-      most: MOST_BYTES,
-      look: (job) => look(job, remote),
-      forget: () => workshop.note(null),
+      delay,
+      maxBytes: MAX_RESPONSE_BYTES,
+      read: (json) => isDone(json, client),
+      onFailed: () => context.saveState(null),
     });
-    const url = `${remote.settings.baseUrl}${path}/content`;
-    return { products: [{ url, headers: remote.credentials }], usage: null };
+    const url = `${client.settings.baseUrl}${path}/content`;
+    return { files: [{ url, headers: client.authenticationHeaders }], usage: null };
   });
 }
 
 async function submit(
-  order: Order<VideoWork>,
-  workshop: Workshop,
-  remote: Remote,
+  job: MediaJob<VideoTaskRequest>,
+  context: ProviderContext,
+  client: ProviderClient,
 ): Promise<string> {
-  const { body } = await remote.sendForJson({
+  const { json } = await client.sendForJson({
     path: '/videos',
-    sent: formOf(jobOf(order, workshop.model)),
-    most: MOST_BYTES,
-    charges: true,
+    body: submissionBody(job, context.model),
+    maxBytes: MAX_RESPONSE_BYTES,
+    billable: true,
   });
-  const id = jobIdOf(body['id']);
+  const id = jobIdOf(json['id']);
   if (id === null) {
-    throw isObject(body['error']) ? remote.told(null, body) : charged(unusable('no name of a job'));
+    throw isObject(json['error'])
+      ? client.failureOf(null, json)
+      : asBillable(invalidResponse('no name of a job'));
   }
   try {
-    await workshop.note({ id });
+    await context.saveState({ id });
   } catch (error) {
-    // The job is there; another try would be another one.
-    throw charged(error);
+    // The job exists; another attempt would submit a second one.
+    throw asBillable(error);
   }
   return id;
 }
 
-function jobOf({ work, inputs }: Order<VideoWork>, model: string): readonly Part[] {
-  if (inputs.length > 1) throw refused('input_images', 'this model takes one reference image');
-  const size = sizeOf(work.size);
-  return [
-    ['model', model],
-    ['prompt', work.prompt],
-    ['seconds', String(work.duration)],
-    ...(size === null ? [] : [['size', size] as const]),
-    ...inputs.map((input): Part => ['input_reference', input]),
-  ];
+function submissionBody(
+  { request, inputs }: MediaJob<VideoTaskRequest>,
+  model: string,
+): RequestBody {
+  if (inputs.length > 1) throw unsupported('input_images', 'this model takes one reference image');
+  const size = sizeOf(request.size);
+  return {
+    form: formOf([
+      ['model', model],
+      ['prompt', request.prompt],
+      ['seconds', String(request.duration)],
+      ...(size === null ? [] : [['size', size] as const]),
+      ...inputs.map((input): FormField => ['input_reference', input]),
+    ]),
+  };
 }
 
 function sizeOf(size: string | null): string | null {
   if (size === null || size === 'auto') return null;
-  const known = /^\d+x\d+$/.test(size) ? size : SIZES.get(size);
-  if (known !== undefined) return known;
-  throw refused('size', 'this model makes videos of 16:9, 9:16 or WIDTHxHEIGHT pixels');
+  const pixels = /^\d+x\d+$/.test(size) ? size : SIZE_BY_RATIO.get(size);
+  if (pixels !== undefined) return pixels;
+  throw unsupported('size', 'this model makes videos of 16:9, 9:16 or WIDTHxHEIGHT pixels');
 }
 
-function refused(param: string, why: string): Failure {
-  return new Failure('invalid_request', `${param}: ${why}`, {
+function unsupported(param: string, reason: string): Failure {
+  return new Failure('invalid_request', `${param}: ${reason}`, {
     param,
     code: 'unsupported_value',
   });
 }
 
-/** Whether a job is done; null where it is not. */
-function look(job: Json, remote: Remote): true | null {
-  switch (job['status']) {
+/** True once a remote job is done; null before. @throws its failure */
+function isDone(json: Json, client: ProviderClient): true | null {
+  switch (json['status']) {
     case 'completed':
       return true;
     case 'failed':
     case 'cancelled':
-      throw remote.told(null, job['error']);
+      throw client.failureOf(null, json['error']);
     default:
       return null;
   }

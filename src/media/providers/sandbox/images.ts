@@ -1,38 +1,42 @@
 import { outputSize, type Size } from '../../../images/sizes.ts';
-import type { ImageWork } from '../../work.ts';
-import type { Order, Product, Production, Workshop } from '../provider.ts';
-import { coloursOf, draw, fittedSize, measure, sizeFor } from './drawing.ts';
-import { expectModel, GARBAGE, obey, usageOf } from './prompt.ts';
+import type { ImageTaskRequest } from '../../task-request.ts';
+import type { MediaJob, MediaOutput, OutputFile, ProviderContext } from '../provider.ts';
+import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
+import { coloursOf, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';
 
-const USUAL: Size = { width: 1024, height: 1024 };
+const DEFAULT_SIZE: Size = { width: 1024, height: 1024 };
 
 /**
- * Landscapes in PNG, or the first input with one laid over it. One after the other, so that others
- * get at the threads, too.
+ * Renders landscapes as PNG, or the first input with one laid over it. One after another, so that
+ * other jobs get threads meanwhile.
  */
 export async function makeImages(
-  { work, inputs, mask }: Order<ImageWork>,
-  workshop: Workshop,
-): Promise<Production> {
-  expectModel(workshop, 'image');
-  const { prompt, seed } = work;
-  const { partial = work.n, size, garbage } = await obey(prompt, 'prompt', workshop.signal);
-  const source = work.edit ? inputs[0] : undefined;
-  const usual = source === undefined ? USUAL : sizeOfEdit(work, await measure(workshop, source));
-  const { width, height } = sizeFor(size ?? work.size, usual);
-  const colours = await coloursOf(workshop, source === undefined ? inputs : inputs.slice(1));
-  const products: Product[] = [];
-  for (let number = 0; number < Math.min(work.n, partial); number += 1) {
+  { request, inputs, mask }: MediaJob<ImageTaskRequest>,
+  context: ProviderContext,
+): Promise<MediaOutput> {
+  expectModel(context, 'image');
+  const { prompt, seed } = request;
+  const directives = await applyDirectives(prompt, 'prompt', context.signal);
+  const source = request.edit ? inputs[0] : undefined;
+  const defaultSize =
+    source === undefined ? DEFAULT_SIZE : sizeOfEdit(request, await sizeOf(context, source));
+  const { width, height } = sizeFor(directives.size ?? request.size, defaultSize);
+  const references = source === undefined ? inputs : inputs.slice(1);
+  const colours = await coloursOf(context, references);
+  const files: OutputFile[] = [];
+  for (let number = 0; number < Math.min(request.n, directives.partial ?? request.n); number += 1) {
     const options = { prompt, seed, number, width, height, colours };
     const edit = source && { edit: { mask: mask?.bytes ?? null } };
-    const bytes = garbage ? GARBAGE : await draw(workshop, { ...options, ...edit }, source);
-    products.push({ bytes });
+    const bytes = directives.garbage
+      ? GARBAGE
+      : await renderImage(context, { ...options, ...edit }, source);
+    files.push({ bytes });
   }
-  const tokens = Math.ceil((width * height) / 1024) * products.length;
-  return { products, usage: usageOf(prompt, inputs.length, tokens) };
+  const tokens = Math.ceil((width * height) / 1024) * files.length;
+  return { files, usage: usageOf(prompt, inputs.length, tokens) };
 }
 
-/** An edit is as large as what is edited. */
-function sizeOfEdit({ native }: ImageWork, size: Size): Size {
+/** An edit has the size of its source, as far as the model allows. */
+function sizeOfEdit({ native }: ImageTaskRequest, size: Size): Size {
   return native ? outputSize(size) : fittedSize(size);
 }

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
-import { classifyTexts } from '../../prompts.ts';
-import type { ModerationAnswer, ModerationInput, Workshop } from '../provider.ts';
-import { expectModel, obey } from './prompt.ts';
+import { classifyTexts } from '../../prompt-screening.ts';
+import type { ModerationAnswer, ModerationInput, ProviderContext } from '../provider.ts';
+import { applyDirectives, expectModel } from './directives.ts';
 
-/** Judges texts by the rules that guard prompts. Of images it sees nothing. */
+/** Classifies texts by the rules for prompts. Ignores images. */
 export async function moderate(
   input: ModerationInput,
-  workshop: Workshop,
+  context: ProviderContext,
 ): Promise<ModerationAnswer> {
-  expectModel(workshop, 'moderation');
+  expectModel(context, 'moderation');
   const texts = textsOf(input);
-  await obey(texts.join('\n'), 'input', workshop.signal);
+  await applyDirectives(texts.join('\n'), 'input', context.signal);
   const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex');
-  const classifications = await classifyTexts(workshop.pool, texts, { signal: workshop.signal });
+  const classifications = await classifyTexts(context.pool, texts, { signal: context.signal });
   return {
     id: `modr-${digest.slice(0, 24)}`,
-    model: workshop.model,
+    model: context.model,
     results: classifications.map(({ flagged, categories, scores }) => ({
       flagged,
       categories,
@@ -24,13 +24,13 @@ export async function moderate(
   };
 }
 
-/** One for each result: parts are of one thing. */
+/** One text for each result; all parts make one. */
 function textsOf(input: ModerationInput): string[] {
   if (typeof input === 'string') return [input];
-  const texts = input.filter((one) => typeof one === 'string');
+  const texts = input.filter((item) => typeof item === 'string');
   if (texts.length === input.length && texts.length > 0) return texts;
-  const parts = input.flatMap((one) =>
-    typeof one !== 'string' && one.type === 'text' ? [one.text] : [],
+  const parts = input.flatMap((item) =>
+    typeof item !== 'string' && item.type === 'text' ? [item.text] : [],
   );
   return [parts.join('\n')];
 }

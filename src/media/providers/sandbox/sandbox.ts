@@ -4,5 +4,5 @@ import { makeImages } from './images.ts';
 import { moderate } from './moderation.ts';
 import { makeVideo } from './video.ts';
 
-/** Makes media by itself, the same for the same order, and asks nobody. */
+/** Makes media in this process; the same job always gives the same output. */
 export const sandboxProvider: MediaProvider = { makeImages, makeVideo, makeAudio, moderate };

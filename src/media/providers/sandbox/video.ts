@@ -1,49 +1,49 @@
 import { Failure } from '../../../failure.ts';
 import type { Size } from '../../../images/sizes.ts';
-import type { VideoWork } from '../../work.ts';
-import type { Order, Production, Workshop } from '../provider.ts';
-import { coloursOf, draw, sizeFor } from './drawing.ts';
-import { expectModel, GARBAGE, obey, usageOf } from './prompt.ts';
+import type { VideoTaskRequest } from '../../task-request.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
+import { coloursOf, renderImage, sizeFor } from './rendering.ts';
 
-const USUAL: Size = { width: 640, height: 360 };
+const DEFAULT_SIZE: Size = { width: 640, height: 360 };
 
-/** Frames of a film and of each of its seconds, and pixels of all of them: they are in memory at once. */
-const MOST_FRAMES = 64;
-const FRAMES_A_SECOND = 6;
-const PIXELS = 24_000_000;
+/** Bounds of the frames and of the pixels of all frames, which are in memory at once. */
+const MAX_FRAMES = 64;
+const FRAMES_PER_SECOND = 6;
+const MAX_PIXELS = 24_000_000;
 
-/** The longest time that a frame of an animated WebP can be shown: 24 bits of milliseconds. */
-const LONGEST_FRAME = 2 ** 24 - 1;
+/** The longest duration of a frame of an animated WebP: 24 bits of milliseconds. */
+const MAX_FRAME_MS = 2 ** 24 - 1;
 
-/** A landscape that moves, as an animated WebP of the duration that was asked for. */
+/** Renders a moving landscape as an animated WebP of the requested duration. */
 export async function makeVideo(
-  { work, inputs }: Order<VideoWork>,
-  workshop: Workshop,
-): Promise<Production> {
-  expectModel(workshop, 'video');
-  const { prompt, seed, duration } = work;
-  const { size, garbage } = await obey(prompt, 'prompt', workshop.signal);
-  const { width, height } = sizeFor(size ?? work.size, USUAL, PIXELS / 2);
+  { request, inputs }: MediaJob<VideoTaskRequest>,
+  context: ProviderContext,
+): Promise<MediaOutput> {
+  expectModel(context, 'video');
+  const { prompt, seed, duration } = request;
+  const { size, garbage } = await applyDirectives(prompt, 'prompt', context.signal);
+  const { width, height } = sizeFor(size ?? request.size, DEFAULT_SIZE, MAX_PIXELS / 2);
   const milliseconds = duration * 1000;
-  if (milliseconds > LONGEST_FRAME) {
+  if (milliseconds > MAX_FRAME_MS) {
     throw new Failure(
       'invalid_request',
-      `duration: expected at most ${Math.floor(LONGEST_FRAME / 1000)} seconds`,
+      `duration: expected at most ${Math.floor(MAX_FRAME_MS / 1000)} seconds`,
       {
         param: 'duration',
       },
     );
   }
-  const affordable = Math.floor(PIXELS / (width * height));
+  const affordableFrames = Math.floor(MAX_PIXELS / (width * height));
   const frames = Math.max(
     2,
-    Math.min(MOST_FRAMES, affordable, Math.ceil(duration * FRAMES_A_SECOND)),
+    Math.min(MAX_FRAMES, affordableFrames, Math.ceil(duration * FRAMES_PER_SECOND)),
   );
-  const colours = await coloursOf(workshop, inputs);
+  const colours = await coloursOf(context, inputs);
   const film = { frames, milliseconds };
   const bytes = garbage
     ? GARBAGE
-    : await draw(workshop, { prompt, seed, number: 0, width, height, colours, film });
+    : await renderImage(context, { prompt, seed, number: 0, width, height, colours, film });
   const tokens = Math.ceil((width * height) / 1024) * frames;
-  return { products: [{ bytes }], usage: usageOf(prompt, inputs.length, tokens) };
+  return { files: [{ bytes }], usage: usageOf(prompt, inputs.length, tokens) };
 }

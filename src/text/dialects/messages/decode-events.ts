@@ -5,7 +5,7 @@ import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
-import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './blocks.ts';
+import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
 
 const REASONS = new Map<unknown, FinishReason>([

@@ -1,7 +1,7 @@
 import { isObject, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical.ts';
-import { type BlockSink, type ItemDecoder, missingOf } from './blocks.ts';
+import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
 
 /** The arguments of a call as text: some providers send an object. */
 export function argumentsText(value: unknown): string {

@@ -1,6 +1,6 @@
 import { countOf, isObject, nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
-import { type BlockSink, type ItemDecoder, missingOf } from './blocks.ts';
+import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
 
 type Kind = 'text' | 'refusal';
 

@@ -1,6 +1,6 @@
 import { countOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
-import { type BlockSink, type ItemDecoder, missingOf } from './blocks.ts';
+import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
 import { joinedParts, PARAGRAPH, signatureOf } from './reasoning.ts';
 
 /** The source of the text: the summary or the reasoning itself. */

@@ -17,7 +17,7 @@ const POOR = 'dora';
 export const MANNERS = ['well', 'slowly', 'partly', 'later', 'badly', 'brokenly'] as const;
 export type Manner = (typeof MANNERS)[number];
 
-export interface Order {
+export interface ClientRequest {
   readonly index: number;
   readonly account: string;
   readonly model: ModelName;
@@ -34,9 +34,9 @@ export interface Order {
 }
 
 /** Orders of all kinds, in the order in which they are sent. */
-export function makeOrders(random: Random, count: number): Order[] {
+export function makeOrders(random: Random, count: number): ClientRequest[] {
   const names = Object.keys(ACCOUNTS);
-  return Array.from({ length: count }, (_, index): Order => {
+  return Array.from({ length: count }, (_, index): ClientRequest => {
     // Some of each kind, however few there are in all.
     const account = index % 8 === 3 ? POOR : random.pick(names.filter((name) => name !== POOR));
     const model: ModelName = index % 5 === 1 ? 'sandbox-image' : 'drawn';
@@ -68,12 +68,12 @@ function mannerOf(random: Random, index: number): Manner {
 }
 
 /** What it costs at most: more than somebody has is refused. */
-export function mostOf({ model, n }: Order): number {
+export function mostOf({ model, n }: ClientRequest): number {
   return PRICES[model] * n;
 }
 
 /** How many images there are to be in the end; 0 where it is to fail. */
-export function deliveredOf({ manner, n }: Order): number {
+export function deliveredOf({ manner, n }: ClientRequest): number {
   if (manner === 'badly' || manner === 'brokenly') return 0;
   return manner === 'partly' ? Math.max(1, n - 1) : n;
 }

@@ -52,7 +52,7 @@ async function media() {
       ended: () => {},
       fault: () => {},
       stalled: () => {},
-      doubtful: () => {},
+      callInterrupted: () => {},
     },
   });
   onTestFinished(async () => {

@@ -3,79 +3,79 @@ import type { AssetFiles, SweepResult } from '../../store/asset-files.ts';
 import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 
-interface UpkeepOptions {
+interface RetentionSweeperOptions {
   readonly config: () => Config;
   readonly store: Store;
   readonly files: AssetFiles;
-  /** Of the records as they were before this process added any. */
+  /** Time span of the records before this process added any. */
   readonly span: TimeRange | null;
-  /** Files that no record names were found. */
+  /** Called when the sweep finds files that no record names. */
   readonly onSwept: (swept: SweepResult) => void;
-  /** Something could not be tidied up; it is tried again the next time. */
+  /** Called with errors of a sweep; the next sweep tries again. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Milliseconds between two rounds: often enough for the shortest retention, rarely enough to cost nothing. */
-const SHORTEST = 10_000;
-const LONGEST = 3_600_000;
+/** Bounds of the interval between two sweeps: a tenth of the retention, within these. */
+const MIN_INTERVAL_MS = 10_000;
+const MAX_INTERVAL_MS = 3_600_000;
 
-/** Forgets what has been kept for long enough, and the files of it. */
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+/** Deletes records and files whose retention is over, and unneeded inputs and tasks of accounts. */
+export class RetentionSweeper {
+  readonly #options: RetentionSweeperOptions;
   #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  #sweep: Promise<void> = Promise.resolve();
   #closed = false;
-  /** Accounts whose tasks have ended since they were looked after last. */
-  #accounts = new Set<string>();
-  #tidying: Promise<void> | null = null;
+  /** Accounts with tasks that ended since the last trim. */
+  #endedAccounts = new Set<string>();
+  #trimming: Promise<void> | null = null;
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: RetentionSweeperOptions) {
     this.#options = options;
   }
 
-  /** A task has ended: its inputs go, and the oldest tasks of its account where they are too many. */
+  /** Deletes the inputs of an ended task, and the account's oldest tasks beyond its limits. */
   ended({ accountId }: Pick<Task, 'accountId'>): void {
-    this.#accounts.add(accountId);
+    this.#endedAccounts.add(accountId);
     if (this.#closed) return;
-    // Not while files are swept: one whose record has just gone would be taken for a lost one.
-    this.#tidying ??= this.#round
-      .then(() => this.#tidy())
+    // After the sweep under way, which would take a file whose record was just deleted for an orphan.
+    this.#trimming ??= this.#sweep
+      .then(() => this.#trimEnded())
       .catch(this.#options.onFault)
       .finally(() => {
-        this.#tidying = null;
+        this.#trimming = null;
       });
   }
 
-  /** Files that a crash left behind, at once; then round after round. */
+  /** Sweeps the files that a crash left behind, then sweeps at intervals. */
   start(): void {
     const { store, files, span, onSwept } = this.#options;
     this.#run(async () => {
-      // Before the files are looked through: these need no quarantine.
-      await this.#removeInputs();
+      // Before the sweep of orphans, since these need no quarantine.
+      await this.#deleteInputs();
       const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
       const swept = await files.sweep(isKnown, span);
       if (swept.quarantined + swept.foreign > 0) onSwept(swept);
-      await this.#forget();
+      await this.#deleteExpired();
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#round;
-    await this.#tidying;
+    await this.#sweep;
+    await this.#trimming;
   }
 
-  async #tidy(): Promise<void> {
-    while (this.#accounts.size > 0 && !this.#closed) {
-      const accounts = this.#accounts;
-      this.#accounts = new Set();
-      await this.#removeInputs();
+  async #trimEnded(): Promise<void> {
+    while (this.#endedAccounts.size > 0 && !this.#closed) {
+      const accounts = this.#endedAccounts;
+      this.#endedAccounts = new Set();
+      await this.#deleteInputs();
       for (const id of accounts) await this.#trim(id);
     }
   }
 
-  async #removeInputs(): Promise<void> {
+  async #deleteInputs(): Promise<void> {
     const { store, files } = this.#options;
     for (;;) {
       const inputs = await store.deleteInputs();
@@ -89,39 +89,39 @@ export class Upkeep {
     const account = await store.findAccount(accountId);
     if (!account) return;
     const { history, historySize } = config().limits[account.plan];
-    await this.#remove(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
+    await this.#delete(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
     const { ledger, ledgerLines } = config().limits;
     await store.compactLedger(accountId, { before: Date.now() - ledger, lines: ledgerLines });
   }
 
-  /** Removes the files of what is forgotten, some tasks at a time. */
-  async #remove(forget: () => Promise<DeletedRecords>): Promise<void> {
+  /** Deletes records, a number of tasks at a time, and then their files. */
+  async #delete(deleteRecords: () => Promise<DeletedRecords>): Promise<void> {
     for (;;) {
-      // Records go first: a file that nobody knows is swept some time, a record without file is a lie.
-      const { tasks, assets } = await forget();
+      // Records first: an orphaned file is swept later, a record without its file would be invalid.
+      const { tasks, assets } = await deleteRecords();
       await this.#options.files.remove(assets.map(({ id }) => id));
       if (tasks.length === 0 || this.#closed) return;
     }
   }
 
-  #run(round: () => Promise<void>): void {
-    this.#round = round()
+  #run(sweep: () => Promise<void>): void {
+    this.#sweep = sweep()
       .catch(this.#options.onFault)
       .then(() => {
         if (this.#closed) return;
         const { retention } = this.#options.config().limits;
-        const pause = Math.min(Math.max(retention / 10, SHORTEST), LONGEST);
-        this.#timer = setTimeout(() => this.#run(() => this.#forget()), pause);
+        const interval = Math.min(Math.max(retention / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
+        this.#timer = setTimeout(() => this.#run(() => this.#deleteExpired()), interval);
         this.#timer.unref();
       });
   }
 
-  async #forget(): Promise<void> {
+  async #deleteExpired(): Promise<void> {
     const { config, store, files } = this.#options;
     const { retention } = config().limits;
     const now = Date.now();
-    await this.#removeInputs();
-    await this.#remove(() => store.deleteTasks(now - retention));
+    await this.#deleteInputs();
+    await this.#delete(() => store.deleteTasks(now - retention));
     const uploads = await store.deleteUploads(now - retention);
     await files.remove(uploads.map(({ id }) => id));
     for (const { id } of await store.listAccounts()) await this.#trim(id);

@@ -1,8 +1,8 @@
 import { objectOf, textOf } from '../../../schema/untrusted.ts';
 import { randomText } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical.ts';
-import type { BlockQueue, Call } from './blocks.ts';
-import { JsonEnd } from './json-end.ts';
+import type { BlockQueue } from './block-queue.ts';
+import { PendingCall } from './pending-call.ts';
 
 /** The length of providers' ids. */
 const ID_LENGTH = 24;
@@ -19,9 +19,9 @@ export class CallAssembler {
   hasCalls = false;
   readonly #blocks: BlockQueue;
   readonly #toolName: (wire: string) => string;
-  readonly #byIndex = new Map<number, Call>();
-  readonly #byId = new Map<string, Call>();
-  #last: Call | null = null;
+  readonly #byIndex = new Map<number, PendingCall>();
+  readonly #byId = new Map<string, PendingCall>();
+  #last: PendingCall | null = null;
 
   constructor(blocks: BlockQueue, toolName: (wire: string) => string) {
     this.#blocks = blocks;
@@ -44,7 +44,7 @@ export class CallAssembler {
     return this.#append(call, json);
   }
 
-  #append(call: Call, json: string): string | null {
+  #append(call: PendingCall, json: string): string | null {
     // Some upstreams send null for no arguments.
     const isEmpty = call.json === '' && (json.trim() === '' || json.trim() === 'null');
     if (isEmpty || this.#isRepeated(call, json)) {
@@ -60,14 +60,14 @@ export class CallAssembler {
   }
 
   /** Whether a fragment repeats complete arguments: some upstreams end with a summary. */
-  #isRepeated(call: Call, json: string): boolean {
-    return json !== '' && json === call.json && call.end.isReached(call.json);
+  #isRepeated(call: PendingCall, json: string): boolean {
+    return json !== '' && json === call.json && call.isComplete;
   }
 
   #find(
     index: number | null,
     { id, name, json }: { id: string; name: string; json: string },
-  ): Call | undefined {
+  ): PendingCall | undefined {
     if (index === null) {
       if (id !== '') return this.#byId.get(id);
       return name === '' ? (this.#last ?? undefined) : undefined;
@@ -77,22 +77,13 @@ export class CallAssembler {
     // Some upstreams send the same index for all calls.
     if (id !== '' && !known.isOurId && id !== known.id) return undefined;
     const isNext = id === '' && json.trim() !== '' && !this.#isRepeated(known, json);
-    return isNext && known.end.isReached(known.json) ? undefined : known;
+    return isNext && known.isComplete ? undefined : known;
   }
 
-  #begin(index: number | null, id: string): Call {
+  #begin(index: number | null, id: string): PendingCall {
     // Results are matched to calls by id, so that ids must be unique.
     const isOurId = id === '' || this.#byId.has(id);
-    const call: Call = {
-      kind: 'call',
-      id: isOurId ? `call_${randomText(ID_LENGTH)}` : id,
-      isOurId,
-      name: '',
-      json: '',
-      emitted: 0,
-      closed: false,
-      end: new JsonEnd(),
-    };
+    const call = new PendingCall(isOurId ? `call_${randomText(ID_LENGTH)}` : id, isOurId);
     this.hasCalls = true;
     if (index !== null) this.#byIndex.set(index, call);
     this.#byId.set(call.id, call);

@@ -1,5 +1,9 @@
 import { expect, it, test } from 'vitest';
-import { admitPrompt, classifyTexts, preparePromptRules } from '../../src/media/prompts.ts';
+import {
+  classifyTexts,
+  preparePromptRules,
+  screenPrompt,
+} from '../../src/media/prompt-screening.ts';
 import type { Job } from '../../src/operations/job.ts';
 import { type ImagePool, inlinePool } from '../../src/operations/pool.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
@@ -42,9 +46,9 @@ it.each([
   ['long', long, 1],
 ])('judges prompts that are %s', async (_, write, jobs) => {
   const pool = new CountingPool();
-  await expect(admitPrompt(pool, write(BENIGN), 'prompt')).resolves.toBeUndefined();
+  await expect(screenPrompt(pool, write(BENIGN), 'prompt')).resolves.toBeUndefined();
   expect(pool.jobs).toBe(jobs);
-  const refusal = await admitPrompt(pool, write(REFUSED), 'prompt').catch((error) => error);
+  const refusal = await screenPrompt(pool, write(REFUSED), 'prompt').catch((error) => error);
   expect(() => checkPrompt(REFUSED, 'prompt')).toThrow(refusal);
   expect(refusal).toMatchObject({ type: 'content_policy', status: 400, param: 'prompt' });
 });
@@ -60,7 +64,7 @@ it.each([
 
 test('a long prompt does not pass unjudged', async () => {
   const failure = { type: 'service_error', code: 'text_not_judged', status: 503 };
-  await expect(admitPrompt(dead, long(BENIGN), 'prompt')).rejects.toMatchObject(failure);
+  await expect(screenPrompt(dead, long(BENIGN), 'prompt')).rejects.toMatchObject(failure);
   await expect(classifyTexts(dead, [long(BENIGN)])).rejects.toMatchObject(failure);
 });
 

@@ -1,8 +1,15 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import type { InputFile, Order, Workshop } from '../../../src/media/providers/provider.ts';
-import type { AudioWork, ImageWork, VideoWork } from '../../../src/media/work.ts';
-import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
+import type {
+  InputFile,
+  MediaJob,
+  ProviderContext,
+} from '../../../src/media/providers/provider.ts';
+import type {
+  AudioTaskRequest,
+  ImageTaskRequest,
+  VideoTaskRequest,
+} from '../../../src/media/task-request.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { Timeouts } from '../../../src/upstream/request.ts';
 import { png } from '../media-files.ts';
@@ -16,22 +23,22 @@ const PATIENT: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, to
 
 interface Changes {
   readonly timeouts?: Partial<Timeouts>;
-  readonly noted?: unknown;
+  readonly savedState?: unknown;
   readonly baseUrl?: string;
 }
 
-export interface TestWorkshop extends Workshop {
-  /** All that was noted, in its order. */
-  readonly notes: readonly unknown[];
-  /** Requests that were announced as charged. */
-  readonly asked: () => number;
-  readonly cancellation: LightAbortSignal;
+export interface TestContext extends ProviderContext {
+  /** All states that were saved, in order. */
+  readonly savedStates: readonly unknown[];
+  /** Number of requests announced as billable. */
+  readonly billableRequests: () => number;
+  readonly cancellation: AbortController;
 }
 
 /** A mock and what is needed to have it work, for all tests of a file. */
 export function mockedProvider(kind: Interface): {
   mock(): MockProvider;
-  workshop(changes?: Changes): TestWorkshop;
+  newContext(changes?: Changes): TestContext;
 } {
   let mock: MockProvider | undefined;
   const upstream = new UpstreamClient();
@@ -48,10 +55,10 @@ export function mockedProvider(kind: Interface): {
   };
   return {
     mock: () => mock!,
-    workshop({ timeouts, noted = null, baseUrl = mock!.url } = {}) {
-      const notes: unknown[] = [];
-      let asked = 0;
-      const cancellation = new LightAbortSignal();
+    newContext({ timeouts, savedState = null, baseUrl = mock!.url } = {}) {
+      const savedStates: unknown[] = [];
+      let billableRequests = 0;
+      const cancellation = new AbortController();
       return {
         settings: { kind, baseUrl, apiKey: KEY, concurrency: 8 },
         model: 'upstream-model',
@@ -59,16 +66,16 @@ export function mockedProvider(kind: Interface): {
         upstream,
         pool: { size: 1, run: unused, close: unused },
         timeouts: { ...PATIENT, ...timeouts },
-        signal: cancellation,
-        noted,
-        note: async (progress) => {
-          notes.push(progress);
+        signal: cancellation.signal,
+        savedState,
+        saveState: async (state) => {
+          savedStates.push(state);
         },
-        asking: async () => {
-          asked += 1;
+        beforeBillableRequest: async () => {
+          billableRequests += 1;
         },
-        notes,
-        asked: () => asked,
+        savedStates,
+        billableRequests: () => billableRequests,
         cancellation,
       };
     },
@@ -92,13 +99,13 @@ export function input(index: number, filename = `input-${index}.png`): InputFile
 
 const PROMPTED = { prompt: 'a lighthouse at dusk', seed: null, user: null };
 
-export function imageOrder(
-  work: Partial<ImageWork> = {},
+export function imageJob(
+  request: Partial<ImageTaskRequest> = {},
   inputs: readonly InputFile[] = [],
   mask: InputFile | null = null,
-): Order<ImageWork> {
+): MediaJob<ImageTaskRequest> {
   return {
-    work: {
+    request: {
       ...PROMPTED,
       type: 'image',
       edit: false,
@@ -108,27 +115,27 @@ export function imageOrder(
       quality: null,
       inputs: [],
       mask: null,
-      ...work,
+      ...request,
     },
     inputs,
     mask,
   };
 }
 
-export function videoOrder(
-  work: Partial<VideoWork> = {},
+export function videoJob(
+  request: Partial<VideoTaskRequest> = {},
   inputs: readonly InputFile[] = [],
-): Order<VideoWork> {
+): MediaJob<VideoTaskRequest> {
   return {
-    work: { ...PROMPTED, type: 'video', size: null, duration: 4, inputs: [], ...work },
+    request: { ...PROMPTED, type: 'video', size: null, duration: 4, inputs: [], ...request },
     inputs,
     mask: null,
   };
 }
 
-export function audioOrder(work: Partial<AudioWork> = {}): Order<AudioWork> {
+export function audioJob(request: Partial<AudioTaskRequest> = {}): MediaJob<AudioTaskRequest> {
   return {
-    work: { ...PROMPTED, type: 'audio', voice: null, format: null, duration: null, ...work },
+    request: { ...PROMPTED, type: 'audio', voice: null, format: null, duration: null, ...request },
     inputs: [],
     mask: null,
   };

@@ -4,53 +4,53 @@ import type { Classifications } from '../operations/classify.ts';
 import type { ImagePool, JobContext } from '../operations/pool.ts';
 import type { Classification } from '../safety/classify.ts';
 
-/** Characters, which take 3 ms at worst; while a thread judges more, others are served. */
-const LONG = 2000;
+/** Characters that are classified in this thread, in at most 3 ms; longer texts go to the pool. */
+const MAX_LENGTH_IN_THREAD = 2000;
 
 /**
- * Loads and compiles the rules bit by bit. Who needs them earlier gets them, too, but waits: they are not
- * loaded with everything else because a start would take twice as long.
+ * Loads the rules and compiles them in slices, after the start: loading them with the other modules
+ * would double the time of a start. A prompt that arrives earlier waits for them.
  */
 export async function preparePromptRules(): Promise<void> {
   const { prepareLexicon } = await import('../safety/lexicon.ts');
-  await Promise.all([loadGate(), prepareLexicon()]);
+  await Promise.all([loadRules(), prepareLexicon()]);
 }
 
-type Gate = typeof import('../safety/check-prompt.ts');
+type Rules = typeof import('../safety/check-prompt.ts');
 
-let gate: Gate | undefined;
+let rules: Rules | undefined;
 
-/** Kept, since even what is loaded already takes microseconds to be imported again. */
-async function loadGate(): Promise<Gate> {
-  gate ??= await import('../safety/check-prompt.ts');
-  return gate;
+/** Cached, since importing a loaded module again still takes microseconds. */
+async function loadRules(): Promise<Rules> {
+  rules ??= await import('../safety/check-prompt.ts');
+  return rules;
 }
 
 /**
- * Lets a prompt pass, or not.
+ * Rejects a prompt that violates the rules.
  *
- * @param param where it stands in the request
- * @throws Failure content_policy; service_error where a long one could not be judged
+ * @param param path of the prompt in the request
+ * @throws Failure content_policy; service_error where a long prompt could not be classified
  */
-export async function admitPrompt(
+export async function screenPrompt(
   pool: ImagePool,
   prompt: string,
   param: string,
   context?: JobContext,
 ): Promise<void> {
-  const { checkPrompt, promptRefusal } = gate ?? (await loadGate());
-  if (prompt.length <= LONG) {
+  const { checkPrompt, promptRefusal } = rules ?? (await loadRules());
+  if (prompt.length <= MAX_LENGTH_IN_THREAD) {
     checkPrompt(prompt, param);
     return;
   }
-  const [classification] = await classifyInThread(pool, [prompt], context);
+  const [classification] = await classifyInPool(pool, [prompt], context);
   if (classification!.categories['sexual/minors']) throw promptRefusal(param);
 }
 
 /**
- * What the rules say of texts, one by one.
+ * Classifies texts one by one.
  *
- * @throws Failure service_error where long ones could not be judged
+ * @throws Failure service_error where long texts could not be classified
  */
 export async function classifyTexts(
   pool: ImagePool,
@@ -58,12 +58,12 @@ export async function classifyTexts(
   context?: JobContext,
 ): Promise<readonly Classification[]> {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length > LONG) return classifyInThread(pool, texts, context);
+  if (length > MAX_LENGTH_IN_THREAD) return classifyInPool(pool, texts, context);
   const { classify } = await import('../safety/classify.ts');
   return texts.map(classify);
 }
 
-async function classifyInThread(
+async function classifyInPool(
   pool: ImagePool,
   texts: readonly string[],
   context?: JobContext,
@@ -78,7 +78,7 @@ async function classifyInThread(
     context,
   );
   if (result.ok) return (result.data as Classifications).classifications;
-  throw new Failure('service_error', `The text could not be judged: ${result.error.message}`, {
+  throw new Failure('service_error', `The text could not be classified: ${result.error.message}`, {
     code: 'text_not_judged',
   });
 }

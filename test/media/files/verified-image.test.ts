@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
-import { provePicture } from '../../../src/media/files/pictures.ts';
+import { verifyImage } from '../../../src/media/files/verified-image.ts';
 import { type ImagePool, startPool } from '../../../src/operations/pool.ts';
 import { photo } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -25,11 +25,11 @@ it('proves bytes, which stay with the caller, and files', async () => {
     hasAlpha: false,
     frames: 1,
   };
-  expect(await provePicture(pool, bytes, DEFAULT_LIMITS)).toEqual(proof);
+  expect(await verifyImage(pool, bytes, DEFAULT_LIMITS)).toEqual(proof);
   expect(bytes.length).toBeGreaterThan(0);
   const path = join(temporaryFolder(), 'a.bin');
   await writeFile(path, bytes);
-  expect(await provePicture(pool, path, DEFAULT_LIMITS)).toEqual(proof);
+  expect(await verifyImage(pool, path, DEFAULT_LIMITS)).toEqual(proof);
 });
 
 it.each([
@@ -40,7 +40,7 @@ it.each([
   ['too many bytes', (whole: Buffer) => whole, { fileBytes: 100 }, 'image_too_large', 413],
 ])('refuses %s by the name of its param', async (_, make, limits, code, status) => {
   const bytes = make(await photo(SIZE).png().toBuffer());
-  const proof = provePicture(pool, bytes, { ...DEFAULT_LIMITS, ...limits }, 'image[1]');
+  const proof = verifyImage(pool, bytes, { ...DEFAULT_LIMITS, ...limits }, 'image[1]');
   await expect(proof).rejects.toMatchObject({
     type: 'invalid_request',
     code,
@@ -51,7 +51,7 @@ it.each([
 });
 
 it('does not blame the client for a file that cannot be read', async () => {
-  await expect(provePicture(pool, '/nowhere/a.png', DEFAULT_LIMITS)).rejects.toMatchObject({
+  await expect(verifyImage(pool, '/nowhere/a.png', DEFAULT_LIMITS)).rejects.toMatchObject({
     type: 'service_error',
     status: 503,
   });

@@ -1,5 +1,5 @@
 import type { Json, TextEvent } from '../../canonical.ts';
-import type { JsonEnd } from './json-end.ts';
+import type { PendingCall } from './pending-call.ts';
 import { ownSignature } from './reasoning.ts';
 
 export type ProseKind = 'text' | 'refusal' | 'reasoning';
@@ -15,28 +15,13 @@ interface Prose {
   readonly details: Map<string, Record<string, unknown>>;
 }
 
-/** A function call, as far as it is received. */
-export interface Call {
-  readonly kind: 'call';
-  id: string;
-  /** Whether the id was made here, because the provider's was missing or taken. */
-  readonly isOurId: boolean;
-  /** The client's name of the tool; empty until it is received. */
-  name: string;
-  json: string;
-  /** Characters of the JSON that are emitted. */
-  emitted: number;
-  closed: boolean;
-  readonly end: JsonEnd;
-}
-
 /** A block that only chat has; complete when the next one begins. */
 interface Native {
   readonly kind: 'native';
   readonly value: Json;
 }
 
-type Block = Prose | Call | Native;
+type Block = Prose | PendingCall | Native;
 
 /** Properties of a detail whose fragments are joined; of others the last value counts. */
 const JOINED = new Set(['text', 'summary', 'data', 'encrypted_content']);
@@ -97,12 +82,12 @@ export class BlockQueue {
     this.#add({ kind: 'native', value });
   }
 
-  addCall(call: Call): void {
+  addCall(call: PendingCall): void {
     this.#add(call);
   }
 
   /** Called when a call got its name or more of its arguments. */
-  callChanged(call: Call): void {
+  callChanged(call: PendingCall): void {
     if (this.#queue[0] !== call) return;
     if (this.#isOpen) this.#emitArguments(call);
     this.#advance();
@@ -139,7 +124,7 @@ export class BlockQueue {
       if (first === undefined) return;
       if (!this.#isOpen && !this.#open(first)) return;
       if (this.#queue.length === 1) return;
-      if (first.kind === 'call' && !first.end.isReached(first.json)) return;
+      if (first.kind === 'call' && !first.isComplete) return;
       this.#close(first);
     }
   }
@@ -163,7 +148,7 @@ export class BlockQueue {
     return true;
   }
 
-  #emitArguments(call: Call): void {
+  #emitArguments(call: PendingCall): void {
     if (call.emitted === call.json.length) return;
     const json = call.emitted === 0 ? call.json : call.json.slice(call.emitted);
     call.emitted = call.json.length;

@@ -3,9 +3,9 @@ import { DEFAULT_LIMITS, type Limits } from '../../../images/limits.ts';
 import { parseTarget, type Size } from '../../../images/sizes.ts';
 import type { Job, JobSuccess } from '../../../operations/job.ts';
 import type { RenderOptions } from '../../../operations/render.ts';
-import type { InputFile, Workshop } from '../provider.ts';
+import type { InputFile, ProviderContext } from '../provider.ts';
 
-/** Inputs were proven within the operator's own limits, which are not ours to know. */
+/** No limits of their own: inputs were verified within the operator's limits, which may be higher. */
 const LIMITS: Limits = {
   ...DEFAULT_LIMITS,
   fileBytes: Number.MAX_SAFE_INTEGER,
@@ -13,69 +13,74 @@ const LIMITS: Limits = {
   frames: Number.MAX_SAFE_INTEGER,
 };
 
-/** Pixels along a side of what is drawn, and in all. */
-const SIDE = DEFAULT_LIMITS.side;
-const PIXELS = DEFAULT_LIMITS.pixels;
+/** Limits of a rendered image. */
+const MAX_SIDE = DEFAULT_LIMITS.side;
+const MAX_PIXELS = DEFAULT_LIMITS.pixels;
 
 /**
- * The size to draw in: pixels or a ratio, whose long edge is 1024; `usual` where the client leaves it.
+ * The size to render: pixels, or a ratio with a long edge of 1024.
  *
+ * @param defaultSize where the client chose none
  * @throws Failure invalid_request for the param `size`
  */
-export function sizeFor(text: string | null, usual: Size, most = PIXELS): Size {
+export function sizeFor(text: string | null, defaultSize: Size, maxPixels = MAX_PIXELS): Size {
   const target = text === null ? 'auto' : parseTarget(text);
-  if (target === 'auto') return usual;
+  if (target === 'auto') return defaultSize;
   const { width, height } = target;
-  if (Math.max(width, height) <= SIDE && width * height <= most) return target;
+  if (Math.max(width, height) <= MAX_SIDE && width * height <= maxPixels) return target;
   throw new Failure(
     'invalid_request',
-    `size: the sandbox draws up to ${SIDE} pixels along a side and ${most / 1e6} megapixels, received ${width}x${height}`,
+    `size: the sandbox draws up to ${MAX_SIDE} pixels along a side and ${maxPixels / 1e6} megapixels, received ${width}x${height}`,
     { param: 'size' },
   );
 }
 
-/** The size of a picture that is to be changed, smaller where it is too large to be drawn. */
+/** Scales the size of an edit's source down to the limits of a rendered image. */
 export function fittedSize({ width, height }: Size): Size {
-  const shrink = Math.min(1, SIDE / Math.max(width, height), Math.sqrt(PIXELS / (width * height)));
-  const side = (length: number) => Math.max(1, Math.floor(length * shrink));
+  const scale = Math.min(
+    1,
+    MAX_SIDE / Math.max(width, height),
+    Math.sqrt(MAX_PIXELS / (width * height)),
+  );
+  const side = (length: number) => Math.max(1, Math.floor(length * scale));
   return { width: side(width), height: side(height) };
 }
 
-/** Draws one picture. @param source what is to be changed */
-export async function draw(
-  workshop: Workshop,
+/** Renders one image. @param source image to edit */
+export async function renderImage(
+  context: ProviderContext,
   options: RenderOptions,
   source?: InputFile,
 ): Promise<Uint8Array> {
-  return (await perform(workshop, 'render', options, source)).image!.bytes;
+  return (await runJob(context, 'render', options, source)).image!.bytes;
 }
 
-/** What pictures are made of: their largest colours, as `#rrggbb`. */
+/** The main colours of images, as `#rrggbb`. */
 export async function coloursOf(
-  workshop: Workshop,
+  context: ProviderContext,
   inputs: readonly InputFile[],
 ): Promise<string[]> {
   const all: string[] = [];
   for (const input of inputs) {
-    const { data } = await perform(workshop, 'palette', { count: 3 }, input);
+    const { data } = await runJob(context, 'palette', { count: 3 }, input);
     const { colors } = data as { readonly colors: readonly { readonly hex: string }[] };
     all.push(...colors.map(({ hex }) => hex));
   }
   return all;
 }
 
-export async function measure(workshop: Workshop, input: InputFile): Promise<Size> {
-  return (await perform(workshop, 'verify', {}, input)).data as Size;
+export async function sizeOf(context: ProviderContext, input: InputFile): Promise<Size> {
+  return (await runJob(context, 'verify', {}, input)).data as Size;
 }
 
-async function perform(
-  { pool, signal }: Workshop,
+async function runJob(
+  { pool, signal }: ProviderContext,
   operation: string,
   options: Job['options'],
   source?: InputFile,
 ): Promise<JobSuccess> {
   if (signal.aborted) throw signal.reason;
-  // Bytes are moved to a thread, so it gets a copy.
+  // The pool transfers bytes to a thread, so it gets a copy.
   const bytes = new Uint8Array(source?.bytes ?? []);
   const job: Job = { operation, options, source: { bytes }, limits: LIMITS };
   const result = await pool.run(job, { signal });

@@ -1,0 +1,71 @@
+import { redactKey } from '../../routing/redaction.ts';
+import { nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
+import { bytesOfBase64 } from './base64.ts';
+import type { MediaOutput, OutputFile } from './provider.ts';
+import type { Json } from './provider-client.ts';
+import { invalidResponse } from './response-failures.ts';
+import { usageOf } from './usage.ts';
+
+/** URLs of a result that are read. */
+const MAX_URLS = 100;
+
+/** Characters of a revised prompt, and of a URL. */
+const MAX_PROMPT_LENGTH = 32_000;
+const MAX_URL_LENGTH = 16_384;
+
+interface ImageResultOptions {
+  /** Images that are returned at most. */
+  readonly maxImages: number;
+  /** The provider's key, which is redacted. */
+  readonly apiKey: string | undefined;
+}
+
+/**
+ * Reads an image result (interface part 2.5, which is OpenAI's): its usable images, in its order.
+ *
+ * @throws Failure `service_error` where there is none
+ */
+export function readImageResult(
+  result: Json,
+  { maxImages, apiKey }: ImageResultOptions,
+): MediaOutput {
+  const files: OutputFile[] = [];
+  for (const item of objectsOf(result['data'])) {
+    if (files.length === maxImages) break;
+    const source = sourceOf(item);
+    if (source === null) continue;
+    const revised = nonEmptyTextOf(item['revised_prompt']);
+    const revisedPrompt = revised && redactKey(revised.slice(0, MAX_PROMPT_LENGTH), apiKey);
+    files.push({ ...source, ...(revisedPrompt !== null && { revisedPrompt }) });
+  }
+  if (files.length === 0) throw invalidResponse('no image that can be used');
+  return { files, usage: usageOf(result['usage']) };
+}
+
+/**
+ * The files at a list of URLs, without duplicates.
+ *
+ * @throws Failure `service_error` where there is none
+ */
+export function filesAt(urls: readonly unknown[], maxFiles: number): readonly OutputFile[] {
+  const files = Array.from(new Set(urls.slice(0, MAX_URLS))).flatMap((url) => fileAt(url) ?? []);
+  if (files.length === 0) throw invalidResponse('no result that can be used');
+  return files.slice(0, maxFiles);
+}
+
+type Source = { readonly bytes: Buffer } | { readonly url: string };
+
+function sourceOf(item: Json): Source | null {
+  const bytes = bytesOfBase64(textOf(item['b64_json']));
+  return bytes === null ? fileAt(item['url']) : { bytes };
+}
+
+function fileAt(value: unknown): Source | null {
+  const url = textOf(value).trim();
+  if (/^data:/i.test(url)) {
+    const bytes = bytesOfBase64(url);
+    return bytes && { bytes };
+  }
+  if (url.length > MAX_URL_LENGTH || !URL.canParse(url)) return null;
+  return /^https?:$/.test(new URL(url).protocol) ? { url } : null;
+}

@@ -1,0 +1,81 @@
+import { FAILURE_TYPES, Failure, type FailureType } from '../../../failure.ts';
+import { sleep } from '../../../routing/backoff.ts';
+import {
+  choice,
+  count,
+  type Directive,
+  delay,
+  failureOf,
+  flag,
+  readDirectives,
+} from '../../../routing/directives.ts';
+import type { MediaUsage } from '../../result.ts';
+import type { ProviderContext } from '../provider.ts';
+
+const size: Directive<string> = {
+  expects: 'a size such as 100x100',
+  read: (value) => (/^[1-9]\d{0,3}x[1-9]\d{0,3}$/.test(value) ? value : null),
+};
+
+const DIRECTIVES = {
+  fail: choice<FailureType>(FAILURE_TYPES),
+  delay,
+  /** Number of images, where fewer than requested. */
+  partial: count(10),
+  /** Size, where another than requested. */
+  size,
+  /** Output that is no media. */
+  garbage: flag,
+};
+
+export type SandboxDirectives = ReturnType<typeof readFrom>;
+
+function readFrom(text: string, path: string) {
+  return readDirectives([{ text, path }], DIRECTIVES);
+}
+
+/**
+ * Waits and fails as a prompt's directives say, and returns the other directives.
+ *
+ * @param path of the prompt in the request
+ * @throws Failure
+ */
+export async function applyDirectives(
+  text: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<SandboxDirectives> {
+  const directives = readFrom(text, path);
+  if (directives.delay !== undefined) await sleep(directives.delay, signal);
+  if (signal.aborted) throw signal.reason;
+  if (directives.fail !== undefined) throw failureOf(directives.fail);
+  return directives;
+}
+
+/** @throws Failure where the configuration names a model that the sandbox does not have */
+export function expectModel({ model }: ProviderContext, expected: string): void {
+  if (model === expected) return;
+  throw new Failure(
+    'service_error',
+    `the sandbox has no model ${JSON.stringify(model)} for this; it has ${expected}`,
+    { code: 'unknown_sandbox_model' },
+  );
+}
+
+/** Estimated usage of a prompt, its input images and its output. @param output tokens */
+export function usageOf(prompt: string, inputs: number, output: number): MediaUsage {
+  const input = Math.ceil(prompt.length / 4) + inputs * 256;
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    input_tokens: input,
+    output_tokens: output,
+    cached_input_tokens: 0,
+  };
+}
+
+/** The output for `sandbox:garbage`: an HTML page, as of a server that is down. */
+export const GARBAGE = Buffer.from(
+  '<!DOCTYPE html><title>The sandbox was asked for garbage</title>',
+);

@@ -1,0 +1,267 @@
+import type { Config } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import type { Limits } from '../../images/limits.ts';
+import { clientPool, type ImagePool } from '../../operations/pool.ts';
+import { sleep } from '../../routing/backoff.ts';
+import { CircuitOpen, type Routing } from '../../routing/routing.ts';
+import type { AssetFiles } from '../../store/asset-files.ts';
+import type { Completion, Store } from '../../store/store.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
+import { expectedDiskSpace } from '../files/disk-space.ts';
+import { loadInput } from '../files/inputs.ts';
+import { storeResults } from '../files/results.ts';
+import { retryStorage } from '../files/retry-storage.ts';
+import { MAX_IMAGE_BYTES } from '../files/stored-image.ts';
+import { imageLimits } from '../files/verified-image.ts';
+import { chargeOf } from '../price.ts';
+import type { InputFile, MediaJob, MediaOutput, ProviderContext } from '../providers/provider.ts';
+import { providerOf } from '../providers/providers.ts';
+import type { InputReference, TaskRequest } from '../task-request.ts';
+import type {
+  MediaRoute,
+  MediaRouteCandidate,
+  TaskExecution,
+  TaskExecutor,
+} from './task-runner.ts';
+
+interface MediaTaskExecutorOptions {
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly files: AssetFiles;
+  readonly upstream: UpstreamClient;
+  readonly pool: ImagePool;
+  readonly routing: Routing;
+}
+
+interface RoutedOutput {
+  readonly output: MediaOutput;
+  readonly context: ProviderContext;
+  /** Releases the disk space that was reserved for the output. */
+  readonly releaseSpace: () => void;
+}
+
+/** Bytes of all images of a job, which are in memory at once, and again in a form. */
+const MAX_INPUT_BYTES = 100 * 1024 * 1024;
+
+/** Whether this machine had no descriptor for a connection, so that no provider has got the request. */
+function isOutOfDescriptors(error: unknown): error is Failure {
+  return error instanceof Failure && error.code === 'connections_exhausted';
+}
+
+/** Loads a task's inputs, has a provider make the output, and stores that. */
+export class MediaTaskExecutor implements TaskExecutor {
+  readonly #options: MediaTaskExecutorOptions;
+
+  constructor(options: MediaTaskExecutorOptions) {
+    this.#options = options;
+  }
+
+  async execute(execution: TaskExecution): Promise<Completion> {
+    const { task, signal } = execution;
+    const request = task.request as TaskRequest;
+    const job = await this.#loadJob(request, execution);
+    const { output, context, releaseSpace } = await this.#route(job, execution);
+    const { upstream, files } = this.#options;
+    const { settings, timeouts, pool } = context;
+    try {
+      const { result, assets } = await storeResults(job, output, {
+        settings,
+        timeouts,
+        upstream,
+        pool,
+        files,
+        signal,
+        limits: this.#limits,
+        networkPolicy: this.#networkPolicy,
+        onStorageFailure: (failure) => execution.onStall(failure, true),
+      });
+      const outputs = result.outputs.length;
+      const charge = chargeOf(request, task.reserved, outputs);
+      return { result, assets, charge, counts: { requests: 1, outputs } };
+    } finally {
+      releaseSpace();
+    }
+  }
+
+  /**
+   * Tries the routes. Waits while all circuits are open, or no connection can be opened here, until
+   * the task's deadline.
+   */
+  async #route(job: MediaJob, execution: TaskExecution): Promise<RoutedOutput> {
+    const { task, candidates, slot, signal, deadline } = execution;
+    for (;;) {
+      try {
+        return await this.#options.routing.run({
+          model: task.model,
+          logContext: { task: task.id },
+          candidates,
+          signal,
+          deadline,
+          attempt: async (candidate: MediaRouteCandidate) => {
+            await slot.moveTo(candidate.route.provider);
+            const releaseSpace = await this.#reserveSpace(job, execution);
+            try {
+              const context = this.#contextFor(candidate, execution);
+              const output = await runOrResume(job, candidate, context, execution);
+              return { output, context, releaseSpace };
+            } catch (error) {
+              releaseSpace();
+              throw error;
+            }
+          },
+        });
+      } catch (error) {
+        if (!(error instanceof CircuitOpen) && !isOutOfDescriptors(error)) throw error;
+        // Tasks of other models may use the slot meanwhile.
+        slot.release();
+        await sleep((error.retryAfter ?? 1) * 1000, signal);
+      }
+    }
+  }
+
+  /** Waits for disk space, so that no output is paid for that cannot be stored. */
+  #reserveSpace({ request }: MediaJob, { signal, onStall }: TaskExecution): Promise<() => void> {
+    const { files } = this.#options;
+    return retryStorage(
+      () => files.reserve(expectedDiskSpace(request)),
+      signal,
+      (failure) => onStall(failure, false),
+    );
+  }
+
+  get #limits(): Limits {
+    return imageLimits(this.#options.config().batch, MAX_IMAGE_BYTES);
+  }
+
+  get #networkPolicy(): NetworkPolicy {
+    return networkPolicyOf(this.#options.config().network);
+  }
+
+  /** Queues image jobs by account, without a limit: the task may have been paid for already. */
+  #poolFor({ accountId }: TaskExecution['task']): ImagePool {
+    return clientPool(this.#options.pool, { client: accountId });
+  }
+
+  async #loadJob(
+    request: TaskRequest,
+    { task, signal, onStall }: TaskExecution,
+  ): Promise<MediaJob> {
+    const load = (reference: InputReference, param: string, name: string): Promise<InputFile> => {
+      const { files, store, upstream } = this.#options;
+      const options = {
+        files,
+        store,
+        pool: this.#poolFor(task),
+        upstream,
+        signal,
+        limits: this.#limits,
+        networkPolicy: this.#networkPolicy,
+      };
+      return retryStorage(
+        () => loadInput(reference, { param, name }, options),
+        signal,
+        (failure) => onStall(failure, false),
+      );
+    };
+    const inputs: InputFile[] = [];
+    let bytes = 0;
+    // One after another: each may have 30 MB.
+    for (const [index, reference] of (request.type === 'audio' ? [] : request.inputs).entries()) {
+      const param = `input_images[${index}]`;
+      const input = await load(reference, param, `input-${index + 1}`);
+      bytes += input.bytes.length;
+      if (bytes > MAX_INPUT_BYTES) throw inputsTooLarge(param);
+      inputs.push(input);
+    }
+    const mask =
+      request.type === 'image' && request.mask ? await load(request.mask, 'mask', 'mask') : null;
+    return { request, inputs, mask };
+  }
+
+  #contextFor(candidate: MediaRouteCandidate, execution: TaskExecution): ProviderContext {
+    const { config, upstream } = this.#options;
+    const { providers, routing } = config();
+    const { provider, model } = candidate.route;
+    const { task, signal, checkpoint } = execution;
+    const route = candidate.name;
+    const settings = providers[provider];
+    if (settings === undefined) throw providerRemoved();
+    return {
+      settings,
+      model,
+      idempotencyKey: idempotencyKeyOf(task.id, candidate.route),
+      upstream,
+      pool: this.#poolFor(task),
+      // Only the task's deadline, which aborts the signal, bounds the time that a model takes: a
+      // second timer for the same moment would sometimes fire first.
+      timeouts: { ...routing.timeouts, firstByte: 0, total: 0 },
+      signal,
+      savedState: checkpoint?.route === route ? checkpoint.jobState : null,
+      saveState: (jobState) => execution.saveCheckpoint({ route, jobState }),
+      beforeBillableRequest: () =>
+        execution.saveCheckpoint({ route, jobState: null, billableCall: 'asked' }),
+    };
+  }
+}
+
+/** The configuration was reloaded meanwhile. Another route may still exist. */
+function providerRemoved(): Failure {
+  return new Failure('service_error', 'The provider is no longer configured', {
+    code: 'upstream_not_found',
+  });
+}
+
+function inputsTooLarge(param: string): Failure {
+  return new Failure(
+    'invalid_request',
+    `${param}: expected at most ${MAX_INPUT_BYTES} bytes of images in all, received more`,
+    { param, code: 'file_too_large' },
+  );
+}
+
+function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {
+  return `${taskId}:${provider}:${model}`;
+}
+
+/** Runs a job at a provider, or returns the output that the checkpoint has of it. */
+async function runOrResume(
+  job: MediaJob,
+  { name: route }: MediaRouteCandidate,
+  context: ProviderContext,
+  execution: TaskExecution,
+): Promise<MediaOutput> {
+  const { checkpoint, signal } = execution;
+  if (checkpoint?.route === route && checkpoint.output) return checkpoint.output;
+  try {
+    const output = await run(job, context);
+    if (execution.checkpoint?.billableCall === 'asked') {
+      const isDownloadable = output.files.every((file) => 'url' in file);
+      await execution.saveCheckpoint({
+        route,
+        jobState: null,
+        billableCall: 'answered',
+        ...(isDownloadable && { output }),
+      });
+    }
+    return output;
+  } catch (error) {
+    const wasNotCharged = error instanceof Failure && error.type !== 'billable_error';
+    if (wasNotCharged && execution.checkpoint?.billableCall === 'asked' && !signal.aborted) {
+      await execution.saveCheckpoint({ route, jobState: null });
+    }
+    throw error;
+  }
+}
+
+function run({ request, inputs, mask }: MediaJob, context: ProviderContext): Promise<MediaOutput> {
+  const provider = providerOf(context.settings.kind);
+  switch (request.type) {
+    case 'image':
+      return provider.makeImages({ request, inputs, mask }, context);
+    case 'video':
+      return provider.makeVideo({ request, inputs, mask }, context);
+    case 'audio':
+      return provider.makeAudio({ request, inputs, mask }, context);
+  }
+}

@@ -1,0 +1,63 @@
+import type { Config } from '../../config/schema.ts';
+import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
+
+/** Limits the media tasks that run at each provider at once; accounts wait in queues of their own. */
+export class ProviderQueues {
+  readonly #config: () => Config;
+  readonly #semaphores = new Map<string, FairSemaphore>();
+
+  constructor(config: () => Config) {
+    this.#config = config;
+  }
+
+  /** A slot for one task, which holds a permit of at most one provider. */
+  slot(client: string, signal: AbortSignal): Slot {
+    return new Slot((provider) => this.#semaphoreOf(provider).acquire(client, signal));
+  }
+
+  /** Applies the limits of a reloaded configuration. */
+  reconfigured(): void {
+    for (const [provider, semaphore] of this.#semaphores) {
+      semaphore.resize(this.#concurrencyOf(provider));
+    }
+  }
+
+  #semaphoreOf(provider: string): FairSemaphore {
+    const semaphore =
+      this.#semaphores.get(provider) ?? new FairSemaphore(this.#concurrencyOf(provider));
+    this.#semaphores.set(provider, semaphore);
+    return semaphore;
+  }
+
+  #concurrencyOf(provider: string): number {
+    return this.#config().providers[provider]?.concurrency ?? 1;
+  }
+}
+
+export class Slot {
+  readonly #acquire: (provider: string) => Promise<Release>;
+  #provider: string | null = null;
+  #release: Release = () => {};
+
+  constructor(acquire: (provider: string) => Promise<Release>) {
+    this.#acquire = acquire;
+  }
+
+  isAt(provider: string): boolean {
+    return this.#provider === provider;
+  }
+
+  /** Waits for a permit of a provider, and releases that of another. @throws the signal's reason */
+  async moveTo(provider: string): Promise<void> {
+    if (this.isAt(provider)) return;
+    this.release();
+    this.#release = await this.#acquire(provider);
+    this.#provider = provider;
+  }
+
+  release(): void {
+    this.#release();
+    this.#release = () => {};
+    this.#provider = null;
+  }
+}

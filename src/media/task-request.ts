@@ -1,0 +1,57 @@
+/**
+ * The request of a task as its record stores it: validated, with its size chosen and its inputs
+ * accepted. JSON; null stands for a field that the client left out.
+ */
+export type TaskRequest = ImageTaskRequest | VideoTaskRequest | AudioTaskRequest;
+
+/** A reference image: a URL that is fetched when the task runs, or the name of a stored asset. */
+export type InputReference = { readonly url: string } | { readonly asset: string };
+
+interface PromptFields {
+  readonly prompt: string;
+  /** Seed for repeatable results, as far as the provider supports it. */
+  readonly seed: number | null;
+  /** The client's identifier of its end user, passed on to providers that accept one. */
+  readonly user: string | null;
+}
+
+export const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
+export type Quality = (typeof QUALITIES)[number];
+
+export interface ImageTaskRequest extends PromptFields {
+  readonly type: 'image';
+  /** Whether the inputs are edited, rather than used as references. */
+  readonly edit: boolean;
+  /** Number of images: 1 to 10. */
+  readonly n: number;
+  /**
+   * Size to request from the provider: `auto`, `WIDTHxHEIGHT`, or for models without native sizes the
+   * client's own value; null where it sent none.
+   */
+  readonly size: string | null;
+  /** Whether the model has native sizes, so that a result of another size than `size` is invalid. */
+  readonly native: boolean;
+  readonly quality: Quality | null;
+  /** At most 16 images. */
+  readonly inputs: readonly InputReference[];
+  /** Area of the first input to edit: a PNG of its size with alpha. */
+  readonly mask: InputReference | null;
+}
+
+export interface VideoTaskRequest extends PromptFields {
+  readonly type: 'video';
+  /** `1280x720` or a ratio; null where the client sent none. */
+  readonly size: string | null;
+  /** Seconds. */
+  readonly duration: number;
+  readonly inputs: readonly InputReference[];
+}
+
+export interface AudioTaskRequest extends PromptFields {
+  readonly type: 'audio';
+  readonly voice: string | null;
+  /** `mp3`, `wav`, `opus`, `aac`, `flac`, `pcm`. */
+  readonly format: string | null;
+  /** Seconds. */
+  readonly duration: number | null;
+}

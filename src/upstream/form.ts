@@ -1,0 +1,22 @@
+import { FormData } from 'undici';
+
+export type Form = FormData;
+
+export interface FormFile {
+  readonly bytes: Uint8Array;
+  /** `image/png`. */
+  readonly mediaType: string;
+  readonly filename: string;
+}
+
+export type FormField = readonly [name: string, value: string | FormFile];
+
+/** A multipart form. Undici encodes it anew for each request, so that it can be sent again. */
+export function formOf(fields: readonly FormField[]): Form {
+  const form = new FormData();
+  for (const [name, value] of fields) {
+    if (typeof value === 'string') form.append(name, value);
+    else form.append(name, new Blob([value.bytes], { type: value.mediaType }), value.filename);
+  }
+  return form;
+}
