@@ -1,5 +1,3 @@
-import type { AbortSignalLike } from '../upstream/abort-signal.ts';
-
 /** Releases a permit. Further calls do nothing. */
 export type Release = () => void;
 
@@ -79,7 +77,7 @@ export class FairSemaphore {
    * @param signal if it aborts first, the promise rejects with its reason and no permit is taken
    * @param bytes memory that the job needs, at most the `bytes` of the limits
    */
-  acquire(name: string, signal?: AbortSignalLike, bytes = 0): Promise<Release> {
+  acquire(name: string, signal?: AbortSignal, bytes = 0): Promise<Release> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(signal.reason);

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../error-codes.ts';
-import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 import type { Job, JobFailure, JobResult, Source } from './job.ts';
 
@@ -11,7 +10,7 @@ import type { Job, JobFailure, JobResult, Source } from './job.ts';
 export interface JobContext {
   /** Clients that share a pool are served fairly, whatever the number of their jobs. */
   readonly client?: string | undefined;
-  readonly signal?: AbortSignalLike | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Jobs of the client that may wait already; with more, `run` throws a Failure. */
   readonly maxWaiting?: number;
 }

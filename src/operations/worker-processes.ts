@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import type { Estimate } from '../images/input.ts';
-import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import type { Job, JobResult } from './job.ts';
 
 /** The message that starts a job in a process. */
@@ -90,7 +89,7 @@ export class WorkerProcesses {
   async run(
     request: ProcessRequest,
     deadline: number,
-    signal?: AbortSignalLike,
+    signal?: AbortSignal,
   ): Promise<ProcessOutcome> {
     const worker = this.#idle.pop() ?? this.#start();
     try {
@@ -186,7 +185,7 @@ class WorkerProcess {
   async run(
     request: ProcessRequest,
     deadline: number,
-    signal?: AbortSignalLike,
+    signal?: AbortSignal,
   ): Promise<ProcessResponse> {
     clearTimeout(this.#idleTimer);
     await this.#ready;
@@ -206,7 +205,7 @@ class WorkerProcess {
   }
 
   /** Resolves with the next message. */
-  #response<Message>(milliseconds: number, signal?: AbortSignalLike): Promise<Message> {
+  #response<Message>(milliseconds: number, signal?: AbortSignal): Promise<Message> {
     return new Promise((resolve, reject) => {
       const abort = () => finish(() => reject(signal?.reason));
       const timer = setTimeout(
