@@ -8,8 +8,8 @@ export interface AbortSignalLike {
 }
 
 /**
- * A signal that is its own controller, for text requests. AbortController takes 4.6 µs of CPU for one
- * listener (Node 20), this 0.06: about 3 % of a small text request, and twice that where it is translated.
+ * A signal that is its own controller, for text requests, which make one or two each: with a listener
+ * it takes 0.06 µs of CPU, an AbortController 4.6 µs (Node 20.20).
  */
 export class LightAbortSignal implements AbortSignalLike {
   aborted = false;
