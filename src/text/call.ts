@@ -11,7 +11,7 @@ export interface TextCall {
   readonly dialect: DialectName;
   readonly address: RequestAddress;
   readonly body: unknown;
-  /** Bytes of the body as it was sent; null where the client did not say. */
+  /** Content-Length of the request; null for a chunked body. */
   readonly bytes: number | null;
   readonly headers: Headers;
   readonly holder: KeyHolder;

@@ -8,14 +8,14 @@ export type Json = Readonly<Record<string, unknown>>;
 export type DialectName = string;
 
 /**
- * What makes reasoning worth sending back to who wrote it: a signature, an encrypted payload, an
- * identifier. Nobody else can read it, so it goes back to its own provider and to no other.
+ * What a provider needs to accept its reasoning back: a signature, an encrypted payload or an
+ * identifier. Only the provider that wrote the reasoning can verify it, so only that one is sent it.
  */
 export interface ReasoningSignature {
   readonly dialect: DialectName;
-  /** The provider of the configuration that gave it; null where the client sent it bare. */
+  /** The provider's name in the configuration; null where the client sent a signature that is not wrapped. */
   readonly provider: string | null;
-  /** In the terms of its dialect: `signature`; `data`; `id` and `encrypted_content`. */
+  /** Fields of its dialect: `signature`; `data`; `id` and `encrypted_content`. */
   readonly value: Json;
 }
 
@@ -26,20 +26,20 @@ export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
   /** Base64. */
   | { readonly kind: 'data'; readonly mediaType: string; readonly data: string }
-  /** What the provider calls a file that it already has. */
+  /** The identifier of a file that the provider already has. */
   | { readonly kind: 'file'; readonly id: string };
 
-/** Where a part stands in the request that the client sent: `messages[2].content[0]`. */
-interface Placed {
+interface WithPath {
+  /** The path in the client's request: `messages[2].content[0]`. */
   readonly path: string;
 }
 
-export interface TextPart extends Placed {
+export interface TextPart extends WithPath {
   readonly type: 'text';
   readonly text: string;
 }
 
-export interface MediaPart extends Placed {
+export interface MediaPart extends WithPath {
   readonly type: 'media';
   readonly media: 'image' | 'document' | 'audio' | 'video';
   readonly source: MediaSource;
@@ -47,14 +47,14 @@ export interface MediaPart extends Placed {
   readonly filename: string | null;
 }
 
-export interface ReasoningPart extends Placed {
+export interface ReasoningPart extends WithPath {
   readonly type: 'reasoning';
-  /** Empty where only the signature was given. */
+  /** Empty where the provider sent only a signature. */
   readonly text: string;
   readonly signature: ReasoningSignature | null;
 }
 
-export interface ToolCallPart extends Placed {
+export interface ToolCallPart extends WithPath {
   readonly type: 'tool-call';
   readonly id: string;
   readonly name: string;
@@ -62,20 +62,20 @@ export interface ToolCallPart extends Placed {
   readonly arguments: string;
 }
 
-export interface ToolResultPart extends Placed {
+export interface ToolResultPart extends WithPath {
   readonly type: 'tool-result';
   readonly callId: string;
   readonly content: readonly (TextPart | MediaPart | NativePart)[];
   readonly isError: boolean;
 }
 
-export interface RefusalPart extends Placed {
+export interface RefusalPart extends WithPath {
   readonly type: 'refusal';
   readonly text: string;
 }
 
-/** What only one dialect has a word for. It goes back to that dialect as it came, and nowhere else. */
-export interface NativePart extends Placed {
+/** A part that only one dialect can express. It is sent unchanged to that dialect, and to no other. */
+export interface NativePart extends WithPath {
   readonly type: 'native';
   readonly dialect: DialectName;
   readonly value: unknown;
@@ -90,19 +90,19 @@ export type Part =
   | RefusalPart
   | NativePart;
 
-export interface Turn extends Placed {
-  /** Tool results are parts of a user's turn. Neighbours may have the same role. */
+export interface Turn extends WithPath {
+  /** Tool results are parts of a user's turn. Consecutive turns may have the same role. */
   readonly role: 'system' | 'developer' | 'user' | 'assistant';
   readonly parts: readonly Part[];
   readonly name: string | null;
-  /** The answer goes on where this turn of the assistant stops (interface part 4.1, rule 6). */
+  /** Whether the answer continues this turn of the assistant (interface part 4.1, rule 6). */
   readonly partial: boolean;
-  /** Tools that a system turn brings in midway (the same rule); null for none. */
+  /** Tools that a system turn adds (interface part 4.1, rule 6); null for none. */
   readonly tools: readonly (Tool | NativePart)[] | null;
 }
 
 /** A function that the model may call. */
-export interface Tool extends Placed {
+export interface Tool extends WithPath {
   readonly type: 'tool';
   readonly name: string;
   readonly description: string | null;
@@ -127,19 +127,19 @@ export type ResponseFormat =
       readonly strict: boolean | null;
     };
 
-/** How much the model is to reason. */
+/** How much the client wants the model to reason. */
 export interface ReasoningRequest {
-  /** Null where the client leaves it to the model, or gives a budget instead. */
+  /** Null where the client sets none, or a budget. */
   readonly effort: Effort | null;
-  /** In tokens. */
+  /** Tokens. */
   readonly budget: number | null;
-  /** How reasoning is to be told: `auto`, `concise`, `detailed`. */
+  /** The kind of summary of the reasoning: `auto`, `concise`, `detailed`. */
   readonly summary: string | null;
 }
 
 /**
- * Single values of a request. Each dialect says how it calls them; null where the client did not say,
- * so that the provider's default applies.
+ * Single values of a request. Each dialect declares their names; null where the client sets none, so
+ * that the provider's default applies.
  */
 export interface RequestSettings {
   readonly toolChoice: ToolChoice | null;
@@ -163,66 +163,66 @@ export interface RequestSettings {
 
 export type RequestSetting = keyof RequestSettings;
 
-/** A request for text in any dialect, understood. */
+/** A decoded request of any dialect. */
 export interface TextRequest extends RequestSettings {
-  /** How the client wrote it, and how it wants its answer. */
+  /** The client's dialect, in which it gets its answer. */
   readonly dialect: DialectName;
-  /** As it was sent, for routes of the same dialect. Never changed in place. */
+  /** The body as it came, for routes of the same dialect. Never changed in place. */
   readonly body: Json;
-  /** The public identifier. */
+  /** The model's public identifier. */
   readonly model: string;
   readonly stream: boolean;
-  /** Whether a stream is to end with its usage: a question only in chat, where it must be asked for. */
+  /** Whether a stream ends with its usage. In chat the client must request it. */
   readonly includeUsage: boolean;
   readonly turns: readonly Turn[];
   readonly tools: readonly (Tool | NativePart)[];
-  /** Properties that other dialects have no word for and that change what is answered. */
+  /** Properties that other dialects cannot express and that change the answer. */
   readonly native: readonly NativePart[];
-  /** Paths of what only advises (caching, abuse tracking, labels): left out where nobody can take it. */
+  /** Paths of advice (caching, abuse tracking, labels), which is dropped where the upstream's dialect has no field for it. */
   readonly advice: readonly string[];
 }
 
 /** Tokens. */
 export interface Usage {
-  /** All of the input, whatever a cache gave or kept of it. */
+  /** All input, whether or not a cache held or stored it. */
   readonly input: number;
-  /** All of the output, reasoning included. */
+  /** All output, reasoning included. */
   readonly output: number;
-  /** Of the input: what came from a cache. */
+  /** Input that came from a cache. */
   readonly cachedInput: number;
-  /** Of the input: what was written to a cache. */
+  /** Input that was written to a cache. */
   readonly cacheWrite: number;
-  /** Of the output; null where the provider does not say. */
+  /** Output that was reasoning; null where the provider does not report it. */
   readonly reasoning: number | null;
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'refusal' | 'pause' | 'other';
 
-/** A place on the web that a text refers to. */
+/** A web page that a text cites. */
 export interface Citation {
   readonly url: string;
   readonly title: string | null;
-  /** Positions in the block's text; null where the provider does not say. */
+  /** Positions in the block's text; null where the provider reports none. */
   readonly start: number | null;
   readonly end: number | null;
   readonly quote: string | null;
 }
 
 /**
- * What happens while a model answers, whoever it is. `start` comes first and once; then blocks, one
- * after another: each has a number of its own, ascending from 0, starts, goes on and ends before the
- * next one starts; then `finish`, or `error`, and nothing after.
+ * An event of an answer of any dialect. `start` comes first and once; then blocks, one after another:
+ * each has its own number, ascending from 0, and ends before the next one starts; then `finish` or
+ * `error`, and nothing after.
  */
 export type TextEvent =
   | { readonly type: 'start'; readonly id: string | null; readonly model: string | null }
-  /** What is known of the usage before the end; the whole of it so far. */
+  /** The usage of the whole answer so far. */
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'text-start'; readonly block: number }
   | {
       readonly type: 'text-delta';
       readonly block: number;
       readonly text: string;
-      /** As chat and responses both write them; absent where none came. */
+      /** In the shape that chat and responses share; absent where none came. */
       readonly logprobs?: readonly unknown[];
     }
   | { readonly type: 'citation'; readonly block: number; readonly citation: Citation }
@@ -241,13 +241,13 @@ export type TextEvent =
       readonly type: 'tool-start';
       readonly block: number;
       readonly id: string;
-      /** As the client calls the tool. */
+      /** The client's name of the tool. */
       readonly name: string;
     }
   /** A piece of the arguments' JSON. No piece at all means `{}`. */
   | { readonly type: 'tool-delta'; readonly block: number; readonly json: string }
   | { readonly type: 'tool-end'; readonly block: number }
-  /** A whole block that only one dialect has a word for. */
+  /** A whole block that only one dialect can express. */
   | {
       readonly type: 'native';
       readonly block: number;
@@ -258,12 +258,12 @@ export type TextEvent =
     }
   | {
       readonly type: 'finish';
-      /** A turn that called a tool and stopped is `tool-calls`, whatever the provider says. */
+      /** `tool-calls` for a turn that called a tool and stopped, whatever reason the provider reports. */
       readonly reason: FinishReason;
-      /** In the provider's own word. */
+      /** The provider's own value. */
       readonly raw: string | null;
       readonly stopSequence: string | null;
-      /** Null where the provider told none. */
+      /** Null where the provider reported none. */
       readonly usage: Usage | null;
     }
   | { readonly type: 'error'; readonly failure: Failure };

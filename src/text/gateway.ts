@@ -114,7 +114,7 @@ export class TextGateway {
       model,
       request,
       bytes: call.bytes ?? Buffer.byteLength(JSON.stringify(call.body)),
-      unseen: allowance.addsInput(inspection, isShared(model, config)),
+      addsInput: allowance.addsInput(inspection, isShared(model, config)),
       requests: upstreamRequestsFor(request, model, config),
       defaultLimit,
       trustUpstream,
@@ -145,7 +145,7 @@ export class TextGateway {
         deadline,
         attempt: ({ route }) => runRoute(execution, route, deadline - performance.now()),
         failureOf: ({ failure }: Outcome) => failure,
-        onAttemptFailed: () => tracker.forget(),
+        onAttemptFailed: () => tracker.reset(),
       });
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);
@@ -187,7 +187,7 @@ export class TextGateway {
     model: string,
   ): Promise<void> {
     const { observer } = this.#options;
-    const { used, excess } = await meter.settle(tracker.total(), tracker.seen());
+    const { used, excess } = await meter.settle(tracker.total(), tracker.observed());
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }

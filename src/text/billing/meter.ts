@@ -3,54 +3,54 @@ import { MAX_CREDITS } from '../../store/credits.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
 import type { MediaPart, Part, TextRequest, Usage } from '../canonical.ts';
 
-/** Bytes of JSON that make a token of input, and characters of text that make one of output, about. */
+/** Bytes of JSON per token of input, and characters of text per token of output, about. */
 const BYTES_PER_TOKEN = 4;
 
-/** What an image or a document is reckoned to be, whatever the length of its Base64. */
+/** Estimate for an image or a document, whatever the length of its Base64. */
 const TOKENS_PER_MEDIA = 1000;
 
 /** Tokens that providers add to a request: instructions for tools, marks between messages. */
 const ADDED_TOKENS = 500;
 
-/** The most tokens of one image: 48,169 of 2048x2048 pixels with gpt-4o-mini. */
-const MOST_PER_IMAGE = 50_000;
+/** Upper bound for one image: 48,169 of 2048x2048 pixels with gpt-4o-mini. */
+const MAX_PER_IMAGE = 50_000;
 
-/** The most tokens of a document, or of media by address: a PDF of a hundred pages, each also an image. */
-const MOST_PER_DOCUMENT = 200_000;
+/** Upper bound for a document, or for media by address: a PDF of a hundred pages, each also an image. */
+const MAX_PER_DOCUMENT = 200_000;
 
-/** Base64 of compressed sound and pictures that makes a token: of 32 and 258 tokens a second. */
+/** Bytes of Base64 per token of compressed audio and video, of 32 and 258 tokens a second. */
 const AUDIO_BYTES_PER_TOKEN = 16;
 const VIDEO_BYTES_PER_TOKEN = 4;
 
-/** The most tokens of input that the request does not show, where the model's context is not known. */
-const MOST_UNSEEN = 1_000_000;
+/** Upper bound for input that the provider adds, where the model's context window is not configured. */
+const MAX_ADDED_INPUT = 1_000_000;
 
-/** Tokens of output that have been seen, where nobody has told the usage yet. */
-export interface Seen {
-  /** Whether the upstream can have begun to work. */
+/** Output of a request whose provider has reported no usage. */
+export interface ObservedOutput {
+  /** Whether the request was sent to an upstream. */
   readonly begun: boolean;
   readonly outputTokens: number;
 }
 
-/** Tokens of input, by the request. */
+/** Estimates of input tokens. */
 interface InputSize {
-  /** Charged where the provider does not report it. */
+  /** Charged where the provider reports no usage. */
   readonly likely: number;
-  /** The upper bound: a token has one byte at least. */
+  /** Upper bound: a token has at least one byte. */
   readonly most: number;
 }
 
 function mostTokensOf({ media, source }: MediaPart): number {
-  if (media === 'image') return MOST_PER_IMAGE;
-  if (source.kind !== 'data') return MOST_PER_DOCUMENT;
+  if (media === 'image') return MAX_PER_IMAGE;
+  if (source.kind !== 'data') return MAX_PER_DOCUMENT;
   const bytes = source.data.length;
-  if (media === 'document') return MOST_PER_DOCUMENT + bytes;
+  if (media === 'document') return MAX_PER_DOCUMENT + bytes;
   const rate = media === 'audio' ? AUDIO_BYTES_PER_TOKEN : VIDEO_BYTES_PER_TOKEN;
   return ADDED_TOKENS + Math.ceil(bytes / rate);
 }
 
 interface MediaSize {
-  /** Of Base64. */
+  /** Bytes of Base64. */
   bytes: number;
   count: number;
   most: number;
@@ -68,7 +68,7 @@ function addMedia(size: MediaSize, parts: readonly Part[]): void {
   }
 }
 
-/** @param bytes of the request's body */
+/** @param bytes length of the request's body */
 function inputSizeOf({ turns }: TextRequest, bytes: number): InputSize {
   const media: MediaSize = { bytes: 0, count: 0, most: 0 };
   for (const { parts } of turns) addMedia(media, parts);
@@ -83,7 +83,7 @@ export function outputEstimate(characters: number): number {
   return Math.ceil(characters / BYTES_PER_TOKEN);
 }
 
-/** Micro-credits, rounded up: nothing that costs is for nothing. */
+/** Micro-credits, rounded up, so that a priced request never costs 0. */
 function costOf({ price }: TextModel, { input, cachedInput, cacheWrite, output }: Usage): number {
   const cached = Math.min(cachedInput, input);
   const written = Math.min(cacheWrite, input - cached);
@@ -95,7 +95,7 @@ function costOf({ price }: TextModel, { input, cachedInput, cacheWrite, output }
   return Math.ceil(sum / 1_000_000);
 }
 
-/** The most of a request's tokens that are charged. */
+/** The largest numbers of tokens that are charged for a request. */
 interface Bounds {
   readonly input: number;
   readonly output: number;
@@ -105,7 +105,7 @@ interface Bounds {
 function largestCost({ price }: TextModel, { input, output }: Bounds): number {
   const { cachedInput = 0, cacheWrite = 0 } = price;
   const sum = input * Math.max(price.input, cachedInput, cacheWrite) + output * price.output;
-  // No account has more, so that any larger sum is refused as insufficient credits too.
+  // No account has more credits, so that a larger sum is refused all the same.
   return Math.min(Math.ceil(sum / 1_000_000), MAX_CREDITS);
 }
 
@@ -121,34 +121,34 @@ export interface MeterOptions {
   readonly id: string;
   readonly model: TextModel;
   readonly request: TextRequest;
-  /** Of the request's body. */
+  /** Bytes of the request's body. */
   readonly bytes: number;
-  /** Whether the provider adds input that the request does not show: stored texts, results of its tools. */
-  readonly unseen: boolean;
-  /** Requests to the provider that answer this one at most; the input is charged for each of them. */
+  /** Whether the provider adds input to the request: stored texts, results of its tools. */
+  readonly addsInput: boolean;
+  /** Upper bound for requests to the provider; each of them is charged for its input. */
   readonly requests: number;
   /** The output limit of a model that has none. */
   readonly defaultLimit: number;
-  /** Whether reported usage is charged where it exceeds what was asked for. */
+  /** Whether reported usage above the request's limits is charged. */
   readonly trustUpstream: boolean;
 }
 
-/** What was charged for one request. */
+/** The charge for one request. */
 export interface Metered {
   readonly used: Usage;
   /** The usage that the upstream reported; null where all of it was charged. */
   readonly excess: Usage | null;
 }
 
-/** The credits of one request: held before, charged after, whatever became of it. */
+/** Reserves credits for one request, and charges them when it has ended. */
 export class Meter {
   readonly #store: Store;
   readonly #holder: KeyHolder;
   readonly #id: string;
   readonly #model: TextModel;
-  /** Tokens of input that are charged where the provider reports none. */
+  /** Input tokens that are charged where the provider reports no usage. */
   readonly #input: number;
-  /** Null where nothing bounds the charge. */
+  /** Null where reported usage is charged in full. */
   readonly #bounds: Bounds | null;
   #reservation: Reservation | null = null;
   #ended = false;
@@ -168,17 +168,17 @@ export class Meter {
   }
 
   /**
-   * Holds the most that a request may cost.
+   * Reserves the largest charge that a request may have.
    *
    * @throws Failure insufficient_quota
    */
   static async open(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
-    const { model, request, bytes, unseen, requests, defaultLimit, trustUpstream } = options;
+    const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
     const { likely, most } = inputSizeOf(request, bytes);
     const window = model.contextWindow ?? Infinity;
     const input = Math.min(likely, window);
     if (!isPriced(model)) return new Meter(store, holder, options, { input, bounds: null });
-    const each = Math.min(unseen ? most + MOST_UNSEEN : most, window);
+    const each = Math.min(addsInput ? most + MAX_ADDED_INPUT : most, window);
     const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
     const bounds = { input: each * requests, output: limit * (request.n ?? 1) };
     const meter = new Meter(store, holder, options, {
@@ -190,16 +190,16 @@ export class Meter {
     return meter;
   }
 
-  /** Charges what was used; where the provider told nothing, what was seen of it. */
-  async settle(usage: Usage | null, seen: Seen): Promise<Metered> {
-    const told = usage ?? {
+  /** Charges the reported usage; without a report, the observed output and the estimated input. */
+  async settle(usage: Usage | null, observed: ObservedOutput): Promise<Metered> {
+    const reported = usage ?? {
       ...NO_USAGE,
-      input: seen.begun ? this.#input : 0,
-      output: seen.outputTokens,
+      input: observed.begun ? this.#input : 0,
+      output: observed.outputTokens,
     };
-    const used = this.#bounds === null ? told : within(told, this.#bounds);
-    const isExceeded = used.input < told.input || used.output < told.output;
-    const metered = { used, excess: isExceeded ? told : null };
+    const used = this.#bounds === null ? reported : within(reported, this.#bounds);
+    const isExceeded = used.input < reported.input || used.output < reported.output;
+    const metered = { used, excess: isExceeded ? reported : null };
     if (this.#ended) return metered;
     this.#ended = true;
     const { key, account } = this.#holder;
@@ -217,7 +217,7 @@ export class Meter {
     return metered;
   }
 
-  /** Gives back what was held: the request cost nothing. */
+  /** Releases the reservation without a charge. */
   async release(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;

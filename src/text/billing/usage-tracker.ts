@@ -1,33 +1,33 @@
 import type { TextEvent, Usage } from '../canonical.ts';
-import { outputEstimate, type Seen } from './meter.ts';
+import { type ObservedOutput, outputEstimate } from './meter.ts';
 
-/** Tokens that no model reads or writes for one answer. */
-const TOO_MANY = 10_000_000;
+/** More tokens than any model reads or writes for one answer. */
+const IMPLAUSIBLE_TOKENS = 10_000_000;
 
-/** A provider that miscounts must not empty an account: what cannot be is as good as not told. */
-function isPossible({ input, output }: Usage): boolean {
-  return input < TOO_MANY && output < TOO_MANY;
+/** Whether usage is plausible. Other reports are ignored, so that a miscount cannot empty an account. */
+function isPlausible({ input, output }: Usage): boolean {
+  return input < IMPLAUSIBLE_TOKENS && output < IMPLAUSIBLE_TOKENS;
 }
 
-/** What one request has used so far, as far as anybody said or it could be seen. */
+/** Sums the usage of one request, from reports of the provider and from observed output. */
 export class UsageTracker {
-  /** Of each of the `n` answers, where the provider told it. */
+  /** Reported usage by number of the answer. */
   readonly #usages = new Map<number, Usage>();
   #choices = 1;
-  /** Answers whose usage is told to the end. */
+  /** Answers that ended. */
   #finished = 0;
   #begun = false;
   #characters = 0;
   #frames = 0;
 
-  /** The upstream has been asked: it may be at work. */
+  /** Records that the request is sent to an upstream. */
   begin(choices: number): void {
     this.#begun = true;
     this.#choices = choices;
   }
 
-  /** What was asked for came to nothing and cost nothing. */
-  forget(): void {
+  /** Discards the counts of a route that failed without a charge. */
+  reset(): void {
     this.#begun = false;
     this.#finished = 0;
     this.#characters = 0;
@@ -35,21 +35,23 @@ export class UsageTracker {
     this.#usages.clear();
   }
 
-  usage(usage: Usage, choice = 0): void {
-    if (isPossible(usage)) this.#usages.set(choice, usage);
+  /** Takes the provider's report on one answer. */
+  reportUsage(usage: Usage, choice = 0): void {
+    if (isPlausible(usage)) this.#usages.set(choice, usage);
   }
 
-  /** One of the answers has come to its end: its usage is all that it used. */
-  finish(): void {
+  /** Records that an answer ended, so that its reported usage is final. */
+  finishAnswer(): void {
     this.#finished += 1;
   }
 
-  /** Frames that were passed on unread hold a token each, about. */
-  frames(count: number): void {
+  /** Counts frames that are relayed unparsed, each of which holds about one token. */
+  addFrames(count: number): void {
     this.#frames += count;
   }
 
-  event(event: TextEvent, choice: number): void {
+  /** Counts the output in an event, or takes its report. */
+  addEvent(event: TextEvent, choice: number): void {
     switch (event.type) {
       case 'text-delta':
       case 'reasoning-delta':
@@ -60,34 +62,34 @@ export class UsageTracker {
         this.#characters += event.json.length;
         return;
       case 'usage':
-        this.usage(event.usage, choice);
+        this.reportUsage(event.usage, choice);
         return;
       case 'finish':
-        this.finish();
-        if (event.usage) this.usage(event.usage, choice);
+        this.finishAnswer();
+        if (event.usage) this.reportUsage(event.usage, choice);
         return;
       default:
     }
   }
 
   /**
-   * All answers together; null unless each of them has told its own. Of answers that broke off,
-   * providers told the output as it was at their start.
+   * The usage of all answers; null unless the provider reported it for each. Reports at the start of
+   * an answer count no output, so that for an answer without an end the observed output counts.
    */
   total(): Usage | null {
     if (this.#usages.size < this.#choices) return null;
-    const told = [...this.#usages.values()].reduce((sum, usage) => ({
+    const reported = [...this.#usages.values()].reduce((sum, usage) => ({
       input: sum.input + usage.input,
       output: sum.output + usage.output,
       cachedInput: sum.cachedInput + usage.cachedInput,
       cacheWrite: sum.cacheWrite + usage.cacheWrite,
       reasoning: (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
     }));
-    if (this.#finished >= this.#choices) return told;
-    return { ...told, output: Math.max(told.output, this.seen().outputTokens) };
+    if (this.#finished >= this.#choices) return reported;
+    return { ...reported, output: Math.max(reported.output, this.observed().outputTokens) };
   }
 
-  seen(): Seen {
+  observed(): ObservedOutput {
     return {
       begun: this.#begun,
       outputTokens: outputEstimate(this.#characters) + this.#frames,

@@ -1,6 +1,6 @@
 import type { Effort } from '../../config/models.ts';
 
-/** Tokens of reasoning that stand for an effort where a provider knows budgets only. */
+/** Token budgets for providers that take no efforts. */
 const BUDGETS: Readonly<Record<Effort, number>> = {
   none: 0,
   minimal: 1024,
@@ -11,7 +11,7 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
   max: 16_384,
 };
 
-/** The least budget that Anthropic takes. */
+/** The smallest budget that Anthropic accepts. */
 export const LEAST_BUDGET = 1024;
 
 export function budgetOf(effort: Effort): number {

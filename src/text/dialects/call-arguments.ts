@@ -4,7 +4,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import { invalid } from './request-errors.ts';
 
 /**
- * The arguments of a call as a client gave them back: the text of a JSON object, `{}` for none.
+ * The arguments of a call in a client's history: the text of a JSON object, `{}` for none.
  *
  * @throws Failure invalid_request
  */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** What Anthropic takes for the identifier of a call, as long as OpenAI takes it. */
+/** Identifiers of calls that both Anthropic and OpenAI accept. */
 const TAKEN = /^[A-Za-z0-9_-]{1,64}$/;
 const MARK = 'oriel_';
 
 /**
- * The identifier of a tool call as every provider and every client takes it. What is short enough can
- * be read back; the rest is a hash, the same for a call and for its result.
+ * Encodes the identifier of a tool call so that every provider and every client accepts it. A short one
+ * can be decoded; a long one becomes a hash, the same for a call and for its result.
  */
 export function callIdOnWire(id: string): string {
   if (TAKEN.test(id)) return id;
@@ -15,7 +15,7 @@ export function callIdOnWire(id: string): string {
   return `${MARK}.${createHash('sha256').update(id).digest('base64url')}`.replace('.', 'h_');
 }
 
-/** The identifier that was made fit for the wire. */
+/** Decodes an identifier that was encoded for the wire. */
 export function callIdFromWire(wire: string): string {
   if (!wire.startsWith(MARK) || wire.startsWith(`${MARK}h_`)) return wire;
   const id = Buffer.from(wire.slice(MARK.length), 'base64url').toString();

@@ -12,7 +12,7 @@ export interface Target {
   /** The upstream's name of the model. */
   readonly model: string;
   readonly rules: 'fixed-reasoning' | null;
-  /** Whether the catalog says that the model reasons. */
+  /** Whether the model reasons, by its entry in the catalog. */
   readonly reasons: boolean;
   /** The output limit of the model in tokens; null where the catalog has none. */
   readonly maxOutputTokens: number | null;
@@ -95,7 +95,7 @@ export interface ForwardedHeaders {
 export interface Endpoint {
   /** A path in Fastify's notation; its parameter `:model` names the model where the body does not. */
   readonly path: string;
-  /** Whether its answers are streamed; absent where `stream` in the body says so. */
+  /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
   readonly summary: string;
   readonly request: v.GenericSchema;
@@ -105,11 +105,11 @@ export interface Endpoint {
   readonly response: v.GenericSchema;
 }
 
-/** What the URL of a client's request says. */
+/** Settings in the URL of a client's request. */
 export interface RequestAddress {
   /** Null where the body names the model. */
   readonly model: string | null;
-  /** Null where the body says whether to stream. */
+  /** Null where the body sets `stream`. */
   readonly stream: boolean | null;
 }
 
@@ -150,7 +150,7 @@ export interface Dialect {
   path(target: Target, stream: boolean): string;
   /** Headers of every request to an upstream. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether requests can say how closely to look at an image. */
+  /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
 
   /**

@@ -2,11 +2,11 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
 import { FILE_SCHEME } from '../canonical.ts';
 
-/** Something in a request that its model or its key must allow. */
+/** A feature in a request that its model or its key must allow. */
 export interface Use {
   readonly path: string;
   readonly feature: Feature;
-  /** The identifier of what is stored at the provider; null where the request names none. */
+  /** The identifier of a stored object at the provider; null where the request names none. */
   readonly id: string | null;
 }
 
@@ -17,16 +17,16 @@ interface Unknown {
   readonly name: string;
 }
 
-/** What a request asks for beyond what is metered and stateless. */
+/** Features, addresses and unknown properties of a request, beyond what is metered by tokens and stateless. */
 export class Inspection {
   readonly uses: Use[] = [];
-  /** Addresses that the provider is asked to read. */
+  /** Addresses that the provider would fetch. */
   readonly addresses: { readonly path: string; readonly url: string }[] = [];
   readonly unknown: Unknown[] = [];
-  /** Where the value stands that is inspected: it is put into words only where something is found. */
+  /** The path of the value that is inspected; formatted only where something is found. */
   readonly #place: (string | number)[] = [];
 
-  /** Inspects what stands in the current value under a name or an index. */
+  /** Inspects a property or an item of the current value. */
   within(key: string | number, check: Check, value: unknown): void {
     this.#place.push(key);
     check(value, this);
@@ -59,10 +59,10 @@ export class Inspection {
 /** Inspects one value of a request. */
 export type Check = (value: unknown, found: Inspection) => void;
 
-/** Checks of an object's properties by name; null for one that is metered and stateless whatever it is. */
+/** Checks of an object's properties by name; null for a property that needs none. */
 export type Fields = Readonly<Record<string, Check | null>>;
 
-/** Properties that are allowed whatever they are. */
+/** Properties that need no check. */
 export function any(...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, null]));
 }
@@ -91,7 +91,7 @@ export function object(fields: Fields): Check {
   });
 }
 
-/** The date by which providers tell versions of their tools apart. */
+/** The date of a tool's version, at the end of its type. */
 const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
 
 /**

@@ -3,7 +3,7 @@ import { FILE_SCHEME, type MediaSource } from '../canonical.ts';
 import { invalid } from './request-errors.ts';
 
 /**
- * Where media are, from a URL.
+ * The source of media, from a URL.
  *
  * @param path of the URL in the request
  */
@@ -17,7 +17,7 @@ export function sourceOf(url: string, path: string): MediaSource {
       `expected a URL of http:, https: or data:, or ms://…, received ${quoteValue(url)}`,
     );
   }
-  // Not by an expression: the data may have many megabytes.
+  // Without a regular expression, since the data may have many megabytes.
   const comma = url.indexOf(',');
   const head = comma === -1 ? '' : url.slice('data:'.length, comma);
   const mediaType = head.split(';', 1)[0]!.trim().toLowerCase();

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { TextRequest } from '../canonical.ts';
 
-/** What OpenAI and Anthropic both take for the name of a tool. */
+/** Names of tools that both OpenAI and Anthropic accept. */
 const TAKEN = /^[A-Za-z0-9_-]{1,64}$/;
 const LENGTH = 64;
 const HASH = 8;
 
-/** The name of a tool as every provider takes it: where it is none, shortened, with a hash of it. */
+/** Encodes a tool's name so that every provider accepts it: others are shortened, with a hash at the end. */
 export function nameOnWire(name: string): string {
   if (TAKEN.test(name)) return name;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH);
@@ -14,12 +14,12 @@ export function nameOnWire(name: string): string {
   return `${plain}_${hash}`;
 }
 
-/** Whether a request has a tool whose name cannot be sent as it is. */
+/** Whether a request has a tool whose name must be encoded. */
 export function hasLongNames({ tools }: TextRequest): boolean {
   return tools.some((tool) => tool.type === 'tool' && !TAKEN.test(tool.name));
 }
 
-/** Gives the client's names of tools back for those that were sent. */
+/** Returns a function from encoded names of tools to the client's. */
 export function namesOf({ tools, turns }: TextRequest): (wire: string) => string {
   let names: Map<string, string> | undefined;
   return (wire) => {

@@ -19,8 +19,8 @@ export function integersOf({ input, output, cachedInput }: Usage) {
 }
 
 /**
- * Gives a provider's own usage those of the six integers that it lacks. In place, since an answer is
- * parsed for one client alone and a copy takes 3 µs.
+ * Adds those of the six integers that a provider's usage lacks. In place, since an answer is parsed for
+ * one client alone and a copy takes 3 µs.
  *
  * @returns whether it lacked any
  */

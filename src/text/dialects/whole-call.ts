@@ -2,7 +2,7 @@ import type { TextEvent } from '../canonical.ts';
 
 interface Call {
   readonly id: string;
-  /** As the client calls the tool. */
+  /** The client's name of the tool. */
   readonly name: string;
   /** The arguments; empty where there are none. */
   readonly json: string;

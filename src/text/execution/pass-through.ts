@@ -85,8 +85,8 @@ async function passWhole(
   const { tracker, publicModel } = execution;
   const dialect = dialectNamed(target.dialect);
   const { usage, body } = observeWhole(dialect, await readJson(exchange));
-  if (usage) tracker.usage(usage);
-  tracker.finish();
+  if (usage) tracker.reportUsage(usage);
+  tracker.finishAnswer();
   if (publicModel !== null) renameModel(body, dialect.modelPaths, publicModel);
   reportStored(execution, dialect, body);
   const { error } = body;

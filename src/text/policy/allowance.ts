@@ -8,7 +8,7 @@ import type { StoredIds } from './stored-ids.ts';
 
 const STORED: readonly string[] = REFERENCES;
 
-/** Features by which a provider adds input to a request that the request does not show. */
+/** Features by which a provider adds input to a request. */
 const ADDING: readonly string[] = [
   ...REFERENCES,
   'advisor',
@@ -22,11 +22,11 @@ const ADDING: readonly string[] = [
   'web_search',
 ];
 
-/** Names that lead to a host of the network that the provider is in: single labels, and local domains. */
+/** Names of hosts in the provider's own network: single labels and local domains. */
 const INTERNAL =
   /^[^.]+\.?$|\.(corp|home\.arpa|internal|intranet|lan|local|localdomain|private)\.?$/;
 
-/** What one account may ask of a model's providers. */
+/** The features that one account may use of a model's providers. */
 export class Allowance {
   readonly #model: string;
   readonly #accountId: string;
@@ -35,7 +35,7 @@ export class Allowance {
 
   /**
    * @param model its public identifier
-   * @param features what the model and the key allow
+   * @param features names of features that the model and the key allow
    */
   constructor(
     model: string,
@@ -54,7 +54,7 @@ export class Allowance {
   }
 
   /**
-   * Refuses what a request may not ask of a provider.
+   * Refuses a request that uses a feature without permission.
    *
    * @param isShared whether the provider's account serves several clients
    * @throws Failure invalid_request, code `not_allowed`
@@ -64,7 +64,7 @@ export class Allowance {
     if (refused) throw this.#refusal(refused);
   }
 
-  /** Whether a provider may add input to a request that the request does not show. */
+  /** Whether a permitted feature lets the provider add input to the request. */
   addsInput({ uses }: Inspection, isShared: boolean): boolean {
     return uses.some((use) => ADDING.includes(use.feature) && this.#permits(use, isShared));
   }
@@ -86,14 +86,14 @@ export class Allowance {
 }
 
 /**
- * Refuses addresses in a request that lead into private networks: a provider that runs there would read
- * them. Names are not resolved, since the provider resolves them again.
+ * Refuses addresses of private networks in a request: a provider that runs there would read them.
+ * Names are not resolved, since the provider resolves them again.
  *
  * @throws Failure invalid_request
  */
 export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy): void {
   for (const { url, path } of addresses) {
-    // Any port: it is the provider that connects.
+    // Every port is allowed, since the provider connects.
     const { hostname } = checkPublicUrl(url, path, network, 'result');
     const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
     if (isAddress || network.allowsName(hostname) || !INTERNAL.test(hostname)) continue;
@@ -101,7 +101,7 @@ export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy
   }
 }
 
-/** Removes what no allow-list names from a body. @returns its paths */
+/** Removes properties that no allow-list names from a body. @returns their paths */
 export function dropUnknown({ unknown }: Inspection): readonly string[] {
   for (const { object, name } of unknown) delete (object as Record<string, unknown>)[name];
   return unknown.map(({ path }) => path);

@@ -5,16 +5,16 @@ import type { Target } from '../dialects/dialect.ts';
 import { bareSignature } from '../dialects/reasoning-signature.ts';
 
 interface ClientEventsOptions {
-  /** The client's. */
+  /** The client's dialect. */
   readonly dialect: DialectName;
   readonly target: Target;
   /** The model that answers name; null for the upstream's own name. */
   readonly model: string | null;
-  /** The provider, which no failure may name. */
+  /** The provider, which failures for clients must not name. */
   readonly origin: ProviderOrigin;
 }
 
-/** Passes on the events that tell a client what one event of an upstream said. */
+/** Pushes the events that a client gets for one event of an upstream. */
 export function passOn(
   event: TextEvent,
   { dialect, target, model, origin }: ClientEventsOptions,

@@ -4,18 +4,18 @@ import type { Json, TextEvent } from '../canonical.ts';
 import type { Dialect, EncodeContext, EventEncoder } from '../dialects/dialect.ts';
 import type { ResponseStream } from './response-stream.ts';
 
-/** Who gets the events of one try of one route. */
+/** Takes the events of one attempt at one route. */
 export interface EventSink {
   push(event: TextEvent, choice: number): void;
-  /** Everything that one piece of the upstream's answer gave was pushed. False where the client is slow. */
+  /** Called after all events of one chunk. @returns false where the client is slow */
   flush(): boolean;
-  /** What went wrong, once something has. */
+  /** The failure of the attempt; null while there is none. */
   readonly failure: Failure | null;
-  /** Whether nothing more is to come, of any of the answers. */
+  /** Whether all answers have ended. */
   readonly ended: boolean;
 }
 
-/** Sends events to the client as they come, but for the last: the answer is to be charged before. */
+/** Streams events to the client. The last frames are kept in `end`, to be sent once the answer is charged. */
 export class StreamSink implements EventSink {
   failure: Failure | null = null;
   /** Frames that end the stream. */
@@ -38,7 +38,7 @@ export class StreamSink implements EventSink {
     this.#open = choices;
   }
 
-  /** Whether the client has been told something of this try, so that no other can take its place. */
+  /** Whether the client was sent a frame, so that no other route can answer. */
   get committed(): boolean {
     return this.#committed;
   }
@@ -49,7 +49,7 @@ export class StreamSink implements EventSink {
 
   push(event: TextEvent, choice: number): void {
     if (this.#open === 0) return;
-    this.#tracker.event(event, choice);
+    this.#tracker.addEvent(event, choice);
     if (event.type === 'error') {
       this.failure = event.failure;
       this.#open = 0;
@@ -61,7 +61,7 @@ export class StreamSink implements EventSink {
   }
 
   flush(): boolean {
-    // What failed before it was told may yet come well from elsewhere.
+    // Where no frame was sent, another route may still answer.
     if (this.failure && !this.#committed) return true;
     if (this.#encoder.flush) this.#frames += this.#encoder.flush();
     if (this.#frames === '') return true;
@@ -76,7 +76,7 @@ export class StreamSink implements EventSink {
   }
 }
 
-/** Keeps events until all have come, for an answer that is not streamed. */
+/** Collects events for an answer that is not streamed. */
 export class BufferSink implements EventSink {
   failure: Failure | null = null;
   readonly committed = false;
@@ -98,7 +98,7 @@ export class BufferSink implements EventSink {
 
   push(event: TextEvent, choice: number): void {
     if (this.#open === 0) return;
-    this.#tracker.event(event, choice);
+    this.#tracker.addEvent(event, choice);
     this.#events[choice]!.push(event);
     if (event.type === 'error') {
       this.failure = event.failure;
@@ -112,16 +112,16 @@ export class BufferSink implements EventSink {
     return true;
   }
 
-  /** @throws Failure where the client's dialect cannot say what came */
+  /** @throws Failure where the client's dialect cannot express the answer */
   answer(): Json {
     return this.#delivery.dialect.foldEvents(this.#delivery.context, this.#events);
   }
 }
 
-/** How the client wants its answer. */
+/** How the answer is encoded. */
 export interface Delivery {
   readonly dialect: Dialect;
   readonly context: EncodeContext;
-  /** Answers to the one request. */
+  /** Number of answers to the request. */
   readonly choices: number;
 }

@@ -3,7 +3,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { SplitKeyFilter } from './split-key.ts';
 
-/** A client's response through which no key of an upstream gets, wherever in an answer it stood. */
+/** A client's stream from which the provider's key is redacted. */
 export class GuardedStream implements ResponseStream {
   readonly #response: ResponseStream;
   readonly #secret: string | undefined;
@@ -34,7 +34,7 @@ export class GuardedStream implements ResponseStream {
     return ready === null || this.#response.write(ready);
   }
 
-  /** The frames that end the stream, with those that were held back before them. */
+  /** Returns the frames that end the stream, after those that were held back. */
   last(frames: string): string {
     const clean = redactKeyInBody(frames, this.#secret);
     return this.#filter === null ? clean : this.#filter.finish(clean);

@@ -125,7 +125,7 @@ export class Relay {
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
-    this.#tracker.frames(this.#dialect.countOutput(received));
+    this.#tracker.addFrames(this.#dialect.countOutput(received));
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#hasMarker(bytes)) return this.#write(named);
@@ -187,12 +187,12 @@ export class Relay {
     if (seen.failure) return seen.failure;
     if (seen.usage) {
       this.#usage = seen.usage;
-      this.#tracker.usage(seen.usage);
+      this.#tracker.reportUsage(seen.usage);
     }
     if (seen.terminal) {
       this.#open -= 1;
       if (this.#open === 0) {
-        this.#tracker.finish();
+        this.#tracker.finishAnswer();
         this.#finished = true;
       }
       if (this.#dialect.endMarker === null) this.#ended = true;

@@ -1,11 +1,11 @@
-/** Where a stream's frames go: one client, slow or fast. */
+/** The stream of server-sent events to one client. */
 export interface ResponseStream {
-  /** Whether a frame was written: from then on a failure can only be told inside the stream. */
+  /** Whether a frame was written: later failures can only be events of the stream. */
   readonly begun: boolean;
-  /** A header of the answer, while it has not begun. */
+  /** Sets a response header; ignored once the stream has begun. */
   announce(name: string, value: string): void;
-  /** False where the client is slow: more is welcome once `drained` resolves. */
+  /** Writes frames. @returns false where the client is slow, until `drained` resolves */
   write(frames: string | Buffer): boolean;
-  /** Resolves at once where nothing waits, and also when the client is gone. */
+  /** Resolves when the client has read what was written, or disconnects. */
   drained(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { endOfText } from './model-name.ts';
 /** Characters of a key at the end of a piece from which its frames are held back. */
 const HELD_FROM = 4;
 
-/** Characters of a key that are redacted although the rest never came. */
+/** Characters of the beginning of a key that are redacted even without the rest. */
 const PART = 13;
 
 /** Writes that are held back at most while the rest of a key may come. */
@@ -31,7 +31,7 @@ interface Frames {
   readonly text: string;
   /** Whether `text` has a character for each byte. */
   readonly isBytes: boolean;
-  /** What is taken out of `text`, and put in its place. */
+  /** Ranges of `text` that are replaced. */
   readonly cuts: { readonly from: number; readonly to: number; readonly place: string }[];
 }
 
@@ -42,17 +42,16 @@ interface Piece {
   readonly end: number;
 }
 
-/** One text of an answer, which comes in pieces. */
+/** One text of an answer, such as a choice's content, which comes in pieces. */
 interface SplitText {
   /** Characters of the key that the text so far ends with. */
   matched: number;
-  /** The pieces that these may be in. */
+  /** The pieces that hold these characters. */
   pieces: Piece[];
 }
 
 /**
- * Redacts a key that a stream tells in several pieces, such as `sk-ab` in one delta and the rest in
- * the next, whether its characters are escaped or not. Frames whose text ends with the beginning of
+ * Redacts a key that comes in several pieces, such as `sk-ab` in one delta and the rest in the next, whether its characters are escaped or not. Frames whose text ends with the beginning of
  * the key are held back until the text goes on.
  */
 export class SplitKeyFilter {
@@ -70,7 +69,7 @@ export class SplitKeyFilter {
     this.#fallback = fallbackOf(key);
   }
 
-  /** Takes whole frames, and gives those that may be sent now; null for none. */
+  /** Takes whole frames, and returns those that can be sent now; null for none. */
   push(given: string | Buffer): string | Buffer | null {
     const isBytes = typeof given !== 'string';
     const frames: Frames = { text: isBytes ? given.toString('latin1') : given, isBytes, cuts: [] };
@@ -81,7 +80,7 @@ export class SplitKeyFilter {
     return isHeld ? null : this.#release();
   }
 
-  /** The frames that are still held, with those that end the stream. */
+  /** Returns the frames that are still held, and those that end the stream. */
   finish(last: string): string {
     const before = last === '' ? null : this.push(last);
     return `${before ?? ''}${this.#held.length > 0 ? this.#release() : ''}`;
@@ -90,7 +89,7 @@ export class SplitKeyFilter {
   #longestMatch(): number {
     let longest = 0;
     for (const { matched, pieces } of this.#texts.values()) {
-      // A text that did not go on while frames were held may have ended like this.
+      // A text without new pieces while frames were held may have ended.
       if (pieces.length > 0) longest = Math.max(longest, matched);
     }
     return longest;
@@ -155,7 +154,7 @@ export class SplitKeyFilter {
     else if (split.matched <= length) split.pieces = [piece];
   }
 
-  /** Takes the last characters of a text out of its pieces. @param end where they end in the last one */
+  /** Redacts the last characters of a text. @param end where they end in its last piece */
   #cut(split: SplitText, length: number, end = split.pieces.at(-1)!.end): void {
     let left = length;
     for (const { frames, start, end: whole } of split.pieces.toReversed()) {

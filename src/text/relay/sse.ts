@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 
-const LARGEST = 32 * 1024 * 1024;
+/** Bytes of one event. */
+const MAX_EVENT_BYTES = 32 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -16,16 +17,16 @@ type OnEvent = (data: string, event: string) => void;
 
 /**
  * Splits a byte stream into server-sent events, wherever it is cut, by the rules of the HTML standard
- * (9.2.6). An event whose data is empty says nothing, and is not told.
+ * (9.2.6). An event without data is dropped.
  */
 export class EventStream {
   readonly #frames: FrameStream;
   readonly #onEvent: OnEvent;
-  /** Nothing has been read: a byte order mark may come. */
+  /** Whether nothing was read yet, so that a byte order mark may come. */
   #fresh = true;
 
   /** @param limit the bytes that an event may have before its end is in sight */
-  constructor(onEvent: OnEvent, limit = LARGEST) {
+  constructor(onEvent: OnEvent, limit = MAX_EVENT_BYTES) {
     this.#frames = new FrameStream(limit);
     this.#onEvent = onEvent;
   }
@@ -37,8 +38,8 @@ export class EventStream {
   }
 
   /**
-   * The bytes are over. An event without its blank line is not told, as the standard has it, unless it
-   * is whole all the same: some servers leave out the last line.
+   * Ends the stream. An event without its blank line is dropped, as the standard says, unless its data
+   * is complete: some servers omit the last blank line.
    */
   end(): void {
     const rest = this.#frames.rest();
@@ -57,8 +58,7 @@ export class EventStream {
 }
 
 /**
- * Splits a byte stream into whole frames that are relayed as they are. All that is given, and the
- * rest, are the bytes that came.
+ * Splits a byte stream into whole frames. The frames and the rest are together the bytes that came.
  */
 export class FrameStream {
   readonly #limit: number;
@@ -67,12 +67,12 @@ export class FrameStream {
   #length = 0;
 
   /** @param limit the bytes that a frame may have before its end is in sight */
-  constructor(limit = LARGEST) {
+  constructor(limit = MAX_EVENT_BYTES) {
     this.#limit = limit;
   }
 
   /**
-   * The bytes up to and including the last blank line so far; null where none ended yet.
+   * Returns the bytes up to and including the last blank line; null where no frame has ended.
    *
    * @throws Failure `service_error` with code `upstream_answer_too_large`
    */
@@ -92,7 +92,7 @@ export class FrameStream {
     return frames;
   }
 
-  /** What came after the last blank line. It is given once. */
+  /** Returns the bytes after the last blank line, and drops them. */
   rest(): Buffer {
     return this.#take();
   }
@@ -104,7 +104,7 @@ export class FrameStream {
       if (byte !== LF && byte !== CR) continue;
       const before = index > 0 ? chunk[index - 1]! : this.#keptFromEnd(1);
       if (byte === CR ? before === LF || before === CR : before === LF) return index + 1;
-      // The second half of an end of line, whose first half ended a line with something in it or not.
+      // LF of a CRLF: the line before it is blank if another end of line comes before the CR.
       if (byte === LF && before === CR) {
         const earlier = index > 1 ? chunk[index - 2]! : this.#keptFromEnd(2 - index);
         if (earlier === LF || earlier === CR) return index + 1;
@@ -113,7 +113,7 @@ export class FrameStream {
     return 0;
   }
 
-  /** A frame begins where a line does, as if after an end of line. */
+  /** A kept byte, counted from the last; LF before the first, since a frame begins at a line. */
   #keptFromEnd(distance: number): number {
     return distance <= this.#length ? this.#kept[this.#length - distance]! : LF;
   }
@@ -140,7 +140,7 @@ export class FrameStream {
     this.#length = length;
   }
 
-  /** What was kept, for good: whoever gets it may hold it as long as he likes. */
+  /** Takes the kept bytes; later chunks do not overwrite them. */
   #take(): Buffer {
     const taken = this.#kept.subarray(0, this.#length);
     this.#kept = Buffer.alloc(0);
@@ -149,7 +149,7 @@ export class FrameStream {
   }
 }
 
-/** Tells the events in a run of whole frames. */
+/** Reads the events of whole frames. */
 export function dataOf(frames: string, onEvent: OnEvent): void {
   readEvents(frames.charCodeAt(0) === BYTE_ORDER_MARK ? frames.slice(1) : frames, onEvent);
 }
@@ -187,7 +187,7 @@ function valueAfter(text: string, colon: number, end: number): string {
   return start < end ? text.slice(start, end) : '';
 }
 
-/** Whether an event's data is all that it was to be, by what it says. */
+/** Whether an event's data is complete: an end marker or JSON. */
 export function isWhole(data: string): boolean {
   if (data === DONE) return true;
   try {

@@ -9,35 +9,35 @@ import type { EventSink } from './event-sinks.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { EventStream } from './sse.ts';
 
-/** The largest answer that is taken whole. */
-const MOST_BYTES = 64 * 1024 * 1024;
+/** Bytes of an answer that is not streamed. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The longest stream that is read: what is said in it is kept until its end, in one form or another. */
-const MOST_STREAMED = 4 * MOST_BYTES;
+/** Bytes of a stream, whose text is in memory until its end. */
+const MAX_STREAM_BYTES = 4 * MAX_BYTES;
 
-/** How long an upstream may keep its connection once it has said all, in milliseconds. */
-const LINGER = 1000;
+/** Milliseconds for an upstream to end its response after the last event. */
+const endTimeoutMs = 1000;
 
 export function isEventStream({ headers }: UpstreamResponse): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
 
-/** @throws Failure where the answer is no JSON, or says by itself that it is none */
+/** @throws Failure where the body is no JSON object, or is an error */
 export async function readJson(exchange: UpstreamResponse): Promise<Json> {
-  const text = (await exchange.bytes(MOST_BYTES)).toString();
+  const text = (await exchange.bytes(MAX_BYTES)).toString();
   const body = tryParseJson(text);
   if (!isObject(body)) throw upstreamFailure(502, text);
   const { error, type } = body;
-  // Some say 200 and then that it went wrong. A response has a status, and tells by that.
+  // Some upstreams send an error with status 200. An answer of responses reports failure by its `status`.
   const failed = type === 'error' || (error && !('status' in body));
   if (failed) throw upstreamFailure(null, body);
   return body;
 }
 
 /**
- * The usage of a whole answer that is passed on, and the answer as its client gets it.
+ * Observes a whole answer that is passed on.
  *
- * @throws Failure where it is no answer
+ * @throws Failure where it reports one, or lacks the model's output
  */
 export function observeWhole(dialect: Dialect, body: Json): ReturnType<Dialect['observeAnswer']> {
   const observed = dialect.observeAnswer(body);
@@ -53,11 +53,10 @@ function endless(limit: number): Failure {
 }
 
 /**
- * Reads a stream piece by piece until it ends or there is nothing more to expect of it, at the speed
- * of who takes it.
+ * Reads a stream until it ends or its last event has come, at the speed of the client.
  *
- * @param take one piece; false where the client is slow
- * @param isOver whether all that matters was there
+ * @param take takes a chunk, and returns false where the client is slow
+ * @param isOver whether the last event has come
  */
 export async function readUntil(
   exchange: UpstreamResponse,
@@ -79,14 +78,13 @@ export async function readUntil(
   });
   await Promise.race([reading, over]);
   if (!isOver()) return;
-  // The connection serves again if its last bytes come soon; the client need not wait for them.
-  const cut = setTimeout(() => exchange.abort(), LINGER);
+  // If the last bytes come soon the connection is reused. The client does not wait for them.
+  const cut = setTimeout(() => exchange.abort(), endTimeoutMs);
   reading.catch(() => {}).finally(() => clearTimeout(cut));
 }
 
 /**
- * Hands on the events of an answer, streamed or not. What goes wrong on the way becomes the last of
- * them.
+ * Decodes an answer, streamed or not, and flushes the sink after each chunk.
  */
 export async function readEvents(
   exchange: UpstreamResponse,
@@ -103,7 +101,7 @@ export async function readEvents(
     return;
   }
   const events = new EventStream((data) => decoder.push(data));
-  const most = response ? MOST_STREAMED : MOST_BYTES;
+  const most = response ? MAX_STREAM_BYTES : MAX_BYTES;
   let size = 0;
   const take = (chunk: Buffer) => {
     size += chunk.length;
