@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-// CommonJS on purpose: libuv reads UV_THREADPOOL_SIZE once, when its pool is first used, and loading
-// an ES module uses it. All image threads share that pool, four threads by default, so that on a
-// machine of more cores the fifth image would wait for the first. This is the last moment to say so.
+// CommonJS, because libuv reads UV_THREADPOOL_SIZE once, at the first use of its pool, and loading an
+// ES module uses the pool. All image threads share its four threads by default, so that on a machine
+// with more cores the fifth image would wait for the first.
 if (process.env['UV_THREADPOOL_SIZE'] === undefined) {
   const { availableParallelism } = require('node:os') as typeof import('node:os');
-  // Four to spare for files: the daemon itself runs no decoder, but other work comes in floods, too.
+  // Four more than cores for file operations, also in the daemon, which itself runs no decoder.
   process.env['UV_THREADPOOL_SIZE'] = String(Math.max(8, availableParallelism() + 4));
 }
 
 const [, , first, ...rest] = process.argv;
-// glibc makes up to eight arenas a core for threads, and none gives memory to another: the daemon grew
-// to twice the memory. Its limit counts only before the threads that load ES modules have made theirs.
+// glibc creates up to eight arenas a core for threads, which share no free memory: the daemon grew to
+// twice the memory. The limit applies only before the threads that load ES modules have created theirs.
 const { MALLOC_ARENA_MAX } = process.env;
 if (first === 'serve' && MALLOC_ARENA_MAX === undefined && process.features.require_module) {
   const { availableParallelism } = require('node:os') as typeof import('node:os');

@@ -23,11 +23,11 @@ function readFailure(error: unknown): Failure {
   );
 }
 
-/** A job's input, open. */
+/** An open input of a job. */
 export interface OpenSource {
   /** Bytes. */
   readonly size: number;
-  /** All of it. A file's bytes are lent: once it is closed another file's will overwrite them. */
+  /** All bytes. Those of a file are in a pooled buffer, which is reused after `close`. */
   read(): Uint8Array;
   close(): void;
 }
@@ -39,35 +39,35 @@ export function openSource(source: Source): OpenSource {
   return { size: bytes.byteLength, read: () => bytes, close() {} };
 }
 
-/** Buffers that no job reads into at present, the largest first. */
+/** Buffers that no job uses, the largest first. */
 const idle: Uint8Array[] = [];
-const MOST_IDLE = 4;
-const STEP = 512 * 1024;
+const MAX_IDLE = 4;
+const SIZE_STEP = 512 * 1024;
 
-/** Left to the garbage collector, the memory of dozens of files would pile up before it is freed. */
-function borrow(size: number): Uint8Array {
+/** Takes a pooled buffer. The garbage collector would free the memory of files too late. */
+function takeBuffer(size: number): Uint8Array {
   const found = idle.findIndex((buffer) => buffer.byteLength >= size);
-  // In steps, so that files of about one size share a buffer.
-  if (found < 0) return new Uint8Array(Math.ceil((size + 1) / STEP) * STEP);
+  // Rounded up, so that files of similar sizes share a buffer.
+  if (found < 0) return new Uint8Array(Math.ceil((size + 1) / SIZE_STEP) * SIZE_STEP);
   return idle.splice(found, 1)[0]!;
 }
 
-function giveBack(buffer: Uint8Array): void {
+function returnBuffer(buffer: Uint8Array): void {
   idle.push(buffer);
   idle.sort((one, other) => other.byteLength - one.byteLength);
-  idle.length = Math.min(idle.length, MOST_IDLE);
+  idle.length = Math.min(idle.length, MAX_IDLE);
 }
 
 /**
- * Size and kind are asked of the open file, so that one swapped meanwhile cannot slip past a limit,
- * and without blocking, since opening a pipe would wait for its writer.
+ * Checks size and type of the open file, so that a file that is replaced meanwhile does not pass a
+ * limit. Opened without blocking, because opening a pipe would wait for its writer.
  */
 function openFile(path: string): OpenSource {
   let descriptor: number | undefined;
   let buffer: Uint8Array | undefined;
   const close = () => {
     if (descriptor !== undefined) closeSync(descriptor);
-    if (buffer) giveBack(buffer);
+    if (buffer) returnBuffer(buffer);
     descriptor = undefined;
     buffer = undefined;
   };
@@ -77,7 +77,7 @@ function openFile(path: string): OpenSource {
     if (stat.isDirectory()) throw fileFailure('is_directory', 'cannot be read: it is a folder');
     if (!stat.isFile()) throw fileFailure('read_failed', 'cannot be read: not a regular file');
     const read = (from: number) => {
-      buffer = borrow(stat.size);
+      buffer = takeBuffer(stat.size);
       let length = 0;
       while (length < stat.size) {
         const count = readSync(from, buffer, length, stat.size - length, null);

@@ -17,13 +17,13 @@ import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { UpstreamClient } from '../upstream/client.ts';
+import { attemptObserver } from './attempt-observer.ts';
 import { Closers } from './closers.ts';
 import { listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { DaemonState } from './state.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { createTextGateway } from './text.ts';
-import { attemptObserver } from './upstream-log.ts';
 
 /** A daemon that serves requests. */
 export interface Daemon {

@@ -74,7 +74,10 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
       stalled: (error, { id }) =>
         log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
       callInterrupted: ({ id, model }, afterCrash) =>
-        log.warn({ task: id, model, afterCrash }, 'the provider was being asked at the stop'),
+        log.warn(
+          { task: id, model, afterCrash },
+          'the daemon had stopped during a request to the provider',
+        ),
     },
   });
   closers.add(() => media.runner.close());

@@ -12,7 +12,7 @@ import { Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
-import { bearsToken } from './auth.ts';
+import { hasBearerToken } from './auth.ts';
 import { sendFailure } from './errors.ts';
 import { serverLog } from './log.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
@@ -103,7 +103,7 @@ function authorize(request: FastifyRequest, token: string): void {
       { status: 403 },
     );
   }
-  if (bearsToken(request, token)) return;
+  if (hasBearerToken(request, token)) return;
   throw new Failure('auth_error', 'the token is not the one of this daemon', {
     code: 'wrong_token',
   });

@@ -61,10 +61,10 @@ function keyFailure(key: ApiKey | undefined): Failure | null {
 }
 
 /** Whether a request has a token of the operator as its bearer token. */
-export function bearsToken({ headers }: FastifyRequest, token: string): boolean {
+export function hasBearerToken({ headers }: FastifyRequest, token: string): boolean {
   // timingSafeEqual needs buffers of the same length, which hashes are.
-  const given = Buffer.from(hashOf(headers.authorization ?? ''));
-  return timingSafeEqual(given, Buffer.from(hashOf(`Bearer ${token}`)));
+  const received = Buffer.from(hashOf(headers.authorization ?? ''));
+  return timingSafeEqual(received, Buffer.from(hashOf(`Bearer ${token}`)));
 }
 
 /** A hook that requires a valid API key and enforces its rate limit. */

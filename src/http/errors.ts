@@ -88,8 +88,8 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
 /** @param limit bytes that a request may have */
 export function requestTooLarge(limit: number): Failure {
   const megabytes = limit / 1024 / 1024;
-  const most = Number.isInteger(megabytes) ? `${megabytes} MB (${limit} bytes)` : `${limit} bytes`;
-  return new Failure('invalid_request', `the request is larger than ${most}`, {
+  const size = Number.isInteger(megabytes) ? `${megabytes} MB (${limit} bytes)` : `${limit} bytes`;
+  return new Failure('invalid_request', `the request is larger than ${size}`, {
     code: 'request_too_large',
   });
 }

@@ -1,40 +1,40 @@
 import { sep } from 'node:path';
 
 /**
- * Names that come from outside and go to places with rules of their own: into a ZIP, which may be
- * unpacked on any system, and onto a terminal, which obeys what is printed on it.
+ * Makes untrusted names safe for a ZIP, which may be unpacked on any system, and for a terminal, which
+ * interprets control characters.
  */
 
-/** What ext4 allows, in UTF-8 bytes. APFS and NTFS count coarser units, so it suits them too. */
+/** Limit of ext4, in UTF-8 bytes. Those of APFS and NTFS are larger: they count characters. */
 const MAX_BYTES = 255;
 
-/** Room for `-2` to `-9999999`. One size for all, so that equal names are cut to equal stems. */
+/** Bytes for `-2` to `-9999999`. The same for all, so that equal names are cut to equal stems. */
 const SUFFIX_BYTES = 8;
 
-/** What stands in for a name of which nothing is left. */
+/** Replaces a name without any safe character. */
 const FALLBACK = 'image';
 
 /**
- * The entry names of one archive: each is safe on every system, no part of it longer than 255 bytes
- * of UTF-8, and unlike all others even where case, composition and invisible characters do not count.
+ * The entry names of one archive: each is safe on every system, no part of it is longer than 255 bytes
+ * of UTF-8, and all differ even where case, composition and invisible characters do not count.
  */
 export class EntryNames {
   readonly #taken = new Set<string>();
-  /** The entry name of each folder, with a slash at its end, by the twin key of its path. */
+  /** Entry names of folders, with a slash at the end, by the equality key of the path. */
   readonly #folders = new Map<string, string>();
-  /** The number to try next, by stem. Without it equal names would count up from 2 every time. */
+  /** The next number by stem, so that equal names do not count up from 2 every time. */
   readonly #next = new Map<string, number>();
 
-  /** @param reserved full names that no entry may have */
+  /** @param reserved names that no entry gets */
   constructor(reserved: readonly string[] = ['manifest.json']) {
     for (const name of reserved) this.#take(name);
   }
 
   /**
-   * The name for the output of one input: its base name with the new extension, and with `-2`,
-   * `-3` and so on where that is taken. The name is taken from then on.
+   * Claims the name of an input's output: its base name with the new extension, and with `-2`, `-3`
+   * and so on where that is taken.
    *
-   * @param inputFilename as it arrived: with a path in either style, hostile, or empty
+   * @param inputFilename untrusted: may have a path in either style, or be empty
    * @param extension without its dot, and safe itself: `webp`
    * @param folder path of the folder that the entry goes into, with slashes of this system
    */
@@ -42,14 +42,14 @@ export class EntryNames {
     return this.#claimIn(this.#folder(folder), safeBaseName(inputFilename), `.${extension}`);
   }
 
-  /** A name in a folder that nothing else has, numbered where it must be. */
+  /** Claims a name in a folder, numbered where it is taken. */
   #claimIn(folder: string, base: string, ending: string): string {
-    const room = MAX_BYTES - Buffer.byteLength(ending);
-    const name = folder + cut(base, room) + ending;
+    const available = MAX_BYTES - Buffer.byteLength(ending);
+    const name = folder + cut(base, available) + ending;
     if (this.#take(name)) return name;
 
-    const stem = folder + cut(base, room - SUFFIX_BYTES);
-    const series = twinKey(stem + ending);
+    const stem = folder + cut(base, available - SUFFIX_BYTES);
+    const series = equalityKey(stem + ending);
     for (let number = this.#next.get(series) ?? 2; ; number += 1) {
       const numbered = `${stem}-${number}${ending}`;
       if (this.#take(numbered)) {
@@ -59,13 +59,13 @@ export class EntryNames {
     }
   }
 
-  /** The entry name of a folder: the same for the same path, and never that of a file. */
+  /** The entry name of a folder: equal for equal paths, and never that of a file. */
   #folder(path: string): string {
     let folder = '';
     for (const part of path.split(sep)) {
       if (part === '' || part === '.') continue;
       const base = safeName(part.replaceAll('\\', '_'));
-      const key = twinKey(`${folder}${base}/`);
+      const key = equalityKey(`${folder}${base}/`);
       const known = this.#folders.get(key) ?? `${this.#claimIn(folder, base, '')}/`;
       this.#folders.set(key, known);
       folder = known;
@@ -74,7 +74,7 @@ export class EntryNames {
   }
 
   #take(name: string): boolean {
-    const key = twinKey(name);
+    const key = equalityKey(name);
     if (this.#taken.has(key)) return false;
     this.#taken.add(key);
     return true;
@@ -84,26 +84,26 @@ export class EntryNames {
 /**
  * The base name of a file as it can be written on every system, without its last extension:
  * `C:\fakepath\Été 1.jpg` gives `Été 1`, `backup.tar.gz` gives `backup.tar`, `.profile` gives
- * `profile`. Never empty, and as long as it was: `EntryNames` cuts it.
+ * `profile`. Never empty. `EntryNames` limits its length.
  *
- * Besides what Windows forbids, it has no dot in front, which would hide the file, and no dash,
- * which tools would read as an option once somebody writes `*`.
+ * Besides the characters that Windows forbids, it has no leading dot, which would hide the file, and
+ * no leading dash, which tools would read as an option where a shell expands `*`.
  */
 export function safeBaseName(inputFilename: string): string {
-  // Both slashes, wherever we run: the browser that sent the name may run elsewhere.
+  // Both slashes on every system, because the client may run on another one.
   const name = inputFilename.slice(
     Math.max(inputFilename.lastIndexOf('/'), inputFilename.lastIndexOf('\\')) + 1,
   );
   return safeName(name, EXTENSION);
 }
 
-/** A part of a path as it can be written on every system, without what `left` matches at its end. */
-function safeName(name: string, left: RegExp | '' = ''): string {
+/** A part of a path as it can be written on every system, without the match of `extension`. */
+function safeName(name: string, extension: RegExp | '' = ''): string {
   const base = replaceHidden(name, () => '')
     .normalize('NFC')
     .replace(FORBIDDEN, '_')
     .replace(TRAILING, '')
-    .replace(left, '')
+    .replace(extension, '')
     .replace(TRAILING, '')
     .replace(LEADING, '')
     .replace(DEVICE, '$&_');
@@ -111,18 +111,16 @@ function safeName(name: string, left: RegExp | '' = ''): string {
 }
 
 /**
- * A name as it can be shown to people and terminals: whatever is invisible or would command the
- * terminal stands as an escape (`\n`, `\u202e`, `\u{e0041}`), everything else as it is. A backslash
- * stays single, for a Windows path is an ordinary thing; a name without one can be told exactly
- * from what is shown.
+ * A name for a terminal: invisible and control characters are shown as escapes (`\n`, `\u202e`,
+ * `\u{e0041}`), all others as they are. A backslash is not escaped, because Windows paths contain
+ * some; so only a name without a backslash can be recovered from the result.
  */
 export function printable(name: string): string {
   return replaceHidden(name, escapeOf);
 }
 
 /**
- * JSON in which no text can command a terminal: the controls that JSON itself lets pass stand as
- * escapes, too.
+ * JSON for a terminal: control characters that JSON allows in texts are escaped, too.
  */
 export function printableJson(json: string): string {
   return json.replace(
@@ -131,30 +129,30 @@ export function printableJson(json: string): string {
   );
 }
 
-/** What Windows forbids in a name; the slashes are gone by then. */
+/** Characters that Windows forbids in a name; slashes are removed before. */
 const FORBIDDEN = /[:*?"<>|]/g;
 
 /**
- * Windows drops dots and spaces at the end of a name, and so does not find the name again. The
- * look-behind lets a run match from its start only: otherwise long runs take quadratic time.
+ * Windows drops dots and spaces at the end of a name, and then does not find the file. With the
+ * look-behind a run matches from its start only; otherwise long runs take quadratic time.
  */
 const TRAILING = /(?<![\s.])[\s.]+$/;
 
 const LEADING = /^[\s.-]+/;
 
-/** A dot in front makes a hidden file, not an extension; nor is the rest of `Mr. Smith` one. */
+/** Not after a leading dot, which hides a file; not with a space, as in `Mr. Smith`. */
 const EXTENSION = /(?<=.)\.[^\s.]+$/;
 
 /**
- * The names that Windows gives to devices in every folder, whatever follows their first dot.
+ * Names of devices in every folder on Windows, with any text after the first dot.
  * https://learn.microsoft.com/windows/win32/fileio/naming-a-file
  */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?=\s*(?:\.|$))/i;
 
 /**
- * Characters that show nothing by themselves: controls, broken halves of characters, line and
- * paragraph separators, and what Unicode lets a renderer ignore, all bidi controls among it. The
- * three marks of annotations at the end lack that property, and show as little.
+ * Characters without a glyph: controls, lone surrogates, line and paragraph separators, and default
+ * ignorable code points, which include bidi controls. The three annotation marks at the end are not
+ * default ignorable, and have no glyph either.
  */
 const HIDDEN = String.raw`[\p{Control}\p{Surrogate}\p{Line_Separator}\p{Paragraph_Separator}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`;
 
@@ -180,11 +178,11 @@ const JOINING_SCRIPTS = [
   .map((script) => String.raw`\p{Script_Extensions=${script}}`)
   .join('');
 
-/** Where hidden characters are part of how a word or an emoji is written. */
+/** Sequences in which hidden characters are part of a word or an emoji. */
 const ORDINARY = [
   // The flag of a region, such as Scotland: a black flag and its code in tags.
   String.raw`\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}`,
-  // An emoji, chosen to be a picture or not, and joined with others to one: a family.
+  // An emoji with a variation selector, or several that are joined to one, such as a family.
   String.raw`${EMOJI}(?:\u{200d}${EMOJI})*`,
   // A keycap.
   String.raw`[0-9#*]\u{fe0f}\u{20e3}`,
@@ -196,7 +194,7 @@ const ORDINARY = [
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Made when first needed: most names are plain, and to compile it takes a millisecond. */
+/** Compiled at the first use, which takes a millisecond: most names are plain ASCII. */
 let ordinaryOrHidden: RegExp | undefined;
 
 function replaceHidden(name: string, replacement: (character: string) => string): string {
@@ -215,10 +213,10 @@ function escapeOf(character: string): string {
   return SHORT_ESCAPES[character] ?? (code.length > 4 ? `\\u{${code}}` : `\\u${code}`);
 }
 
-/** Made when first needed: most names are short. */
+/** Created at the first use, because most names are short. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** As many whole graphemes of a safe name as fit into so many bytes, and again a safe name. */
+/** Cuts a safe name to so many bytes between two graphemes; the result is safe, too. */
 function cut(name: string, maxBytes: number): string {
   if (Buffer.byteLength(name) <= maxBytes) return name;
   graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -229,18 +227,18 @@ function cut(name: string, maxBytes: number): string {
     if (bytes > maxBytes) break;
     kept += segment;
   }
-  // The cut can lay bare what the rest had made harmless: `con`, two hundred spaces and a letter.
+  // The cut can produce an unsafe name: of `con`, two hundred spaces and a letter, `con` is left.
   kept = kept.replace(TRAILING, '').replace(DEVICE, '$&_');
-  // One letter under hundreds of accents is a grapheme that no name has room for.
+  // A letter with hundreds of accents is a grapheme longer than the limit.
   return kept === '' ? FALLBACK : kept;
 }
 
 /**
- * Equal for names that some file system takes for one: without regard to case (ß and SS included),
- * to composition, or to ignorable characters, as ext4 and APFS can be told to compare.
+ * Equal for names that some file system treats as one: case (ß and SS included), composition and
+ * ignorable characters do not count, as ext4 and APFS can be configured.
  */
-function twinKey(name: string): string {
-  // Lower, then upper, then lower: final sigma and ẞ meet their kin on the way.
+function equalityKey(name: string): string {
+  // Lower, upper, and lower again: maps final sigma and ẞ to the same letters as σ and ß.
   return name
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toLowerCase()

@@ -24,14 +24,14 @@ async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<o
   const { raster, hash: digest } = PERCEPTUAL[algorithm];
   const header = await readHeader(input);
   const { width, height } = header;
-  // In eight bits before they are averaged, so that depth makes no difference.
+  // Reduced to eight bits before averaging, so that the bit depth does not change the hash.
   const image = await openInEightBits(input, header);
   const grey = await image
     .autoOrient()
     // Before a resize, sharp decodes JPEG and WebP at a reduced size unless something is cut out
     // first (0.35.5, shouldPreShrink); then the same pixels would have another hash as PNG.
     .extract({ left: 0, top: 0, width, height })
-    // What shows through transparency is not part of the picture.
+    // Transparent areas count as white.
     .flatten({ background: 'white' })
     .resize({ ...raster, fit: 'fill' })
     .toColourspace('b-w')

@@ -4,7 +4,7 @@ import { preview } from './preview.ts';
 import { render } from './render.ts';
 import { verify } from './verify.ts';
 
-/** Operations that other rooms run in threads: without a command, an endpoint or documentation. */
+/** Operations for other parts of the daemon, without a command, an endpoint or documentation. */
 export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   verify,
   render,

@@ -2,13 +2,13 @@ import type { FileErrorCode } from '../error-codes.ts';
 import type { Limits } from '../images/limits.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 
-/** Where a thread finds one input: a file that it reads itself, or bytes that were moved to it. */
+/** One input of a job: a file that the worker reads, or bytes that are moved to it. */
 export type Source = { readonly path: string } | { readonly bytes: Uint8Array };
 
-/** One file's work, as it crosses to a thread. Structured-cloneable. */
+/** The message that runs an operation over one file. Structured-cloneable. */
 export interface Job {
   readonly operation: string;
-  /** What the operation's schema gave. */
+  /** Output of the operation's schema. */
   readonly options: unknown;
   readonly source: Source;
   readonly limits: Limits;

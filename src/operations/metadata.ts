@@ -56,7 +56,7 @@ export const metadata = defineOperation({
       delay: stored.delay?.slice(0, input.limits.frames),
       hasProfile: stored.icc !== undefined && !isMadeProfile(stored.icc),
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
-      // The position is asked for apart, so that a full listing does not tell it unasked.
+      // The position has an option of its own, so that full EXIF does not disclose it.
       ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),
       ...(position && { gps: position }),
     };

@@ -9,7 +9,7 @@ export interface OperationResult {
   readonly warnings?: readonly Warning[];
 }
 
-/** What a thread can be asked to do. */
+/** An operation that a worker runs over one file. */
 export interface ThreadOperation<Options> {
   readonly name: string;
   run(input: ImageInput, options: Options): Promise<OperationResult>;
@@ -19,29 +19,29 @@ export interface ThreadOperation<Options> {
 export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   extends ThreadOperation<v.InferOutput<Schema>> {
   readonly summary: string;
-  /** `image`: each file gives a file. `data`: each file gives the `data` of the interface's part 2.8. */
+  /** Result of each file: an image, or the `data` of interface part 2.8. */
   readonly gives: 'image' | 'data';
   readonly options: Schema;
-  /** The name of its HTTP endpoint below `/api/free/`; only the command line has one without. */
+  /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */
   readonly endpoint?: string;
-  /** Roughly, CPU milliseconds for a megabyte of input: tells whether starting threads will pay. */
+  /** CPU milliseconds for a megabyte of input, roughly: decides whether starting threads pays. */
   readonly cost: number;
-  /** Keys of `data` that are worth a column in a table for people. */
+  /** Keys of `data` that are columns of the table. */
   columns?(options: v.InferOutput<Schema>): readonly string[];
-  /** Keys of `data` whose values are listed below a file's row, one a line. */
+  /** Keys of `data` whose values are listed in lines below a file's row. */
   details?(options: v.InferOutput<Schema>): readonly string[];
   /**
-   * Answers an argument that is no file, such as a size to be mapped; undefined where it is a file
-   * after all. Only the command line takes such arguments.
+   * The result for an argument that is no file, such as a size to map; undefined where the argument
+   * may be a file. Only the command line has such arguments.
    */
   answer?(argument: string, options: v.InferOutput<Schema>): object | undefined;
-  /** Command lines that a test runs in a folder of photographs, without the leading `oriel`. */
+  /** Command lines without the leading `oriel`, which a test runs in a folder of photographs. */
   readonly examples: readonly string[];
-  /** Options for a first try over HTTP, filled in on the page `/docs`; without it, the defaults. */
+  /** Example options on the page `/docs`; by default those of the schema. */
   readonly sample?: Readonly<v.InferInput<Schema>>;
 }
 
-/** Keeps the options' type between the schema and `run`; the registry holds what comes out. */
+/** Infers the type of the options between schema and `run`, which the registry's type leaves out. */
 export function defineOperation<Schema extends ObjectSchema>(
   operation: Operation<Schema>,
 ): Operation<Schema> {

@@ -5,7 +5,7 @@ import { openInEightBits } from '../images/true-colours.ts';
 import { field, integer } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
-/** Longest side that colours are counted on: more pixels change neither colours nor shares. */
+/** Longest side of the image that is counted: more pixels change neither colours nor shares. */
 const SIDE = 256;
 
 export const palette = defineOperation({
@@ -23,7 +23,7 @@ export const palette = defineOperation({
     const header = await readHeader(input);
     const image = await openInEightBits(input, header);
     const pixels = await image
-      // The linear kernel cannot overshoot: a sharper one invents colours beside every edge.
+      // The linear kernel cannot overshoot; a sharper one adds colours beside every edge.
       .resize({
         width: SIDE,
         height: SIDE,

@@ -73,7 +73,7 @@ export interface SharedPool extends ImagePool {
 export interface PoolOptions {
   /** Threads; the processor's cores where not given. */
   readonly threads?: number;
-  /** The built file that a thread runs, for tests that need one which misbehaves. */
+  /** The built file that a thread runs; tests replace it. */
   readonly worker?: string;
 }
 
@@ -104,7 +104,7 @@ export function workerFile(name: 'image' | 'process'): string {
 }
 
 /** Memory shared by the threads of all pools, by which one of them initialises libvips for all. */
-const workerData = { fence: new SharedArrayBuffer(4) };
+const workerData = { blockState: new SharedArrayBuffer(4) };
 
 /** Starts a thread for each core. They run until the pool is closed. */
 export async function startPool({
@@ -144,7 +144,7 @@ export async function startPool({
     async run(job, { client = '', signal } = {}) {
       const release = await slots.acquire(client, signal);
       const started = performance.now();
-      // Aborting a job under way is how Piscina gives up its thread.
+      // Piscina terminates the thread of a job that is aborted in progress.
       const deadline = new AbortController();
       const timer = setTimeout(() => deadline.abort(), job.limits.deadline);
       const bytes = 'bytes' in job.source ? job.source.bytes : undefined;

@@ -2,7 +2,7 @@ import { readHeader } from '../images/header.ts';
 import { openInEightBits } from '../images/true-colours.ts';
 import type { ThreadOperation } from './operation.ts';
 
-/** What a terminal draws: a PNG of eight bits a channel, or opaque pixels. */
+/** An image for a terminal: a PNG of eight bits a channel, or opaque pixels. */
 export type Preview =
   | { readonly png: Uint8Array }
   | {
@@ -14,11 +14,11 @@ export type Preview =
 
 interface PreviewOptions {
   readonly as: 'png' | 'rgba';
-  /** Pixels along the longer side at the most. */
+  /** Maximum pixels of the longer side. */
   readonly side: number;
 }
 
-/** Draws the first frame of an image small, as it is seen, for a terminal. */
+/** Shrinks the first frame of an image for a terminal, oriented by EXIF. */
 export const preview: ThreadOperation<PreviewOptions> = {
   name: 'preview',
   async run(input, { as, side }) {

@@ -8,7 +8,7 @@ import { resize } from './resize.ts';
 import { rotate } from './rotate.ts';
 import { sizeMap } from './size-map.ts';
 
-/** Every image tool. Commands, routes, form fields, help and documentation derive from this list. */
+/** All image operations. Commands, routes, form fields, help and documentation derive from this list. */
 export const OPERATIONS = [
   convert,
   resize,

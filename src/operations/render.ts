@@ -5,27 +5,27 @@ import { paint } from '../images/scene/paint.ts';
 import { type Scene, sceneOf } from '../images/scene/scene.ts';
 import type { OperationResult, ThreadOperation } from './operation.ts';
 
-/** What the sandbox draws: a picture of its own, a change of the picture that came, or a film. */
+/** An image of the sandbox: a new one, an edit of the input, or an animation. */
 export interface RenderOptions {
   readonly prompt: string;
   readonly seed: number | null;
-  /** Which of several pictures of the prompt. */
+  /** Index among the images of the prompt. */
   readonly number: number;
   readonly width: number;
   readonly height: number;
-  /** `#rrggbb`: what the pictures that it is to look like are made of. */
+  /** Colours of the reference images, as `#rrggbb`. */
   readonly colours: readonly string[];
-  /** That the input is to be changed: where the mask is transparent, everywhere without one. */
+  /** Edits the input where the mask is transparent, or everywhere without a mask. */
   readonly edit?: { readonly mask: Uint8Array | null };
   readonly film?: { readonly frames: number; readonly milliseconds: number };
 }
 
-/** Draws the sandbox's pictures. The same options give the same bytes. */
+/** Draws an image of the sandbox. Equal options give equal bytes. */
 export const render: ThreadOperation<RenderOptions> = {
   name: 'render',
   run(input, options) {
     const { prompt, seed, number, colours, width, height, film } = options;
-    // Painted samples, the same as a PNG and, for an edit, the input and the mask.
+    // Samples, their PNG and, for an edit, the samples of input and mask.
     input.admit(forPixels(width * height * (film?.frames ?? 1), options.edit ? 30 : 16, 0.3));
     const scene = sceneOf(prompt, seed, number, colours.map(fromHex));
     if (film) return renderFilm(input, scene, options, film);
@@ -39,22 +39,22 @@ async function renderStill(
   { width, height, edit }: RenderOptions,
 ): Promise<OperationResult> {
   const painted = paint(scene, { width, height });
-  const pixels = edit ? await changed(input, painted, { width, height, ...edit }) : painted;
+  const pixels = edit ? await blendOverInput(input, painted, { width, height, ...edit }) : painted;
   const image = input.sharp(pixels, {
     limitInputPixels: false,
     raw: { width, height, channels: 4 },
   });
-  // Only an edit can have kept something that is transparent.
+  // Only an edit can contain transparent pixels, those of the input.
   const opaque = edit ? image : image.removeAlpha();
   const bytes = await opaque.png().toBuffer();
   return { image: { bytes, format: 'png', width, height } };
 }
 
-/** How much of the input is left where it is changed. */
-const LEFT = 0.55;
+/** Share of the input in edited pixels. */
+const INPUT_SHARE = 0.55;
 
-/** Lays what was painted over the input. */
-async function changed(
+/** Blends the painted image over the input. */
+async function blendOverInput(
   { bytes, limits, sharp }: ImageInput,
   painted: Uint8Array,
   {
@@ -72,7 +72,7 @@ async function changed(
   const pixels = await fitted(bytes).raw().toBuffer();
   const kept = mask && (await fitted(mask).raw().toBuffer());
   for (let at = 0; at < pixels.length; at += 4) {
-    const share = (1 - LEFT) * (kept ? 1 - kept[at + 3]! / 255 : 1);
+    const share = (1 - INPUT_SHARE) * (kept ? 1 - kept[at + 3]! / 255 : 1);
     for (let channel = at; channel < at + 4; channel += 1) {
       pixels[channel]! += Math.round((painted[channel]! - pixels[channel]!) * share);
     }

@@ -89,9 +89,9 @@ const isSize = (one: Size, other: Size) => one.width === other.width && one.heig
 const atLeastOne = (pixels: number) => Math.max(1, Math.round(pixels));
 
 /**
- * The size that a picture is scaled to and, where that differs, the canvas or the cut-out that it
- * ends up in. Computed here rather than by the resizer, so that it can be refused beforehand and so
- * that `contain` does not enlarge unasked, which sharp's `withoutEnlargement` leaves undone.
+ * The size that an image is scaled to, and the size of the output: a canvas for `contain`, a cut-out
+ * for `cover`. Computed here rather than by sharp, so that too large outputs are refused before any
+ * work, and because sharp's `withoutEnlargement` has no effect on `contain`.
  */
 export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; final: Size } {
   if (to.percent !== undefined) {
@@ -129,7 +129,7 @@ export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; fina
   return { scaled, final: scaled };
 }
 
-/** The share of the spare room that lies before the picture: 0, a half or 1 along each axis. */
+/** The share of the free space before the image: 0, 0.5 or 1 along each axis. */
 function anchor(position: ResizeOptions['position']): { x: number; y: number } {
   const x = position.endsWith('west') ? 0 : position.endsWith('east') ? 1 : 0.5;
   const y = position.startsWith('north') ? 0 : position.startsWith('south') ? 1 : 0.5;
@@ -191,7 +191,7 @@ export const resize = defineOperation({
       );
     }
     const resized = (frame: Sharp) => place(frame, header, given, FORMATS[to].alpha);
-    // All at once, the resampling would mix the edges of neighbouring frames.
+    // Frame by frame: resampling all at once would mix the edges of neighbouring frames.
     const result = frames > 1 ? await mapFrames(input, image, header, resized) : resized(image);
     const unchanged = isSize(scaled, header) && isSize(final, header);
     return encode(input, picture, result, { to, size: final, unchanged }, given);

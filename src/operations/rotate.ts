@@ -33,8 +33,8 @@ const options = v.pipe(
   ),
 );
 
-/** The sides of the upright box around a rectangle turned by `angle` degrees, as libvips rounds them. */
-function turnedSize({ width, height }: { width: number; height: number }, angle: number) {
+/** The bounding box of a rectangle rotated by `angle` degrees, rounded as by libvips. */
+function rotatedSize({ width, height }: { width: number; height: number }, angle: number) {
   const radians = (angle * Math.PI) / 180;
   const [sine, cosine] = [Math.abs(Math.sin(radians)), Math.abs(Math.cos(radians))];
   return {
@@ -60,27 +60,27 @@ export const rotate = defineOperation({
     const background = given.background ?? (alpha ? 'transparent' : 'white');
     const fill = alpha ? parseColour(background) : onWhite(parseColour(background));
     const picture = await openPicture(input, header, to, given);
-    const size = turnedSize(header, angle);
+    const size = rotatedSize(header, angle);
     checkOutputSize(input, size, picture.frames);
 
-    // sharp mirrors before it turns. Turning and then mirroring once is the same as mirroring and
-    // then turning the other way.
+    // sharp mirrors before it rotates. Rotating and then mirroring along one axis is the same as
+    // mirroring and then rotating in the other direction.
     const degrees = given.flip === given.flop ? angle : (360 - angle) % 360;
-    const turn = (frame: Sharp) => {
+    const rotateFrame = (frame: Sharp) => {
       const mirrored = frame.flip(given.flip).flop(given.flop);
       if (degrees === 0) return mirrored;
       const showsCorners = degrees % 90 !== 0 && fill.alpha < 1;
       return (showsCorners ? addAlpha(mirrored, header, header) : mirrored).rotate(degrees, {
-        // libvips premultiplies the picture before it resamples, but not the background.
+        // libvips premultiplies the image before it resamples, but not the background.
         background: premultiplied(fill),
       });
     };
-    const turned =
+    const rotated =
       picture.frames > 1
-        ? await mapFrames(input, picture.image, header, turn)
-        : turn(picture.image);
-    // libvips holds the picture whole to turn it, and its transform works on floating point.
+        ? await mapFrames(input, picture.image, header, rotateFrame)
+        : rotateFrame(picture.image);
+    // Bytes a pixel: libvips buffers the whole image to rotate it, and its transform uses floats.
     const held = degrees === 0 ? 0 : degrees % 90 === 0 ? 8 : 16;
-    return encode(input, picture, turned, { to, size, held }, { ...given, background });
+    return encode(input, picture, rotated, { to, size, held }, { ...given, background });
   },
 });

@@ -18,9 +18,9 @@ import { ProcessLostError, WorkerProcesses } from './worker-processes.ts';
 export interface SharedPoolOptions {
   /** Jobs at once; the processor's cores where not given. */
   readonly threads?: number | undefined;
-  /** Bytes that large jobs under way may need together. */
+  /** Bytes that large jobs in progress may use together. */
   readonly memory?: number | undefined;
-  /** The built file that a process runs, for tests that need one which misbehaves. */
+  /** The built file that a process runs; tests replace it. */
   readonly worker?: string;
   /** Milliseconds after which a job that was estimated to be small counts as large. */
   readonly smallJobTimeoutMs?: number;

@@ -31,7 +31,7 @@ export const sizeMap = defineOperation({
     try {
       return answer(parseTarget(argument, resolution));
     } catch (error) {
-      // `0x0` and `16:` are sizes gone wrong; anything else may yet be the name of a file.
+      // `0x0` and `16:` are invalid sizes; any other text may be the name of a file.
       if (error instanceof Failure && !/^[\d.]+[x:][\d.]*$/i.test(argument)) return undefined;
       throw error;
     }

@@ -6,11 +6,11 @@ import { checkFrames, type Header, readHeader } from '../images/header.ts';
 import type { ImageInput, SharpOptions } from '../images/input.ts';
 import type { ThreadOperation } from './operation.ts';
 
-/** What an image is, each pixel of which was decoded. */
-export interface Proof {
+/** Properties of an image whose pixels were all decoded. */
+export interface VerifiedProperties {
   readonly format: OutputFormat;
   readonly mediaType: string;
-  /** As a viewer sees it, of one frame. */
+  /** Of one frame, oriented by EXIF. */
   readonly width: number;
   readonly height: number;
   readonly hasAlpha: boolean;
@@ -18,7 +18,7 @@ export interface Proof {
   readonly frames: number;
 }
 
-/** Proves that bytes are an image, all of it. */
+/** Verifies that bytes are an undamaged image. */
 export const verify: ThreadOperation<unknown> = {
   name: 'verify',
   async run(input) {
@@ -34,17 +34,26 @@ export const verify: ThreadOperation<unknown> = {
     }
     // Pages of a document are decoded one after the other.
     input.admit(estimateDecoding(header, header.animated ? header.pages : 1));
-    // What the header tells of is held against the limits already, but for further pages.
+    // `readHeader` has checked the limits, except for pages after the first.
     if (header.pages === 1) await decode(input, {});
     else if (header.animated) await decode(input, { animated: true });
     else await decodePages(input, header);
     const { width, height, hasAlpha, pages } = header;
     const { mediaType } = FORMATS[format];
-    return { data: { format, mediaType, width, height, hasAlpha, frames: pages } satisfies Proof };
+    return {
+      data: {
+        format,
+        mediaType,
+        width,
+        height,
+        hasAlpha,
+        frames: pages,
+      } satisfies VerifiedProperties,
+    };
   },
 };
 
-/** Pages of a document may each have a size of their own, of which the header tells the first. */
+/** Pages of a document may differ in size; the header has that of the first. */
 async function decodePages(input: ImageInput, { pages }: Header): Promise<void> {
   const { bytes, limits, sharp } = input;
   let pixels = 0;
@@ -63,7 +72,7 @@ async function decodePages(input: ImageInput, { pages }: Header): Promise<void> 
 }
 
 /**
- * Decodes every pixel and keeps next to none. Not by stats(), which passes over half of the damage
+ * Decodes every pixel and keeps 8x8. Not by stats(), which misses half of the damage
  * while other threads decode (sharp 0.35.5).
  */
 async function decode({ bytes, limits, sharp }: ImageInput, which: SharpOptions): Promise<void> {

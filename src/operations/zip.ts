@@ -7,17 +7,17 @@ import { EntryNames } from './filename.ts';
 const MANIFEST = 'manifest.json';
 
 /**
- * The ZIP of a batch: the images that succeeded, under safe names, then `manifest.json`. It is
- * written out as it grows; `add` waits until its image is on its way to the reader, so that no more
- * than two wait in it.
+ * The ZIP of a batch: its images under safe names, then `manifest.json`. `add` resolves when the
+ * stream has passed on its image, so that at most two images are buffered.
  */
 export interface BatchZip {
-  /** The bytes of the archive. Somebody must read them or destroy it, or `add` never settles. */
+  /** The bytes of the archive. `add` settles only if the stream is read or destroyed. */
   readonly stream: Readable;
   /**
-   * Adds an image and tells the name it got.
+   * Adds an image.
    *
-   * @param folder of the archive, as a path; at its top where not given
+   * @param folder folder in the archive; its root by default
+   * @returns the name of the entry
    */
   add(inputFilename: string, image: OutputImage, folder?: string): Promise<string>;
   /** Adds the manifest and ends the archive. */
@@ -29,16 +29,16 @@ export async function createZip(): Promise<BatchZip> {
   // Images are compressed already: deflating them costs 3.7 times for 0.5 % fewer bytes.
   const archive = new ZipArchive({ store: true });
   const names = new EntryNames([MANIFEST]);
-  let given = 0;
-  let passed = 0;
+  let added = 0;
+  let read = 0;
   let closed = false;
   let wake = () => {};
-  // The archive takes whatever it is given and holds it until somebody reads. This takes the next
-  // piece only when the one before has been read, and so can tell.
+  // The archive buffers its input without a limit. This stream accepts a chunk only when the one
+  // before was read, and counts the bytes that were read.
   const stream = new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      passed += piece.byteLength;
-      done(null, piece);
+    transform(chunk: Buffer, _encoding, done) {
+      read += chunk.byteLength;
+      done(null, chunk);
       wake();
     },
   });
@@ -48,7 +48,7 @@ export async function createZip(): Promise<BatchZip> {
   });
 
   const append = async (name: string, bytes: Buffer) => {
-    const taken = new Promise<void>((resolve, reject) => {
+    const appended = new Promise<void>((resolve, reject) => {
       const settle = (settled: () => void) => {
         archive.off('entry', onEntry);
         archive.off('error', onError);
@@ -60,9 +60,9 @@ export async function createZip(): Promise<BatchZip> {
       archive.on('error', onError);
     });
     archive.append(bytes, { name });
-    await taken;
-    given += bytes.byteLength;
-    while (passed < given && !closed) {
+    await appended;
+    added += bytes.byteLength;
+    while (read < added && !closed) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -157,13 +157,13 @@ export class AssetFiles {
   /**
    * Writes a file. `source` is read to its end or closed in every case, also when the disk fails.
    *
-   * @param most maximum size in bytes
-   * @throws Failure invalid_request, 413 `file_too_large`, above `most`; errors of `source` unchanged
+   * @param maxBytes maximum size in bytes
+   * @throws Failure invalid_request, 413 `file_too_large`, above `maxBytes`; errors of `source` unchanged
    */
   async write(
     id: string,
     source: Uint8Array | AsyncIterable<Uint8Array>,
-    most: number,
+    maxBytes: number,
   ): Promise<Written> {
     const path = this.pathOf(id);
     const hash = createHash('sha256');
@@ -172,7 +172,7 @@ export class AssetFiles {
     try {
       for await (const chunk of source instanceof Uint8Array ? [source] : source) {
         bytes += chunk.length;
-        if (bytes > most) throw tooLarge(most);
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
         // Inside the loop, because opening may fail and only the loop closes the source.
         handle ??= await this.#create(id);
         await onDisk(() => handle!.writeFile(chunk));
@@ -190,9 +190,9 @@ export class AssetFiles {
   }
 
   /** Writes a copy of another file. See `write`. */
-  async copy(id: string, path: string, most: number): Promise<Written> {
+  async copy(id: string, path: string, maxBytes: number): Promise<Written> {
     const open = () => onDisk(() => this.#files.open(path, 'r'));
-    return this.write(id, chunksOf(open), most);
+    return this.write(id, chunksOf(open), maxBytes);
   }
 
   pathOf(id: string): string {
@@ -415,8 +415,8 @@ function matches(hash: Hash, sha256: string | null | undefined): boolean {
   return (sha256 ?? null) === null || hash.digest('hex') === sha256;
 }
 
-function tooLarge(most: number): Failure {
-  return new Failure('invalid_request', `expected a file of at most ${most} bytes`, {
+function tooLarge(maxBytes: number): Failure {
+  return new Failure('invalid_request', `expected a file of at most ${maxBytes} bytes`, {
     code: 'file_too_large',
   });
 }

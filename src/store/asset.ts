@@ -29,11 +29,11 @@ export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes' | 'sha256'>;
 /**
  * @param taken bytes of the account's uploads and of inputs of its open tasks
  * @param bytes bytes of the files to be added
- * @throws Failure insufficient_quota, code `storage_full`, if the sum is above `most`
+ * @throws Failure insufficient_quota, code `storage_full`, if the sum is above `quota`
  */
-export function checkStorageQuota(taken: number, bytes: number, most: number): void {
-  if (bytes === 0 || taken + bytes <= most) return;
-  const stored = `uploads and inputs of open tasks take ${taken} of the ${most} bytes that the account has`;
+export function checkStorageQuota(taken: number, bytes: number, quota: number): void {
+  if (bytes === 0 || taken + bytes <= quota) return;
+  const stored = `uploads and inputs of open tasks take ${taken} of the ${quota} bytes that the account has`;
   const message = `this request has files of ${bytes} bytes, but ${stored}`;
   throw new Failure('insufficient_quota', message, { code: 'storage_full' });
 }

@@ -55,8 +55,8 @@ export function checkFunds(
 ): void {
   checkAmount(amount, 'reservation');
   const refuse = (code: 'insufficient_credits' | 'key_budget_exceeded', left: string) => {
-    const most = `this may cost up to ${toCredits(amount)} credits, which are reserved until it ends`;
-    return new Failure('insufficient_quota', `${most}; ${left}`, { code });
+    const cost = `this may cost up to ${toCredits(amount)} credits, which are reserved until it ends`;
+    return new Failure('insufficient_quota', `${cost}; ${left}`, { code });
   };
   const available = availableOf(holder.account) - held.account;
   if (amount > available) {

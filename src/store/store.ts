@@ -210,17 +210,17 @@ export interface Store {
    */
   deleteTasks(endedBefore: number): Promise<DeletedRecords>;
   /** Deletes the oldest ended tasks of an account that exceed the given totals, like `deleteTasks`. */
-  trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords>;
+  trimTasks(accountId: string, limits: TaskTotals): Promise<DeletedRecords>;
   /** Deletes inputs of ended tasks, at most 1000, and returns them. */
   deleteInputs(): Promise<readonly Asset[]>;
 
   /**
    * Records an upload that is on disk already.
    *
-   * @param most maximum bytes of the account's uploads and of inputs of its open tasks; above it the method
+   * @param quota maximum bytes of the account's uploads and of inputs of its open tasks; above it the method
    *   rejects with `insufficient_quota`, code `storage_full`
    */
-  addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset>;
+  addUpload(accountId: string, asset: NewAsset, quota: number): Promise<Asset>;
   /** Finds an asset by its secret identifier. Like `findKey`, it does not wait for writes. */
   findAsset(assetId: string): Promise<Asset | undefined>;
   /** Deletes uploads that were created before a time, and returns them. */

@@ -70,9 +70,9 @@ export function isTerminal(state: TaskState): boolean {
 /** Seconds in `Retry-After` for an account with too many open tasks. */
 const RETRY_AFTER = 5;
 
-/** @throws Failure rate_limit, code `too_many_tasks`, if the account has `most` open tasks */
-export function checkOpenTasks(open: number, most: number): void {
-  if (open < most) return;
+/** @throws Failure rate_limit, code `too_many_tasks`, if the account has `max` open tasks */
+export function checkOpenTasks(open: number, max: number): void {
+  if (open < max) return;
   throw new Failure('rate_limit', `the account has ${open} tasks that have not ended`, {
     code: 'too_many_tasks',
     retryAfter: RETRY_AFTER,

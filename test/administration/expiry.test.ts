@@ -8,7 +8,7 @@ function read(text: string): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
 }
 
-describe('a time to come', () => {
+describe('parseExpiry', () => {
   it.each([
     ['2027-01-31', '2027-01-31T00:00:00.000Z'],
     ['2028-02-29', '2028-02-29T00:00:00.000Z'],
@@ -22,7 +22,7 @@ describe('a time to come', () => {
     ['30m', '2026-11-21T12:30:00.000Z'],
     ['1s', '2026-11-21T12:00:01.000Z'],
     ['9999-12-31', '9999-12-31T00:00:00.000Z'],
-  ])('may be %s', (text, expected) => {
+  ])('accepts %s', (text, expected) => {
     expect(read(text)).toBe(expected);
   });
 
@@ -49,7 +49,7 @@ describe('a time to come', () => {
     ['9999999999d', 'a time that no year of four digits has'],
     ['+010000-01-01', 'a time that no year of four digits has'],
     ['never', 'words'],
-  ])('is not %s: %s', (text) => {
+  ])('refuses %s: %s', (text) => {
     expect(read(text)).toBeUndefined();
   });
 });

@@ -22,7 +22,7 @@ async function keysOf(store: Store, account: string) {
   return found ? store.listKeys(found.id) : undefined;
 }
 
-it('makes an owner with credits and a key that works', async () => {
+it('creates an owner with credits and a valid key', async () => {
   const store = await emptyStore();
   const made = await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   expect(made).toMatchObject({ account: { name: 'owner', plan: 'paid', granted: CREDITS } });
@@ -33,7 +33,7 @@ it('makes an owner with credits and a key that works', async () => {
   });
 });
 
-it('keeps a key before the store knows it', async () => {
+it('saves the key before the store has it', async () => {
   const store = await emptyStore();
   const saveKey = async (key: string) => {
     expect(await store.findKey(hashOf(key))).toBeUndefined();
@@ -45,7 +45,7 @@ it('keeps a key before the store knows it', async () => {
   expect(await store.listKeys()).toEqual([]);
 });
 
-it('forgets a key that a crash kept from the store, and one that was revoked', async () => {
+it('removes the file of a key that the store does not have or that was revoked', async () => {
   const store = await emptyStore();
   const folder = temporaryFolder();
   await writeFirstKey(folder, 'sk-oriel-of-a-start-that-crashed');
@@ -64,7 +64,7 @@ it('forgets a key that a crash kept from the store, and one that was revoked', a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('makes nothing the second time', async () => {
+it('creates nothing the second time', async () => {
   const store = await emptyStore();
   await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   expect(await firstRun(store, { ...UNAUDITED, credits: CREDITS })).toBeUndefined();
@@ -72,7 +72,7 @@ it('makes nothing the second time', async () => {
   expect(await store.listKeys()).toHaveLength(1);
 });
 
-it('goes on where a crash came between account and key', async () => {
+it('creates the key after a crash between account and key', async () => {
   const store = await emptyStore();
   await store.createAccount({ name: 'owner', plan: 'paid', credits: CREDITS });
   const made = await firstRun(store, { ...UNAUDITED, credits: CREDITS });
@@ -81,7 +81,7 @@ it('goes on where a crash came between account and key', async () => {
   expect(await store.listAccounts()).toHaveLength(1);
 });
 
-it('makes no other key where the only one was revoked', async () => {
+it('creates no key where the only one was revoked', async () => {
   const store = await emptyStore();
   await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   const [key] = await store.listKeys();
@@ -89,7 +89,7 @@ it('makes no other key where the only one was revoked', async () => {
   expect(await firstRun(store, { ...UNAUDITED, credits: CREDITS })).toBeUndefined();
 });
 
-it('makes no owner where others are', async () => {
+it('creates no owner beside other accounts', async () => {
   const store = await emptyStore();
   await store.createAccount({ name: 'ci', plan: 'free', credits: 0 });
   expect(await firstRun(store, { ...UNAUDITED, credits: CREDITS })).toBeUndefined();
@@ -97,7 +97,7 @@ it('makes no owner where others are', async () => {
   expect(await store.listKeys()).toEqual([]);
 });
 
-it('takes a key that somebody chose, and tells nobody', async () => {
+it('adds the bootstrap key and returns no key', async () => {
   const store = await emptyStore();
   const options = { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN };
   expect(await firstRun(store, options)).toBeUndefined();
@@ -108,7 +108,7 @@ it('takes a key that somebody chose, and tells nobody', async () => {
   expect(await store.listKeys()).toHaveLength(1);
 });
 
-it('adds a chosen key that is new beside those before', async () => {
+it('adds a new bootstrap key beside earlier keys', async () => {
   const store = await emptyStore();
   await firstRun(store, { ...UNAUDITED, credits: CREDITS });
   await firstRun(store, { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN });
@@ -117,14 +117,14 @@ it('adds a chosen key that is new beside those before', async () => {
   expect(await store.findAccount('owner')).toMatchObject({ granted: CREDITS });
 });
 
-it('makes an owner for a chosen key even where others are', async () => {
+it('creates an owner for a bootstrap key beside other accounts', async () => {
   const store = await emptyStore();
   await store.createAccount({ name: 'ci', plan: 'free', credits: 0 });
   await firstRun(store, { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN });
   expect(await keysOf(store, 'owner')).toHaveLength(1);
 });
 
-it('leaves a chosen key revoked', async () => {
+it('does not restore a revoked bootstrap key', async () => {
   const store = await emptyStore();
   const options = { ...UNAUDITED, credits: CREDITS, bootstrapKey: CHOSEN };
   await firstRun(store, options);

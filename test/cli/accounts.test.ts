@@ -98,7 +98,7 @@ describe.each([
   ['without a daemon', alone],
   ['through the daemon', served],
 ])('%s', (_, begin) => {
-  it('accounts are made, shown, given credits and put on plans', async () => {
+  it('accounts are created, shown, granted credits and put on plans', async () => {
     const { json, run } = await begin();
     const made = await json('accounts', 'create', 'ci', '--plan', 'paid', '--credits', '12.5');
     expect(made).toEqual({
@@ -137,7 +137,7 @@ describe.each([
     expect(entry).toMatchObject({ type: 'grant', amount: 3_000_000, note: 'Rechnung für März' });
   });
 
-  it('a key is all that standard output gets, and it opens the account', async () => {
+  it('a new key is printed alone to standard output, and is valid', async () => {
     const { data, json, look } = await begin();
     await json('accounts', 'create', 'ci');
     const { status, out, stderr } = await oriel([
@@ -157,7 +157,7 @@ describe.each([
     });
   });
 
-  it('a key has the bounds it was made with', async () => {
+  it('a key has the limits that it was created with', async () => {
     const { json, run, look } = await begin();
     const { id } = await json('accounts', 'create', 'ci');
     const before = Date.now();
@@ -199,7 +199,7 @@ describe.each([
     expect(await json('keys', 'list', '--account', 'ci')).toEqual({ keys: [kept] });
   });
 
-  it('the secret of callbacks is printed alone', async () => {
+  it('the callback secret is printed alone', async () => {
     const { json, run, look, log } = await begin();
     await json('accounts', 'create', 'ci');
     const { callbackSecret } = (await look((store) => store.findAccount('ci')))!;
@@ -231,7 +231,7 @@ describe.each([
     expect(keys).toMatchObject([{ account: 'two' }]);
   });
 
-  it('a key is revoked by its id, the beginning of that, its hint, or itself', async () => {
+  it('a key is revoked by its id, a prefix of the id, its hint, or the key', async () => {
     const { json, run } = await begin();
     await json('accounts', 'create', 'ci');
     const ways: ((made: Printed) => string)[] = [
@@ -252,7 +252,7 @@ describe.each([
     expect(await json('keys', 'revoke', first!.id)).toMatchObject({ revokedAt: first!.revokedAt });
   });
 
-  it('a key is not revoked by what may mean others', async () => {
+  it('a key is not revoked by a short prefix or an unknown text', async () => {
     const { json, run, look } = await begin();
     await json('accounts', 'create', 'ci');
     await json('keys', 'create', '--account', 'ci');
@@ -266,7 +266,7 @@ describe.each([
     expect(await look((store) => store.listKeys())).toMatchObject([{ revokedAt: null }]);
   });
 
-  it('two keys with one hint are told apart', async () => {
+  it('a hint of two keys is refused as ambiguous', async () => {
     const { json, run, look } = await begin();
     const { id } = await json('accounts', 'create', 'ci');
     const alike = { accountId: id, hint: 'same…hint', ...UNBOUND };
@@ -277,7 +277,7 @@ describe.each([
     expect(stderr).toMatch(/^oriel: that may be any of key_\w+, key_\w+; name one of them\n$/);
   });
 
-  it('no secret is left anywhere', async () => {
+  it('no secret is in output, log or files', async () => {
     const { json, run, look, data, log } = await begin();
     await json('accounts', 'create', 'ci', '--credits', '1');
     const key = (await run('keys', 'create', '--account', 'ci')).out.trim();
@@ -317,14 +317,14 @@ describe.each([
     ['there is no account "\\u001b[31m"', ['accounts', 'show', '\u001b[31m']],
     ['there is no account "../ci"', ['accounts', 'show', '../ci']],
     ['there is an account "ci" already', ['accounts', 'create', 'ci']],
-  ])('is refused: %s', async (message, args) => {
+  ])('is refused with: %s', async (message, args) => {
     const { json, run } = await begin();
     await json('accounts', 'create', 'ci');
     const { status, out, stderr } = await run(...args);
     expect({ status, out, stderr }).toEqual({ status: 1, out: '', stderr: `oriel: ${message}\n` });
   });
 
-  it('credits beyond what can be counted are refused, and nothing is granted', async () => {
+  it('a grant beyond the maximum of credits is refused', async () => {
     const { json, run } = await begin();
     await json('accounts', 'create', 'ci', '--credits', '1000000000');
     const { status, stderr } = await run('accounts', 'grant', 'ci', '0.000001');
@@ -336,14 +336,14 @@ describe.each([
     expect(await json('accounts', 'show', 'ci')).toMatchObject({ credits: { granted: 1e9 } });
   });
 
-  it('names that objects have of their own are names like others', async () => {
+  it('names of object properties are valid names', async () => {
     const { json } = await begin();
     const names = ['constructor', 'toString', 'hasOwnProperty', '0', 'a'.repeat(64), 'A@b.c-d_e'];
     for (const name of names) await json('accounts', 'create', name);
     for (const name of names) expect(await json('accounts', 'show', name)).toMatchObject({ name });
   });
 
-  it('grants at once from many processes add up exactly', async () => {
+  it('concurrent grants of several processes add up exactly', async () => {
     const { json, data } = await begin();
     await json('accounts', 'create', 'ci');
     const grants = Array.from({ length: 8 }, (_, index) => `${index + 1}.000001`);
@@ -423,7 +423,7 @@ describe('wrong usage', () => {
     ],
     ['--data', 'a folder', [['accounts', 'list', '--data=']]],
     ['--config', 'a file', [['accounts', 'list', '--config=']]],
-  ])('of %s is named, and nothing is made', async (named, expected, refused) => {
+  ])('of %s is reported, and no store is created', async (named, expected, refused) => {
     const data = join(temporaryFolder(), 'data');
     const runs = await Promise.all(
       refused.map((args) => resident(args.includes('--data=') ? args : [...args, '--data', data])),
@@ -450,7 +450,7 @@ describe('wrong usage', () => {
   });
 });
 
-it('the examples of the help work, one after another', async () => {
+it('the examples in the help succeed in their order', async () => {
   const cwd = temporaryFolder();
   const examples = ADMIN_COMMANDS.flatMap((verb) => verb.examples);
   expect(examples.length).toBeGreaterThan(0);
@@ -460,7 +460,7 @@ it('the examples of the help work, one after another', async () => {
   }
 });
 
-it('a script gets a key into a variable', async () => {
+it('a script can store a key in a variable', async () => {
   const cwd = temporaryFolder();
   const { status, out, stderr } = await shell(
     'set -e; oriel accounts create ci; KEY=$(oriel keys create --account ci); echo "<$KEY>"',
@@ -471,8 +471,8 @@ it('a script gets a key into a variable', async () => {
   expect(stderr).toContain('it is shown this once');
 });
 
-describe('which store', () => {
-  it('is refused where there is none, so that a slip of the pen makes none', async () => {
+describe('the store of a command', () => {
+  it('must exist, except for accounts create', async () => {
     const data = join(temporaryFolder(), 'data');
     for (const args of [
       ['accounts', 'list'],
@@ -488,7 +488,7 @@ describe('which store', () => {
     expect(existsSync(data)).toBe(false);
   });
 
-  it('is what the configuration says, unless --data does', async () => {
+  it('is that of the configuration, or of --data', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'oriel.yaml'), 'dataDir: ./mine\n');
     writeFileSync(join(cwd, 'other.yaml'), 'dataDir: ./others\n');
@@ -510,7 +510,7 @@ describe('which store', () => {
     ]);
   });
 
-  it('is found without the variables that other settings use', async () => {
+  it('is found without the environment variables of other settings', async () => {
     const cwd = temporaryFolder();
     const settings = {
       dataDir: '${FOLDER}',
@@ -537,7 +537,7 @@ describe('which store', () => {
     expect(slip).toMatchObject({ status: 1, stderr: expect.stringContaining('dataDri: unknown') });
   });
 
-  it('is not looked for where the configuration is at fault', async () => {
+  it('is not opened where the configuration is invalid', async () => {
     const cwd = temporaryFolder();
     const { status, stderr } = await oriel(['accounts', 'list', '--config', 'none.yaml'], { cwd });
     expect(status).toBe(1);

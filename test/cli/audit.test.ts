@@ -23,7 +23,7 @@ async function audit(data: string, ...args: string[]) {
 const uid = process.getuid!();
 
 describe('oriel audit', () => {
-  it('shows acts without a daemon, and no secret', async () => {
+  it('shows acts without a daemon, and no secrets', async () => {
     const data = temporaryFolder();
     const at = ['--data', data];
     const sudo = { env: { SUDO_USER: 'alice' } };
@@ -56,7 +56,7 @@ describe('oriel audit', () => {
     expect((await audit(data, '--since', '2999-01-01')).acts).toEqual([]);
   });
 
-  it('shows what the daemon did, for whom, while it runs and after it', async () => {
+  it('shows acts of the daemon and their users while it runs and afterwards', async () => {
     const daemon = await startDaemon({ config: { limits: { syncWait: '60s' } } });
     const { data } = daemon;
     const sudo = { env: { SUDO_USER: 'alice' } };
@@ -94,7 +94,7 @@ describe('oriel audit', () => {
     expect({ acts, faults }).toEqual({ acts: running.acts, faults: [] });
   });
 
-  it('tells that lines are missing, and ends with 1', async () => {
+  it('reports missing lines and exits with 1', async () => {
     const data = temporaryFolder();
     for (const name of ['a', 'b', 'c']) await oriel(['accounts', 'create', name, '--data', data]);
     const file = join(data, 'audit', 'audit-000000000001.jsonl');
@@ -108,21 +108,24 @@ describe('oriel audit', () => {
     }
   });
 
-  it.skipIf(!HAS_TERMINAL)('fits a terminal of 80 columns, and commands it nothing', async () => {
-    const data = temporaryFolder();
-    await oriel(['accounts', 'create', 'a'.repeat(60), '--data', data]);
-    await oriel(['keys', 'revoke', 'key_\u009b31m\u202eabc', '--data', data]);
-    const line = `stty cols 80; oriel audit --data '${data}'`;
-    const { out, status } = await startInTerminal(line).ended;
-    expect(status).toBe(0);
-    const rows = out.trimEnd().split('\r\n');
-    expect(rows).toHaveLength(3);
-    for (const row of rows) expect(row.length).toBeLessThanOrEqual(80);
-    expect(rows[0]).toMatch(/^TIME \(UTC\) +WHO +ACT +OBJECT +(FROM +)?RESULT$/);
-    expect(out).not.toMatch(/[\u009b\u202e]/);
-  });
+  it.skipIf(!HAS_TERMINAL)(
+    'fits a terminal of 80 columns, without control characters',
+    async () => {
+      const data = temporaryFolder();
+      await oriel(['accounts', 'create', 'a'.repeat(60), '--data', data]);
+      await oriel(['keys', 'revoke', 'key_\u009b31m\u202eabc', '--data', data]);
+      const line = `stty cols 80; oriel audit --data '${data}'`;
+      const { out, status } = await startInTerminal(line).ended;
+      expect(status).toBe(0);
+      const rows = out.trimEnd().split('\r\n');
+      expect(rows).toHaveLength(3);
+      for (const row of rows) expect(row.length).toBeLessThanOrEqual(80);
+      expect(rows[0]).toMatch(/^TIME \(UTC\) +WHO +ACT +OBJECT +(FROM +)?RESULT$/);
+      expect(out).not.toMatch(/[\u009b\u202e]/);
+    },
+  );
 
-  it('says where there is none, and what a time is', async () => {
+  it('exits with 1 without an audit log, and with 2 for an invalid --since', async () => {
     const data = temporaryFolder();
     const none = await oriel(['audit', '--data', data]);
     expect(none).toMatchObject({ status: 1 });

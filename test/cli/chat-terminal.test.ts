@@ -23,7 +23,7 @@ async function typed(
 }
 
 describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-linux)', () => {
-  it('lets no text command it, and dims reasoning', async () => {
+  it('removes control characters, and dims reasoning', async () => {
     const server = await chatServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(chunk({ reasoning_content: 'h\u001b[2Jm' }));
@@ -39,7 +39,7 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
     expect(plain.out).toBe('h[2Jm\r\n\r\na]0;b2J\tc\r\n');
   });
 
-  it('is a conversation that remembers', async () => {
+  it('sends all messages of the conversation', async () => {
     const answers = ['one', 'two'];
     const server = await chatServer((_, response) => stream(response, answers.shift() ?? 'three'));
     const line = `oriel chat --url ${server.url} --system Brief.`;
@@ -60,7 +60,7 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
     });
   });
 
-  it('goes on after a turn that failed, as if it had not been said', async () => {
+  it('continues after a failed request without its message', async () => {
     let first = true;
     const server = await chatServer((_, response) => {
       if (!first) return stream(response, 'fine');
@@ -78,7 +78,7 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
     });
   });
 
-  it('ends at ^C, with the answer under way', async () => {
+  it('ends at ^C and aborts the answer', async () => {
     let gone = () => {};
     const left = new Promise<void>((resolve) => {
       gone = resolve;
@@ -96,13 +96,13 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
     expect(run.status).toBe(130);
   });
 
-  it('ends at ^C where it waits for a line', async () => {
+  it('ends at ^C at the prompt', async () => {
     const server = await chatServer((_, response) => stream(response));
     const run = await typed(`oriel chat --url ${server.url}`, [['> ', '\u0003']]);
     expect(run.status).toBe(130);
   });
 
-  it('does not go with --json', async () => {
+  it('exits with 2 with --json', async () => {
     const server = await chatServer((_, response) => stream(response));
     const run = await typed(`oriel chat --json --url ${server.url}`, []);
     expect(run).toMatchObject({ status: 2, out: 'oriel: --json goes with a prompt\r\n' });

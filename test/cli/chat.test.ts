@@ -29,7 +29,7 @@ function chat(
 }
 
 describe('oriel chat', () => {
-  it('prints what the first text model says, and ends the line', async () => {
+  it('prints the answer of the first text model with a line end', async () => {
     const server = await chatServer(says('Hello', ' there'));
     const run = await chat(server, ['Hi', '--key', 'secret']);
     expect(run).toMatchObject({ status: 0, out: 'Hello there\n', stderr: '' });
@@ -49,12 +49,12 @@ describe('oriel chat', () => {
     });
   });
 
-  it('adds no second end to a line that has one', async () => {
+  it('adds no second line end', async () => {
     const server = await chatServer(says('Hello\n'));
     expect((await chat(server, ['Hi'])).out).toBe('Hello\n');
   });
 
-  it('says to the model what its flags say', async () => {
+  it('sends the parameters of its flags', async () => {
     const server = await chatServer(says('ok'));
     const flags = ['--model', 'other', '--system', 'Be brief.', '--effort', 'high'];
     await chat(server, ['Hi', ...flags, '--max-tokens', '50', '--temperature', '0.5']);
@@ -73,7 +73,7 @@ describe('oriel chat', () => {
     ]);
   });
 
-  it('finds daemon and key in the environment, a base URL with /v1 too', async () => {
+  it('reads URL, also with /v1, and key from the environment', async () => {
     const server = await chatServer(says('ok'));
     const env = { ORIEL_URL: `${server.url}/v1/`, ORIEL_API_KEY: 'from-environment' };
     expect(await oriel(['chat', 'Hi'], { env })).toMatchObject({ status: 0, out: 'ok\n' });
@@ -88,13 +88,13 @@ describe('oriel chat', () => {
     ['standard input for -', ['-'], 'from a pipe', 'from a pipe'],
     ['the prompt and below it standard input', ['Look:'], 'a\nb\n', 'Look:\n\na\nb\n'],
     ['the prompt where standard input is empty', ['Look'], '', 'Look'],
-  ])('says %s', async (_, args, input, said) => {
+  ])('sends %s', async (_, args, input, said) => {
     const server = await chatServer(says('ok'));
     await chat(server, args, { input });
     expect(server.asked[1]?.body).toMatchObject({ messages: [{ role: 'user', content: said }] });
   });
 
-  it('prints the whole answer as JSON, in which nothing commands a terminal', async () => {
+  it('prints the answer as JSON without control characters', async () => {
     const completion = {
       id: 'chatcmpl-1',
       choices: [{ message: { content: '\u001b[2Jé\u009b' } }],
@@ -107,7 +107,7 @@ describe('oriel chat', () => {
     expect(server.asked[1]?.body).not.toHaveProperty('stream');
   });
 
-  it('keeps reasoning to itself where nobody sees it', async () => {
+  it('prints no reasoning where standard error is no terminal', async () => {
     const server = await chatServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(chunk({ reasoning_content: 'hm' }));
@@ -116,13 +116,13 @@ describe('oriel chat', () => {
     expect(await chat(server, ['Hi'])).toMatchObject({ status: 0, out: 'yes\n', stderr: '' });
   });
 
-  it('hands on bytes as they are where no terminal is', async () => {
+  it('prints control characters where standard output is no terminal', async () => {
     const text = '\u001b[31mred\u001b[0m\r\n\u0007\u{1f600}';
     const server = await chatServer(says(text));
     expect((await chat(server, ['Hi'])).out).toBe(`${text}\n`);
   });
 
-  it('says it where the answer reached its limit', async () => {
+  it('reports an answer that reached its token limit', async () => {
     const server = await chatServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(chunk({ content: 'Once' }) + chunk({}, 'length') + event('[DONE]'));
@@ -142,7 +142,7 @@ describe('oriel chat', () => {
     expect(await chat(server, ['Hi'])).toMatchObject({ status: 0, out: 'No.\n' });
   });
 
-  it('understands a stream that is cut anywhere', async () => {
+  it('reads a stream in chunks of any size', async () => {
     const server = await chatServer(async (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const bytes = Buffer.from(chunk({ content: 'zé\u{1f600}' }) + event('[DONE]'));
@@ -189,7 +189,7 @@ describe('oriel chat fails with a message and exit code 1', () => {
     });
   });
 
-  it('where something else answers', async () => {
+  it('where another server answers', async () => {
     const server = await chatServer((_, response) => {
       response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
     });
@@ -207,7 +207,7 @@ describe('oriel chat fails with a message and exit code 1', () => {
     ['ends without an end', (response) => response.end(), 'the answer was cut off before its end'],
     ['sends what is no JSON', (response) => response.end('data: {x\n\n'), 'no JSON'],
     ['loses its connection', (response) => response.destroy(), 'went away'],
-  ])('where the answer %s, and what came stays', async (_, end, message) => {
+  ])('where the answer %s, after the received part', async (_, end, message) => {
     const server = await chatServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(chunk({ content: 'Once upon' }), () => end(response));
@@ -218,7 +218,7 @@ describe('oriel chat fails with a message and exit code 1', () => {
     expect(run.stderr).toContain(message);
   });
 
-  it('where the message would command a terminal, which it does not', async () => {
+  it('without control characters of the message', async () => {
     const error = { message: 'bad\u001b[2J' };
     const server = await chatServer((_, response) => json(response, { error }, 400));
     expect((await chat(server, ['Hi'])).stderr).not.toContain('\u001b');
@@ -241,15 +241,15 @@ describe('oriel chat ends with exit code 2', () => {
     expect(run.stderr).toContain(message);
   });
 
-  it('for standard input that is no text', async () => {
+  it('for standard input that is not UTF-8', async () => {
     const run = await oriel(['chat', '-'], { input: Buffer.of(0xff, 0xfe) });
     expect(run).toMatchObject({ status: 2, out: '' });
     expect(run.stderr).toContain('UTF-8');
   });
 });
 
-describe('oriel chat lets go', () => {
-  it('of the request at ^C, keeps what came, and exits with 130', async () => {
+describe('oriel chat aborts the request', () => {
+  it('at ^C after the received part, and exits with 130', async () => {
     let gone = () => {};
     const left = new Promise<void>((resolve) => {
       gone = resolve;
@@ -266,7 +266,7 @@ describe('oriel chat lets go', () => {
     expect(await ended).toMatchObject({ status: 130, out: 'Once\n', stderr: '' });
   });
 
-  it('of the request where its reader has seen enough, and says nothing', async () => {
+  it('where the reader closes standard output, without a message', async () => {
     let gone = () => {};
     const left = new Promise<void>((resolve) => {
       gone = resolve;
@@ -304,7 +304,7 @@ describe('oriel models', () => {
     expect(JSON.parse(run.out)).toEqual(CATALOG);
   });
 
-  it('says where no daemon answers', async () => {
+  it('exits with 1 where no daemon answers', async () => {
     const run = await resident(['models', '--url', 'http://127.0.0.1:9']);
     expect(run).toMatchObject({ status: 1, out: '' });
     expect(run.stderr).toContain('oriel serve');

@@ -23,7 +23,7 @@ it.each([
     "throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })",
     'the system is short of descriptors or memory',
   ],
-])('goes on where nothing caught that %s', async (_, code, message) => {
+])('the daemon continues after an uncaught error: %s', async (_, code, message) => {
   const { daemon, provoke } = await daemonWith(code);
   provoke();
   const { level } = await daemon.logged(message);
@@ -31,7 +31,7 @@ it.each([
   expect((await daemon.request('/v1/account')).status).toBe(200);
 });
 
-it('finishes requests in progress after an exception that nothing caught, and exits with 1', async () => {
+it('the daemon finishes requests in progress after an uncaught exception and exits with 1', async () => {
   const { daemon, provoke } = await daemonWith("throw new Error('broken')");
   const answer = daemon.request('/v1/chat/completions', {
     method: 'POST',

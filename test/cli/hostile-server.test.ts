@@ -55,7 +55,7 @@ it.each([
   ['upload', 'FILE', '--json'],
   ['generate', 'a boat', '--model', 'm', '--no-wait'],
   ['chat', 'hello', '--model', 'm'],
-])('what a server says commands no terminal: %s %s', async (...args) => {
+])('control characters of a server are escaped on a terminal: %s %s', async (...args) => {
   const folder = temporaryFolder();
   const file = join(folder, `${EVIL}.png`);
   writeFileSync(file, 'no image');

@@ -41,8 +41,8 @@ async function found(args: readonly string[], options: CallOptions): Promise<str
   return linesOf(run).map(({ inputFilename }) => inputFilename);
 }
 
-describe('files', () => {
-  it('are done in the order given, and each once however it is named', async () => {
+describe('input files', () => {
+  it('are processed in the given order, and once each for several paths of one file', async () => {
     const cwd = await folderWith('b.jpg', 'a.jpg');
     const { names, status } = await hashed(
       ['b.jpg', 'a.jpg', './b.jpg', join(cwd, 'a.jpg'), `../${cwd.split('/').at(-1)}/b.jpg`],
@@ -52,7 +52,7 @@ describe('files', () => {
     expect(status).toBe(0);
   });
 
-  it('that are missing fail by themselves', async () => {
+  it('that do not exist fail, and the others succeed', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const result = await hashed(['a.jpg', 'missing.jpg', '', 'b.jpg/inside.jpg', 'b.jpg'], { cwd });
     expect(result.status).toBe(1);
@@ -65,7 +65,7 @@ describe('files', () => {
     ]);
   });
 
-  it('may have any name that a file can have', async () => {
+  it('may have any valid file name', async () => {
     const names = [
       'new\nline.jpg',
       'escape\u001b[31m.jpg',
@@ -87,7 +87,7 @@ describe('files', () => {
     });
   });
 
-  it('whose names begin with a dash come after --', async () => {
+  it('with a leading dash are accepted after --', async () => {
     const cwd = await folderWith('-q.jpg', '--json', 'a.jpg');
     expect(await hashed(['--', '-q.jpg', '--json', 'a.jpg'], { cwd })).toMatchObject({
       status: 0,
@@ -100,7 +100,7 @@ describe('files', () => {
     });
   });
 
-  it('are opened as named, not as libvips reads options out of names', async () => {
+  it('with brackets in their names are opened without parsing libvips options', async () => {
     const cwd = await folderWith('a.jpg[shrink=4]', 'b.png[0]');
     const run = await oriel(
       ['convert', '--format', 'webp', '--jsonl', 'a.jpg[shrink=4]', 'b.png[0]'],
@@ -112,7 +112,7 @@ describe('files', () => {
     ]);
   });
 
-  it('that are links are what they lead to', async () => {
+  it('that are symbolic links are followed', async () => {
     const cwd = await folderWith('real.jpg');
     symlinkSync('real.jpg', join(cwd, 'link.jpg'));
     symlinkSync('nowhere', join(cwd, 'dangling.jpg'));
@@ -127,7 +127,7 @@ describe('files', () => {
     expect(result.messages[2]).toBe('cannot be read: too many symbolic links');
   });
 
-  it('that are no regular files neither hang nor crash', async () => {
+  it('that are pipes or devices fail without blocking', async () => {
     const cwd = await folderWith('a.jpg');
     execFileSync('mkfifo', [join(cwd, 'pipe.jpg')]);
     const result = await hashed(['pipe.jpg', '/dev/zero', '/dev/null', 'a.jpg'], { cwd });
@@ -137,13 +137,13 @@ describe('files', () => {
     expect(result.outcomes[0]).toEqual(['pipe.jpg', 'read_failed']);
   });
 
-  it('with names longer than any file has say so', async () => {
+  it('with too long names fail with that reason', async () => {
     const cwd = await folderWith('a.jpg');
     const result = await hashed([`${'n'.repeat(300)}.jpg`, 'a.jpg'], { cwd });
     expect(result.messages).toEqual(['cannot be read: the name is too long', undefined]);
   });
 
-  it('whose names are not UTF-8 say so, named or found', async () => {
+  it('whose names are not UTF-8 fail with that reason', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(
       Buffer.concat([Buffer.from(`${cwd}/latin`), Buffer.from([0xe9, 0x2e]), Buffer.from('jpg')]),
@@ -161,8 +161,8 @@ describe('files', () => {
   });
 });
 
-describe('folders', () => {
-  it('without --recursive fail by themselves', async () => {
+describe('input folders', () => {
+  it('without --recursive fail, and the other inputs succeed', async () => {
     const cwd = await folderWith('album/a.jpg', 'b.jpg');
     const result = await hashed(['album', 'b.jpg'], { cwd });
     expect(result).toMatchObject({
@@ -175,7 +175,7 @@ describe('folders', () => {
     expect(result.messages[0]).toContain('--recursive');
   });
 
-  it('give the images in them, whatever the case of the ending, and nothing else', async () => {
+  it('with --recursive add files with image extensions in any case, and no others', async () => {
     const images = ['a.jpg', 'b.JPEG', 'c.Png', 'sub/d.webp', 'sub/sub/e.TIF', 'f.bmp', 'g.heic'];
     const others = ['notes.txt', 'jpg', 'h.jpg.bak', '.hidden.jpg', '.cache/i.jpg', 'sub/.j.png'];
     const cwd = await folderWith(...images, ...others);
@@ -183,7 +183,7 @@ describe('folders', () => {
     expect(await found(['-r', '.'], { cwd })).toEqual([...images].sort());
   });
 
-  it('of formats that are not read are skipped and counted, and fail with --strict', async () => {
+  it('skip and count files of formats that are not read, which fail with --strict', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.bmp');
     writeFileSync(join(cwd, 'in/b.bmp'), 'BM and more');
     writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
@@ -209,7 +209,7 @@ describe('folders', () => {
     }
   });
 
-  it('with an ending that is read fail where they hold no image', async () => {
+  it('report files with an image extension and other content as failed', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'zeros.jpg'), Buffer.alloc(100));
     const run = await oriel(['convert', '--format', 'webp', '-r', '.', '--jsonl'], { cwd });
@@ -217,7 +217,7 @@ describe('folders', () => {
     expect(outcomes(linesOf(run))[1]).toEqual(['zeros.jpg', 'unsupported_format']);
   });
 
-  it('keep their tree below --out', async () => {
+  it('keep their subfolders below --out', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/a.png');
     const { status } = await oriel(
       ['convert', '--format', 'webp', '-r', 'in', 'other/', '--out', 'small', '--quiet'],
@@ -233,7 +233,7 @@ describe('folders', () => {
     expect(filesBelow(join(cwd, 'small'))).toEqual(['a.webp', 'sub/a.webp', 'sub/deep/b.webp']);
   });
 
-  it('are walked without what an earlier run put into the output folder inside them', async () => {
+  it('exclude the output folder of an earlier run inside them', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     const args = ['convert', '--format', 'jpeg', '-r', '.', '--out', './out/small', '--quiet'];
     expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
@@ -251,7 +251,7 @@ describe('folders', () => {
     expect(contentBelow(cwd)).toEqual(after);
   });
 
-  it('are walked when they are the output folder themselves', async () => {
+  it('include their files where they are the output folder', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     const run = await oriel(['convert', '--format', 'webp', '-r', '.', '--out', '.', '-q'], {
       cwd,
@@ -260,7 +260,7 @@ describe('folders', () => {
     expect(filesBelow(cwd)).toEqual(['a.jpg', 'a.webp', 'sub/b.jpg', 'sub/b.webp']);
   });
 
-  it('are walked through links to files, never through links to folders', async () => {
+  it('follow links to files and no links to folders', async () => {
     const cwd = await folderWith('album/a.jpg', 'album/sub/b.jpg', 'elsewhere/c.jpg');
     const link = (target: string, path: string) => symlinkSync(target, join(cwd, path));
     link('..', 'album/sub/up');
@@ -282,14 +282,14 @@ describe('folders', () => {
     expect(await found(['-r', 'named/sub'], { cwd })).toEqual(['named/sub/b.jpg']);
   });
 
-  it('that pipes and devices lie in do not hang', async () => {
+  it('with pipes and devices in them are read without blocking', async () => {
     const cwd = await folderWith('a.jpg');
     execFileSync('mkfifo', [join(cwd, 'pipe.jpg')]);
     symlinkSync('pipe.jpg', join(cwd, 'link.jpg'));
     expect(await found(['-r', '.'], { cwd })).toEqual(['a.jpg']);
   });
 
-  it('without images end with exit code 1 and a message', async () => {
+  it('without images exit with 1 and a message', async () => {
     const cwd = await folderWith('notes.txt');
     for (const args of [
       ['hash', '-r', '.'],
@@ -306,8 +306,8 @@ describe('folders', () => {
   });
 });
 
-describe('what permissions hide', () => {
-  it('fails by itself and is not called missing', async ({ skip }) => {
+describe('unreadable inputs', () => {
+  it('fail with permission denied, and the other inputs succeed', async ({ skip }) => {
     const cwd = await folderWith('a.jpg', 'closed.jpg', 'closed/b.jpg', 'open/c.jpg');
     handOver(cwd);
     chmodSync(join(cwd, 'closed.jpg'), 0o000);
@@ -339,8 +339,8 @@ describe('what permissions hide', () => {
   });
 });
 
-describe('patterns', () => {
-  it('are expanded where the shell was kept from it, and sorted', async () => {
+describe('glob patterns', () => {
+  it('in quotes are expanded and sorted', async () => {
     const cwd = await folderWith('b.jpg', 'a.JPG', 'c.png', 'sub/d.jpg', 'sub/sub/e.jpg', '.f.jpg');
     const find = (...args: string[]) => found(args, { cwd });
     expect(await find('*.jpg')).toEqual(['a.JPG', 'b.jpg']);
@@ -351,13 +351,13 @@ describe('patterns', () => {
     expect(await find('sub/../*.png')).toEqual(['c.png']);
   });
 
-  it('reach above the folder that they are given in', async () => {
+  it('may start with ../', async () => {
     const folder = await folderWith('a.jpg', 'work/b.jpg');
     const cwd = join(folder, 'work');
     expect(await found(['../*.jpg', '*.jpg'], { cwd })).toEqual(['../a.jpg', 'b.jpg']);
   });
 
-  it('that match nothing fail by themselves', async () => {
+  it('without a match fail, and the other inputs succeed', async () => {
     const cwd = await folderWith('a.jpg');
     expect(await hashed(['*.gif', '[', 'a.jpg'], { cwd })).toMatchObject({
       status: 1,
@@ -369,7 +369,7 @@ describe('patterns', () => {
     });
   });
 
-  it('are names first, where a file has such a name', async () => {
+  it('that are names of existing files select these files', async () => {
     const cwd = await folderWith(
       '*.jpg',
       '[a].jpg',
@@ -386,7 +386,7 @@ describe('patterns', () => {
     );
   });
 
-  it('with ** go through no links to folders', async () => {
+  it('with ** follow no links to folders', async () => {
     const cwd = await folderWith('album/a.jpg', 'album/sub/b.jpg');
     symlinkSync('..', join(cwd, 'album/sub/up'));
     symlinkSync('a.jpg', join(cwd, 'album/link.jpg'));
@@ -402,7 +402,7 @@ describe('patterns', () => {
     ]);
   });
 
-  it('keep the tree below their fixed part with --recursive, and lay all flat without', async () => {
+  it('keep subfolders below their fixed part with --recursive only', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg');
     const convert = ['convert', '--format', 'webp', 'in/**/*.jpg', '-q', '--out'];
     await oriel([...convert, 'flat'], { cwd });
@@ -425,7 +425,7 @@ describe('--files-from', () => {
       'a.jpg\n lead.jpg\ntrail.jpg \n',
       ['a.jpg', ' lead.jpg', 'trail.jpg '],
     ],
-    ['patterns', '*.jpg\n', [' lead.jpg', 'a.jpg', 'b c.jpg', 'new\nline.jpg']],
+    ['glob patterns', '*.jpg\n', [' lead.jpg', 'a.jpg', 'b c.jpg', 'new\nline.jpg']],
     ['names with a dash in front', '-d.png\n--json\na.jpg\n', ['-d.png', '--json', 'a.jpg']],
   ];
   const files = [
@@ -450,7 +450,7 @@ describe('--files-from', () => {
     expect(await found(['--files-from', '-'], { cwd, input })).toEqual(['a.jpg', 'b.jpg']);
   });
 
-  it('adds to the files that were named, each once', async () => {
+  it('adds to the arguments, each file once', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const { names } = await hashed(['b.jpg', '--files-from', '-'], {
       cwd,
@@ -459,7 +459,7 @@ describe('--files-from', () => {
     expect(names).toEqual(['b.jpg', 'a.jpg', 'missing.jpg']);
   });
 
-  it('takes what find -print0 gives', async () => {
+  it('reads paths separated by NUL, as of find -print0', async () => {
     const cwd = await folderWith('a.jpg', 'sub/new\nline.jpg');
     const run = await shell(
       `find . -name '*.jpg' -print0 | sort -z | oriel hash --jsonl --files-from -`,
@@ -471,7 +471,7 @@ describe('--files-from', () => {
     ]);
   });
 
-  it('refuses a list that cannot be read as wrong usage', async () => {
+  it('exits with 2 where the list cannot be read', async () => {
     const cwd = await folderWith('a.jpg');
     for (const list of ['missing', '.']) {
       const { status, out, stderr } = await oriel(['hash', 'a.jpg', '--files-from', list], { cwd });
@@ -481,13 +481,13 @@ describe('--files-from', () => {
   });
 });
 
-describe('nothing', () => {
+describe('no inputs', () => {
   it.each([
     [['hash']],
     [['convert', '--format', 'webp']],
     [['hash', '--recursive']],
     [['size-map']],
-  ])('to work on is wrong usage: %j', async (args) => {
+  ])('exit with 2: %j', async (args) => {
     expect(await oriel(args)).toMatchObject({
       status: 2,
       out: '',

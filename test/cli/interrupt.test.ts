@@ -40,7 +40,7 @@ describe.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const)('%s', (signal, status) => {
-  it('ends a batch with whole files and nothing else', async () => {
+  it('ends a batch with whole files only, and reports the rest as interrupted', async () => {
     const cwd = await slowFolder(6);
     const running = start([...SLOWLY, '-r', '.', '--out', 'out'], { cwd });
     expect(await printed(running, 2)).toBe(true);
@@ -76,7 +76,7 @@ describe.each([
 });
 
 describe('SIGINT', () => {
-  it('twice is no worse than once', async () => {
+  it('twice leaves no temporary file', async () => {
     const cwd = await slowFolder(4);
     const running = start([...SLOWLY, '-r', '.', '--out', 'out'], { cwd });
     expect(await printed(running, 1)).toBe(true);
@@ -86,7 +86,7 @@ describe('SIGINT', () => {
     expect(temporariesBelow(cwd)).toEqual([]);
   });
 
-  it('closes the document of --json, with every file in it', async () => {
+  it('completes the document of --json with a record of every file', async () => {
     const cwd = await slowFolder(6);
     const convert = SLOWLY.map((argument) => (argument === '--jsonl' ? '--json' : argument));
     const running = start([...convert, '-r', '.', '--out', 'out'], { cwd });
@@ -111,7 +111,7 @@ describe('SIGINT', () => {
     }
   });
 
-  it('leaves no archive that is not whole', async () => {
+  it('leaves no unfinished archive', async () => {
     const cwd = await slowFolder(4);
     const running = start([...SLOWLY, '-r', '.', '--zip', 'all.zip'], { cwd });
     expect(await printed(running, 1)).toBe(true);
@@ -137,8 +137,8 @@ async function startEndless(files: number, ...args: string[]): Promise<Running> 
 }
 
 // One file is encoded on the calling thread, so much work on threads of their own.
-describe.each([1, 3])('%i encoders that take minutes', (files) => {
-  it('do not keep a batch from ending with its own exit code at a signal', async () => {
+describe.each([1, 3])('%i encoders that run for minutes', (files) => {
+  it('do not delay the exit at a signal', async () => {
     const running = await startEndless(files, '--out', 'out', '--jsonl');
     expect(await printed(running, 1)).toBe(true);
     running.child.kill('SIGINT');
@@ -149,7 +149,7 @@ describe.each([1, 3])('%i encoders that take minutes', (files) => {
     ]);
   });
 
-  it('do not keep it from ending once they are past --timeout', async () => {
+  it('do not delay the exit after --timeout', async () => {
     const { ended } = await startEndless(files, '--timeout', '0.5', '--zip', '-');
     const { code, stderr, stdout } = await ended;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/ failed.* in [\d.]+ s\n$/)]);
@@ -161,7 +161,7 @@ describe.each([1, 3])('%i encoders that take minutes', (files) => {
 });
 
 describe('SIGKILL at any moment', () => {
-  it('leaves whole files or hidden ones, and the next run sweeps and completes', async () => {
+  it('leaves whole or temporary files, and the next run removes the latter and completes', async () => {
     const cwd = temporaryFolder();
     const names = Array.from({ length: 120 }, (_, index) => `in/${index}.jpg`);
     await writePhotographs(cwd, names, { width: 160, height: 120 });
@@ -195,7 +195,7 @@ describe('SIGKILL at any moment', () => {
 });
 
 describe('--fail-fast', () => {
-  it('starts nothing after a failure', async () => {
+  it('starts no file after the first failure', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg', 'c.jpg', 'd.jpg', 'e.jpg']);
     writeFileSync(join(cwd, 'b.jpg'), 'no image');
@@ -213,7 +213,7 @@ describe('--fail-fast', () => {
     expect(filesBelow(join(cwd, 'out'))).toEqual(['a.webp']);
   });
 
-  it('leaves no file out of the document or of the manifest', async () => {
+  it('lists all files in the document and the manifest', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['b.jpg', 'c.jpg']);
     writeFileSync(join(cwd, 'a.jpg'), 'no image');
@@ -235,7 +235,7 @@ describe('--fail-fast', () => {
     expect(manifest).toMatchObject(document);
   });
 
-  it('finishes what is under way', async () => {
+  it('finishes files in progress', async () => {
     const cwd = await slowFolder(3);
     const files = ['missing.jpg', '0.png', '1.png', '2.png'];
     const run = await oriel([...SLOWLY, ...files, '--out', 'out', '--fail-fast'], { cwd });

@@ -55,8 +55,8 @@ async function sizeOf(base64: string): Promise<[number | undefined, number | und
   return [width, height];
 }
 
-describe.runIf(HAS_TERMINAL)('pictures on a terminal (needs script of util-linux)', () => {
-  it('are drawn as kitty has it, in pieces, and the path stands on a line of its own', async () => {
+describe.runIf(HAS_TERMINAL)('images on a terminal (needs script of util-linux)', () => {
+  it('are shown by the kitty protocol in chunks, and the path on its own line', async () => {
     const { status, out } = await inTerminal('oriel generate x', { TERM: 'xterm-kitty' });
     expect(status).toBe(0);
     const pieces = [...KITTY.exec(out)![0].matchAll(/\u001b_G([^;]*);([^\u001b]*)/g)];
@@ -69,7 +69,7 @@ describe.runIf(HAS_TERMINAL)('pictures on a terminal (needs script of util-linux
     expect(out).toMatch(/paint processing \d s\r\u001b\[K(?!.*processing)/s);
   });
 
-  it('are drawn as iTerm2 has it', async () => {
+  it('are shown by the iTerm2 protocol', async () => {
     const { out } = await inTerminal('oriel generate x --quiet', { TERM_PROGRAM: 'WezTerm' });
     const [, size, data] = ITERM.exec(out)!;
     expect(Buffer.from(data!, 'base64')).toHaveLength(Number(size));
@@ -77,7 +77,7 @@ describe.runIf(HAS_TERMINAL)('pictures on a terminal (needs script of util-linux
     expect(out).not.toContain('pending');
   });
 
-  it('are drawn as sixels where the terminal answers that it can, tmux too', async () => {
+  it('are shown as sixels where the terminal or tmux reports support', async () => {
     const { asked, out } = await inTerminal('oriel generate x', { TMUX: '1' }, '\u001b[?62;4;6c');
     expect(asked).toBe(true);
     // Half transparent red on white, in percent, in all of the first six rows.
@@ -94,20 +94,20 @@ describe.runIf(HAS_TERMINAL)('pictures on a terminal (needs script of util-linux
     ['for --json', { TERM: 'xterm-kitty' }, 'oriel generate x --json', '', false],
     ['in a pipe', { TERM: 'xterm-kitty' }, 'oriel generate x | cat', '', false],
     ['in the background', {}, 'set -m; oriel generate x & wait', '', false],
-  ] as const)('are not drawn %s', async (_, env, line, attributes, asks) => {
+  ] as const)('are not shown %s', async (_, env, line, attributes, asks) => {
     const { status, asked, out } = await inTerminal(line, env, attributes);
     expect({ status, asked }).toEqual({ status: 0, asked: asks });
     for (const drawn of [KITTY, ITERM, SIXEL]) expect(out).not.toMatch(drawn);
     expect(out).toContain('x.png');
   });
 
-  it('a result does not go to it by --out -', async () => {
+  it('--out - to a terminal exits with 2', async () => {
     const { status, out } = await inTerminal('oriel generate x --out -', {});
     expect(status).toBe(2);
     expect(out).toContain('--out -: expected a file or a pipe, received a terminal');
   });
 
-  it('^C takes the line away, even while the terminal is asked what it is', async () => {
+  it('^C removes the spinner, also while the terminal is queried', async () => {
     // A task that is done would end the command before a machine under load reads the key.
     const looks = [record({ status: 'processing' })];
     const { status, out } = await inTerminal('oriel generate x', {}, '\u0003', looks);

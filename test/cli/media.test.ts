@@ -29,7 +29,7 @@ async function run(server: MediaServer, args: string[], options: CallOptions = {
 const LIGHTHOUSE = 'a lighthouse at dusk';
 
 describe('oriel generate', () => {
-  it('submits, waits, saves what came under the name of the prompt, and prints the path', async () => {
+  it('submits a task, waits, saves the result named by the prompt, and prints the path', async () => {
     const cwd = temporaryFolder();
     const looks = [record({ status: 'pending' }), pictures('/assets/a.png')];
     const server = await mediaServer({ assets: ASSETS, looks });
@@ -47,7 +47,7 @@ describe('oriel generate', () => {
     expect(readdirSync(cwd)).toHaveLength(2);
   });
 
-  it('asks for what its flags say, and uploads inputs that are files', async () => {
+  it('sends the parameters of its flags, and uploads input files', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'in.png'), PNG);
     const server = await mediaServer({
@@ -87,7 +87,7 @@ describe('oriel generate', () => {
     });
   });
 
-  it('goes where the type of the model belongs, and calls files what they are', async () => {
+  it('uses the endpoint of the model type, and the extension of the content', async () => {
     const cwd = temporaryFolder();
     const url = '/assets/c.wav';
     const looks = [
@@ -121,7 +121,7 @@ describe('oriel generate', () => {
     expect(server.of('/v1/tasks/task_1')).toHaveLength(1);
   });
 
-  it('tells nobody else the key', async () => {
+  it('sends the key to the daemon only', async () => {
     const elsewhere = await mediaServer({ assets: ASSETS });
     const looks = [pictures(`${elsewhere.url}/assets/a.png`)];
     const server = await mediaServer({ looks });
@@ -130,7 +130,7 @@ describe('oriel generate', () => {
     expect(elsewhere.asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('bears a daemon that is away for a while', async () => {
+  it('waits while the daemon is unreachable', async () => {
     let looks = 0;
     const server = await mediaServer({
       assets: ASSETS,
@@ -147,7 +147,7 @@ describe('oriel generate', () => {
     expect(looks).toBe(3);
   });
 
-  it('lets go at ^C, leaves no file, and says how to go on', async () => {
+  it('aborts at ^C without a file, and prints how to continue', async () => {
     const cwd = temporaryFolder();
     let polled = () => {};
     const polling = new Promise<void>((resolve) => {
@@ -190,7 +190,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
     expect(keyless.stderr).toContain('`oriel keys create --account NAME` makes one');
   });
 
-  it('where the daemon refuses, whyever that is', async () => {
+  it('where the daemon refuses for any reason', async () => {
     const refusals: [status: number, error: object, said: string][] = [
       [402, { message: '4 needed' }, 'not enough credits (4 needed); `oriel accounts grant'],
       [429, { message: 'slow down' }, 'too many requests (slow down); try again in 7 s'],
@@ -220,7 +220,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
     }
   });
 
-  it('where the task fails, whose record --json tells', async () => {
+  it('where the task fails, with its record for --json', async () => {
     const error = { type: 'service_error', message: 'it broke' };
     const failed = record({ status: 'failed', error });
     const server = await mediaServer({ looks: [failed] });
@@ -229,7 +229,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
     expect(JSON.parse(out)).toEqual({ ...failed, saved: [] });
   });
 
-  it('before it asks for anything where a file would be overwritten, unless it may be', async () => {
+  it('before any request where a file would be replaced without --overwrite', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'a-2.png'), 'precious');
     const server = await mediaServer({
@@ -245,7 +245,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
     expect(done).toMatchObject({ status: 0, out: 'a.png\na-2.png\n' });
   });
 
-  it('where a result cannot be fetched, and says how to go on', async () => {
+  it('where a result cannot be fetched, and prints how to continue', async () => {
     const server = await mediaServer({ looks: [pictures('/assets/gone.png')] });
     const { status, stderr } = await run(server, ['generate', 'x']);
     expect(status).toBe(1);
@@ -255,7 +255,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
   });
 });
 
-it('wrong usage of all of them ends with exit code 2', async () => {
+it('usage errors exit with 2', async () => {
   const lines: [args: string[], said: string][] = [
     [['generate', '  '], 'expected a prompt, received nothing'],
     [['generate', 'x', '--n', '11'], '--n: expected an integer from 1 to 10'],
@@ -276,7 +276,7 @@ it('wrong usage of all of them ends with exit code 2', async () => {
 });
 
 describe('oriel edit', () => {
-  it('sends a form, and saves what is answered at once or by a task', async () => {
+  it('sends a form, and saves the result of the response or of a task', async () => {
     const cwd = temporaryFolder();
     for (const name of ['a.png', 'b.png', 'm.png']) writeFileSync(join(cwd, name), PNG);
     const result = { created: 1, data: [{ url: '/assets/b.png' }], usage: {} };
@@ -316,7 +316,7 @@ describe('oriel edit', () => {
 });
 
 describe('oriel upload', () => {
-  it('prints a URL for each file, whatever becomes of the others', async () => {
+  it('prints a URL for each file, also where others fail', async () => {
     const cwd = temporaryFolder();
     for (const name of ['a.png', 'b.png']) writeFileSync(join(cwd, name), PNG);
     mkdirSync(join(cwd, 'folder'));
@@ -336,7 +336,7 @@ describe('oriel upload', () => {
 });
 
 describe('oriel task', () => {
-  it('shows a task, waits for it and saves what it gave', async () => {
+  it('prints a task, waits for it and saves its results', async () => {
     const cwd = temporaryFolder();
     const processing = record({ status: 'processing' });
     const looks = [processing, processing, processing, pictures('/assets/a.png')];
@@ -353,7 +353,7 @@ describe('oriel task', () => {
     expect(done.out).toContain('result  /assets/a.png\n');
   });
 
-  it('tells why one failed, what was told of it, and that there is none', async () => {
+  it('prints the error of a task, its callbacks, and that a task does not exist', async () => {
     const error = { type: 'timeout', message: 'too\u001b[2J late' };
     const deliveries = [
       {
@@ -419,7 +419,7 @@ it.each([
   ['!!! \u001b[2J', '2j'],
   ['...', 'image'],
   ['x'.repeat(300), 'x'.repeat(48)],
-])('a prompt %j gives the name %s', (prompt, name) => {
+])('a prompt %j gives the file name %s', (prompt, name) => {
   expect(stemOf(prompt, 'image')).toBe(name);
 });
 
@@ -427,11 +427,11 @@ it.each([
   ['/assets/x.pcm?a=b.c', 'pcm'],
   ['https://example.com/x', 'bin'],
   ['https://example.com/x.exe', 'bin'],
-])('bare samples at %s are stored as .%s', (address, extension) => {
+])('raw samples at %s are stored as .%s', (address, extension) => {
   expect(kindOf(Buffer.alloc(64), address)).toEqual({ extension, isImage: false });
 });
 
-it('pictures are drawn small, opaque and as they are seen', async () => {
+it('previews are small, opaque and oriented', async () => {
   const { default: sharp } = await import('sharp');
   for (const [width, height] of [
     [37, 23],

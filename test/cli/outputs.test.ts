@@ -43,7 +43,7 @@ async function refused(args: readonly string[], cwd: string): Promise<string> {
 }
 
 describe('outputs', () => {
-  it('go beside their inputs', async () => {
+  it('are written beside their inputs', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.JPG', 'sub/c.tar.jpeg');
     const run = await oriel(['convert', '--format', 'webp', 'a.jpg', 'sub/*', '--jsonl'], { cwd });
     expect(run.status).toBe(0);
@@ -55,7 +55,7 @@ describe('outputs', () => {
     expect(await formatOf(join(cwd, 'sub/b.webp'))).toBe('webp');
   });
 
-  it('go below --out, which is made, whichever way it is written', async () => {
+  it('are written below --out, which is created, for relative and absolute paths', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     const convert = ['convert', '--format', 'png', 'a.jpg', 'sub/b.jpg', '-q'];
     for (const out of ['new/deep', './sub/../slash/', join(cwd, 'absolute')]) {
@@ -71,14 +71,14 @@ describe('outputs', () => {
     ]);
   });
 
-  it('keep the ending of an input that has their format already', async () => {
+  it('keep the extension of an input of the same format', async () => {
     const cwd = await folderWith('a.JPG', 'b.jpeg', 'c.png');
     await resident(['convert', '--format', 'jpeg', '-r', '.', '--out', 'out', '-q'], { cwd });
     expect(filesBelow(join(cwd, 'out'))).toEqual(['a.JPG', 'b.jpeg', 'c.jpg']);
   });
 });
 
-describe('--out with the name of a file', () => {
+describe('--out with a file name', () => {
   it.each([
     ['x.jpg', 'jpeg'],
     ['x.JPEG', 'jpeg'],
@@ -86,14 +86,14 @@ describe('--out with the name of a file', () => {
     ['x.webp', 'webp'],
     ['x.gif', 'gif'],
     ['deep/er/x.tif', 'tiff'],
-  ])('%s takes its format', async (out, format) => {
+  ])('%s sets the output format', async (out, format) => {
     const cwd = await folderWith('a.jpg');
     const run = await resident(['convert', 'a.jpg', '--out', out, '-q'], { cwd });
     expect(run).toMatchObject({ status: 0, out: '', stderr: '' });
     expect(await formatOf(join(cwd, out))).toBe(format);
   });
 
-  it('gives every operation that writes images its format', async () => {
+  it('sets the format of every image operation', async () => {
     const cwd = await folderWith('a.jpg');
     const run = await resident(['rotate', '--angle', '90', 'a.jpg', '--out', 'x.png', '-q'], {
       cwd,
@@ -102,7 +102,7 @@ describe('--out with the name of a file', () => {
     expect(await sharp(join(cwd, 'x.png')).metadata()).toMatchObject({ format: 'png', width: 32 });
   });
 
-  it('agrees with --format or is refused', async () => {
+  it('of another format than --format exits with 2', async () => {
     const cwd = await folderWith('a.jpg');
     const convert = ['convert', 'a.jpg', '--out', 'x.webp', '-q', '--format'];
     expect(await refused([...convert, 'png'], cwd)).toBe(
@@ -111,7 +111,7 @@ describe('--out with the name of a file', () => {
     expect(await resident([...convert, 'webp'], { cwd })).toMatchObject({ status: 0 });
   });
 
-  it('is a folder where one has that name, or a slash says so', async () => {
+  it('is a folder where a folder has that name, or with a trailing slash', async () => {
     const cwd = await folderWith('a.jpg');
     mkdirSync(join(cwd, 'album.png'));
     for (const out of ['album.png', 'album.gif/']) {
@@ -120,7 +120,7 @@ describe('--out with the name of a file', () => {
     }
   });
 
-  it('is refused for several images', async () => {
+  it('exits with 2 for several images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     expect(await refused(['convert', 'a.jpg', 'b.jpg', '--out', 'x.webp'], cwd)).toContain(
       '--out x.webp: expected a folder for 2 images',
@@ -129,7 +129,7 @@ describe('--out with the name of a file', () => {
 });
 
 describe('--name', () => {
-  it('fills in every placeholder', async () => {
+  it('replaces every placeholder', async () => {
     const cwd = await folderWith('in/a.b.jpg', 'in/c.png');
     const template = '{index}_{name}_{width}x{height}_{format}.{ext}';
     const args = ['resize', '--width', '24', '-r', 'in', '--out', 'out', '--name', template, '-q'];
@@ -137,7 +137,7 @@ describe('--name', () => {
     expect(filesBelow(join(cwd, 'out'))).toEqual(['1_a.b_24x16_jpeg.jpg', '2_c_24x16_png.png']);
   });
 
-  it('names what is not there only once the image is known', async () => {
+  it('uses width and height of the decoded image', async () => {
     const cwd = await folderWith('no ending', '.jpg');
     const args = ['rotate', '--flop', 'no ending', '.jpg', '--name', '{name}-2.{ext}', '--jsonl'];
     const run = await resident(args, { cwd });
@@ -147,7 +147,7 @@ describe('--name', () => {
     ]);
   });
 
-  it('may be plain', async () => {
+  it('may have no placeholder', async () => {
     const cwd = await folderWith('a.jpg');
     await resident(['convert', '--format', 'png', 'a.jpg', '--name', 'plain name', '-q'], { cwd });
     expect(await formatOf(join(cwd, 'plain name'))).toBe('png');
@@ -164,21 +164,21 @@ describe('--name', () => {
     ['..', 'expected a file name'],
     ['.', 'expected a file name'],
     ['', 'received ""'],
-  ])('%j is refused', async (template, message) => {
+  ])('%j exits with 2', async (template, message) => {
     const cwd = await folderWith('a.jpg');
     const args = ['convert', '--format', 'png', 'a.jpg', '--overwrite', '--name', template];
     expect(await refused(args, cwd)).toContain(message);
   });
 });
 
-describe('collisions', () => {
+describe('outputs with the same path', () => {
   it.each([
     ['of one folder', ['a.jpg', 'a.png']],
     ['of several folders', ['a.jpg', 'sub/a.jpg', '--out', 'out']],
     ['by template', ['a.jpg', 'sub/b.jpg', '--out', 'out', '--name', 'x.{ext}']],
     ['in a dry run', ['a.jpg', 'a.png', '--dry-run']],
     ['that would be overwritten', ['a.jpg', 'a.png', '--overwrite']],
-  ])('%s are refused before any work', async (_, args) => {
+  ])('%s exit with 2 before any work', async (_, args) => {
     const cwd = await folderWith('a.jpg', 'a.png', 'sub/a.jpg', 'sub/b.jpg');
     const message = await refused(['convert', '--format', 'webp', ...args], cwd);
     expect(message).toMatch(
@@ -186,7 +186,7 @@ describe('collisions', () => {
     );
   });
 
-  it('with another input are refused, since it might not be read yet', async () => {
+  it('as another input exit with 2', async () => {
     const cwd = await folderWith('1.jpg', '11.jpg', '111.jpg');
     const args = ['rotate', '--angle', '90', '1.jpg', '11.jpg', '--name', '{name}1.{ext}'];
     expect(await refused([...args, '--overwrite'], cwd)).toContain(
@@ -194,7 +194,7 @@ describe('collisions', () => {
     );
   });
 
-  it('that only the finished images tell leave one of them whole', async () => {
+  it('by width and height fail all inputs but one', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     const args = ['resize', '--width', '24', '-r', '.', '--out', 'out', '--name', '{width}.{ext}'];
     for (const flags of [[], ['--overwrite']]) {
@@ -216,7 +216,7 @@ describe('collisions', () => {
     }
   });
 
-  it('are none where what exists stays', async () => {
+  it('are no conflict where the existing file is kept', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.png');
     const args = ['convert', '--format', 'webp', '-r', '.', '--skip-existing', '-q'];
     expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
@@ -227,8 +227,8 @@ describe('collisions', () => {
   });
 });
 
-describe('what exists', () => {
-  it('stays untouched, and fails its input alone', async () => {
+describe('existing outputs', () => {
+  it('are kept, and only their inputs fail', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     writeFileSync(join(cwd, 'a.webp'), 'precious');
     mkdirSync(join(cwd, 'b.webp'));
@@ -243,7 +243,7 @@ describe('what exists', () => {
     expect(readFileSync(join(cwd, 'a.webp'), 'utf8')).toBe('precious');
   });
 
-  it('stays untouched where only the finished image tells its name', async () => {
+  it('are kept where the name depends on the decoded image', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'a-48.webp'), 'precious');
     const args = ['convert', '--format', 'webp', 'a.jpg', '--name', '{name}-{width}.{ext}'];
@@ -255,7 +255,7 @@ describe('what exists', () => {
     expect(readFileSync(join(cwd, 'a-48.webp'), 'utf8')).toBe('precious');
   });
 
-  it('counts though it is a link that leads nowhere', async () => {
+  it('include dangling links', async () => {
     const cwd = await folderWith('a.jpg');
     symlinkSync('nowhere', join(cwd, 'a.webp'));
     const run = await resident(['convert', '--format', 'webp', 'a.jpg', '--jsonl'], { cwd });
@@ -263,7 +263,7 @@ describe('what exists', () => {
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
   });
 
-  it('is replaced with --overwrite, in place too, and keeps its mode', async () => {
+  it('are replaced with --overwrite, also in place, and keep their mode', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     chmodSync(join(cwd, 'a.jpg'), 0o640);
     writeFileSync(join(cwd, 'b.webp'), 'old', { mode: 0o604 });
@@ -277,7 +277,7 @@ describe('what exists', () => {
     expect([mode('a.jpg'), mode('b.webp')]).toEqual([0o640, 0o604]);
   });
 
-  it('stays when the image that should replace it cannot be made or written', async () => {
+  it('are kept with --overwrite where the new image fails', async () => {
     const cwd = await folderWith('a.jpg');
     const broken = (await photograph('jpeg')).subarray(0, 200);
     writeFileSync(join(cwd, 'broken.jpg'), broken);
@@ -295,7 +295,7 @@ describe('what exists', () => {
     expect(linesOf(run)).toMatchObject([{ error: { code: 'write_failed' } }]);
   });
 
-  it('is left out with --skip-existing', async () => {
+  it('are skipped with --skip-existing', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     writeFileSync(join(cwd, 'a.webp'), 'precious');
     const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', '--skip-existing'];
@@ -340,7 +340,7 @@ describe('--skip-existing', () => {
 });
 
 describe('--keep-mtime', () => {
-  it('gives outputs the time of their inputs, in place too', async () => {
+  it('sets the modification time of the input, also in place', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const then = new Date('2001-02-03T04:05:06Z');
     for (const name of ['a.jpg', 'b.jpg']) utimesSync(join(cwd, name), then, then);
@@ -355,7 +355,7 @@ describe('--keep-mtime', () => {
 });
 
 describe('an output that cannot be written', () => {
-  it('fails by itself where a file stands in place of a folder', async () => {
+  it('fails only its input where a file has the name of the folder', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg', 'in/sub/c.jpg', 'out/sub');
     const run = await oriel(
       ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--jsonl'],
@@ -380,7 +380,7 @@ describe('an output that cannot be written', () => {
     }
   });
 
-  it.runIf(process.platform === 'linux')('fails where no folder can be made', async () => {
+  it.runIf(process.platform === 'linux')('fails where no folder can be created', async () => {
     const cwd = await folderWith('a.jpg');
     // Node's recursive mkdir never returns below /proc.
     const line = 'timeout -s KILL 60 "$NODE" "$BINARY" convert --format webp a.jpg -q';
@@ -393,7 +393,7 @@ describe('an output that cannot be written', () => {
     }
   });
 
-  it('fails by itself where its name would be too long', async () => {
+  it('fails only its input where its name is too long', async () => {
     const long = `${'x'.repeat(251)}.jpg`;
     const cwd = await folderWith(long, 'a.jpg');
     const run = await resident(['convert', '--format', 'webp', long, 'a.jpg', '--jsonl'], { cwd });
@@ -404,7 +404,7 @@ describe('an output that cannot be written', () => {
     expect(second).toMatchObject({ status: 'succeeded' });
   });
 
-  it('fails by itself in a folder that may not be written to', async ({ skip }) => {
+  it('fails only its input in a folder without write permission', async ({ skip }) => {
     const cwd = await folderWith('open/a.jpg', 'closed/b.jpg');
     handOver(cwd);
     handOver(join(cwd, 'open'));
@@ -426,7 +426,7 @@ describe('an output that cannot be written', () => {
     expect(filesBelow(join(cwd, 'closed'))).toEqual(['b.jpg']);
   });
 
-  it('fails by itself where the system sets a bound to files', async () => {
+  it('fails only its input beyond the file size limit of the system', async () => {
     const cwd = await folderWith('small.jpg');
     writeFileSync(join(cwd, 'large.png'), await photograph('png', { width: 300, height: 300 }));
     const line = 'ulimit -f 100; oriel convert --format png -r . --out out --jsonl';
@@ -439,7 +439,7 @@ describe('an output that cannot be written', () => {
     expect(filesBelow(join(cwd, 'out'))).toEqual(['small.png']);
   });
 
-  it('fails by itself on a full disk, where a ZIP fails as a whole', async ({ skip }) => {
+  it('fails only its input on a full disk, and a ZIP fails as a whole', async ({ skip }) => {
     const cwd = await folderWith('small.jpg');
     writeFileSync(join(cwd, 'large.png'), await photograph('png', { width: 300, height: 300 }));
     mkdirSync(join(cwd, 'disk'));
@@ -463,8 +463,8 @@ describe('an output that cannot be written', () => {
   });
 });
 
-describe('what a killed run left', () => {
-  it('is swept by the next one that writes there, while a living one keeps its own', async () => {
+describe('temporary files of a killed run', () => {
+  it('are removed by the next run in that folder, and those of a running one are kept', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg', 'sub/b.jpg', 'other/c.jpg']);
     const dead = spawnSync('true').pid;

@@ -24,7 +24,7 @@ function digestOf(path: string): string {
 }
 
 describe('--json', () => {
-  it('prints one document of the shape that the interface gives', async () => {
+  it('prints one document in the shape of the interface', async () => {
     const cwd = await folderWith('b.jpg', 'a.png');
     writeFileSync(join(cwd, 'empty.jpg'), '');
     const run = await oriel(['hash', '--json', 'b.jpg', 'empty.jpg', 'missing.jpg', 'a.png'], {
@@ -66,7 +66,7 @@ describe('--json', () => {
     expect(run.stderr).toMatch(/^2 of 4 files done, 2 failed in \d+\.\d s\n$/);
   });
 
-  it('says of images what became of them', async () => {
+  it('has the output properties of images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     writeFileSync(join(cwd, 'b.png'), 'precious');
     const args = [
@@ -122,7 +122,7 @@ describe('--json', () => {
     });
   });
 
-  it('keeps the order of the inputs, whichever is finished first', async () => {
+  it('lists results in the order of the inputs', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     // What is missing is known before any thread could have finished anything.
     const names = ['a.jpg', 'b.jpg', 'x.jpg', 'c.jpg', 'y.jpg'];
@@ -138,7 +138,7 @@ describe('--json', () => {
     expect(lines.map(({ index }) => index).sort()).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('and --jsonl say the same of each file', async () => {
+  it('and --jsonl have equal records', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const args = ['hash', 'a.jpg', 'missing.jpg', 'b.jpg'];
     const lines = linesOf(await resident([...args, '--jsonl'], { cwd }));
@@ -146,8 +146,8 @@ describe('--json', () => {
   });
 });
 
-describe('people', () => {
-  it('get a table of images on standard output and totals on standard error', async () => {
+describe('reports for people', () => {
+  it('print a table of images to standard output and totals to standard error', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'a longer name.jpg');
     writeFileSync(join(cwd, 'b.gif'), 'precious');
     const names = ['a.jpg', 'b.jpg', 'missing.jpg', 'a longer name.jpg'];
@@ -169,7 +169,7 @@ describe('people', () => {
     );
   });
 
-  it('get what matters of a report as columns', async () => {
+  it('print the main properties of data as columns', async () => {
     const cwd = await folderWith('a.jpg');
     const hash = await resident(['hash', 'a.jpg', 'missing.jpg'], { cwd });
     expect(hash.out.split('\n')).toEqual([
@@ -189,7 +189,7 @@ describe('people', () => {
     ]);
   });
 
-  it('are told of settings that did nothing', async () => {
+  it('include warnings of options without effect', async () => {
     const cwd = await folderWith('a.jpg');
     const { out } = await resident(['convert', '--format', 'png', '--quality', '5', 'a.jpg'], {
       cwd,
@@ -197,7 +197,7 @@ describe('people', () => {
     expect(out).toMatch(/% \(PNG has no quality setting: it was ignored\)\n$/);
   });
 
-  it('hear of failures alone with --quiet', async () => {
+  it('print failures only with --quiet', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     const run = await resident(['hash', '--quiet', 'a.jpg', 'missing.jpg', 'sub'], { cwd });
     expect(run).toMatchObject({
@@ -214,7 +214,7 @@ describe('people', () => {
     });
   });
 
-  it('can read totals of one file and of none that was done', async () => {
+  it('print totals of one file and of failed files', async () => {
     const cwd = await folderWith('a.jpg');
     const totals = async (...args: string[]) => (await resident(args, { cwd })).stderr;
     expect(await totals('hash', 'a.jpg')).toMatch(/^1 of 1 file done in \d+\.\d s\n$/);
@@ -227,8 +227,8 @@ describe('people', () => {
   });
 });
 
-describe('metadata for people', () => {
-  it('lists EXIF and the position below each file where they were asked for', async () => {
+describe('the metadata table', () => {
+  it('lists EXIF with --exif full and the position with --gps below each file', async () => {
     const cwd = await folderWith('plain.png');
     const image = await photo({ width: 8, height: 8 }).withExif(PRIVATE_EXIF).jpeg().toBuffer();
     writeFileSync(join(cwd, 'a.jpg'), image);
@@ -247,8 +247,8 @@ describe('metadata for people', () => {
   });
 });
 
-describe('a dry run', () => {
-  it('says what would be done and does nothing', async () => {
+describe('--dry-run', () => {
+  it('prints the outputs and writes nothing', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.png', 'in/c.jpg');
     await writePhotographs(cwd, ['out/c.webp']);
     const before = contentBelow(cwd);
@@ -286,7 +286,7 @@ describe('a dry run', () => {
     ['of an archive', ['convert', '--format', 'webp', '--zip', 'all.zip']],
     ['of a pipe', ['convert', '--format', 'webp', '--out', '-']],
     ['of a report', ['hash']],
-  ])('%s writes nothing either', async (_, args) => {
+  ])('%s writes nothing', async (_, args) => {
     const cwd = await folderWith('a.jpg');
     const run = await resident([...args, 'a.jpg', '--dry-run'], { cwd });
     expect(run).toMatchObject({
@@ -297,13 +297,13 @@ describe('a dry run', () => {
   });
 });
 
-describe('a name that would command the terminal', () => {
+describe('a file name with control characters', () => {
   /** What may stand on a terminal raw: no control but the line feed, nothing that turns the text. */
   const DANGEROUS = /[^\P{Control}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
   const name = 'a\u001b[31m\u0007\u009b2J\u202ed\nc\u007f.jpg';
   const shown = String.raw`a\u001b[31m\u0007\u009b2J\u202ed\nc\u007f`;
 
-  it('is shown as escapes in tables, totals and messages', async () => {
+  it('is escaped in tables, totals and messages', async () => {
     const cwd = await folderWith(name);
     const missing = `missing${name}`;
     const runs = [
@@ -324,7 +324,7 @@ describe('a name that would command the terminal', () => {
     expect(runs[2]?.stderr.trimEnd().split('\n')).toHaveLength(2);
   });
 
-  it('is shown as escapes by every usage error', async () => {
+  it('is escaped in usage errors', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const lines = [
       [`--${name}`],
@@ -349,7 +349,7 @@ describe('a name that would command the terminal', () => {
     }
   });
 
-  it('is the same name again once JSON is parsed', async () => {
+  it('is unchanged after parsing JSON', async () => {
     const cwd = await folderWith(name);
     const document = await resident(['hash', '--json', name, `${name}/x`], { cwd });
     const lines = await resident(['hash', '--jsonl', name, `${name}/x`], { cwd });

@@ -48,8 +48,8 @@ async function behindTheDoor(listener: RequestListener): Promise<void> {
 
 const DONE = { status: 0, stderr: 'account ci has 1 credits to spend\n' };
 
-describe('a door that was left behind', () => {
-  it('is passed by where nobody has the store', async () => {
+describe('the admin endpoint of a daemon that has died', () => {
+  it('is not requested where the store is not locked', async () => {
     let heard = 0;
     await behindTheDoor((_, response) => {
       heard += 1;
@@ -66,7 +66,7 @@ describe('a door that was left behind', () => {
     ['answers null', (_, response) => response.end('null')],
     ['answers nothing', (_, response) => response.writeHead(204).end()],
     ['answers text for an error', (_, response) => response.writeHead(400).end('{"error":"no"}')],
-  ])('and leads to a program that %s is passed by', async (_, answer) => {
+  ])('where another program listens that %s is ignored', async (_, answer) => {
     const store = await hold();
     let first = true;
     await behindTheDoor(async (request, response) => {
@@ -87,14 +87,14 @@ describe('a door that was left behind', () => {
     '{"url":"https://oriel.example","token":"t","pid":1}',
     '{"url":"http://127.0.0.1:1@oriel.example","token":"t","pid":1}',
     '{"url":"http://127.0.0.1:80"}',
-  ])('and says %j is none', (text) => {
+  ])('with the content %j is ignored', (text) => {
     writeFileSync(join(data, 'admin.json'), text);
     expect(readAdminEndpoint(data)).toBeUndefined();
   });
 });
 
-describe('a command waits', () => {
-  it('for a daemon that has the store and not yet a door', async () => {
+describe('a command waits for the lock', () => {
+  it('of a daemon that has not yet written its endpoint', async () => {
     const store = await hold();
     let admin: Awaited<ReturnType<typeof startAdmin>> | undefined;
     await behindTheDoor(async (_, response) => {
@@ -114,7 +114,7 @@ describe('a command waits', () => {
     await store.close();
   });
 
-  it('not for ever, and says for whom', async () => {
+  it('up to a timeout, and names the process that holds it', async () => {
     const store = await hold();
     const { status, out, stderr } = await grant();
     expect({ status, out }).toEqual({ status: 1, out: '' });
@@ -124,7 +124,7 @@ describe('a command waits', () => {
   });
 });
 
-it('a store that is somebody else’s is told from none', async () => {
+it('a store without permission is reported as such, and not as missing', async () => {
   chmodSync(data, 0o700);
   const others = await oriel(['accounts', 'list', '--data', data], { unprivileged: true });
   expect(others).toMatchObject({ status: 1, out: '' });
@@ -137,7 +137,7 @@ it('a store that is somebody else’s is told from none', async () => {
   });
 });
 
-it('a daemon that goes away while it is asked leaves open whether it did it', async () => {
+it('a daemon that closes the connection during a request fails the command with an unknown outcome', async () => {
   const store = await hold();
   await behindTheDoor((request) => request.socket.destroy());
   const { status, stderr } = await grant();
@@ -178,8 +178,8 @@ function startHolder() {
   return running;
 }
 
-describe('a daemon in a process of its own', () => {
-  it('that was killed is in nobody’s way', async () => {
+describe('a daemon in another process', () => {
+  it('that was killed does not block commands', async () => {
     const { child, ended } = startHolder();
     await once(child.stdout!, 'data');
     expect(await grant()).toMatchObject(DONE);
@@ -190,7 +190,7 @@ describe('a daemon in a process of its own', () => {
     expect(await granted()).toBe(2);
   });
 
-  it('may come and go while many commands run, and nothing is lost or done twice', async () => {
+  it('may start and stop while commands run, and each command is executed once', async () => {
     const grants = (count: number) => Array.from({ length: count }, () => grant());
     const runs: Promise<Run>[] = grants(4);
     for (let round = 0; round < 2; round += 1) {

@@ -17,7 +17,7 @@ async function folderWith(...names: string[]): Promise<string> {
 }
 
 describe('an image on standard input', () => {
-  it('goes to standard output', async () => {
+  it('is written to standard output', async () => {
     const input = await photograph('jpeg');
     const run = await oriel(['convert', '--format', 'webp', '-'], { input });
     expect(run.status).toBe(0);
@@ -25,7 +25,7 @@ describe('an image on standard input', () => {
     expect(run.stderr).toMatch(/^1 of 1 file done: .+\n$/);
   });
 
-  it('goes through a whole pipeline, each part of which waits for the one before', async () => {
+  it('passes through a pipeline of several commands', async () => {
     const cwd = await folderWith('a.jpg');
     const line = `cat a.jpg | oriel rotate --angle 90 - -q | oriel resize --width 16 - -q |
       oriel convert --format png - -q >b.png`;
@@ -37,7 +37,7 @@ describe('an image on standard input', () => {
     });
   });
 
-  it('goes where --out and --zip say', async () => {
+  it('is written to --out and --zip', async () => {
     const cwd = temporaryFolder();
     const input = await photograph('jpeg');
     for (const args of [
@@ -50,7 +50,7 @@ describe('an image on standard input', () => {
     expect(filesBelow(cwd)).toEqual(['all.zip', 'folder/stdin.png', 'named.png']);
   });
 
-  it('has its report where the operation gives no image', async () => {
+  it('prints the report of an operation without images', async () => {
     const input = await photograph('jpeg');
     const sha256 = createHash('sha256').update(input).digest('hex');
     const table = await oriel(['hash', '-'], { input });
@@ -64,7 +64,7 @@ describe('an image on standard input', () => {
   it.each([
     ['is empty', '', 'the file is empty (empty_file)'],
     ['is none', 'no image', 'not an image of a known format (unsupported_format)'],
-  ])('that %s leaves standard output empty', async (_, input, message) => {
+  ])('that %s fails and leaves standard output empty', async (_, input, message) => {
     expect(await oriel(['convert', '--format', 'webp', '-', '-q'], { input })).toMatchObject({
       status: 1,
       out: '',
@@ -72,7 +72,7 @@ describe('an image on standard input', () => {
     });
   });
 
-  it('that is cut short leaves standard output empty', async () => {
+  it('that is truncated fails and leaves standard output empty', async () => {
     const whole = await photograph('jpeg');
     const run = await oriel(['convert', '--format', 'webp', '-'], {
       input: whole.subarray(0, whole.length / 2),
@@ -81,12 +81,12 @@ describe('an image on standard input', () => {
     expect(run.stderr).toContain('(corrupt_image)');
   });
 
-  it('is not read beyond the limit of a file', async () => {
+  it('is read up to the size limit only', async () => {
     const run = await shell('cat /dev/zero | oriel hash --jsonl - --max-file-size 1');
     expect(linesOf(run)).toMatchObject([{ error: { code: 'file_too_large' } }]);
   });
 
-  it('goes alone', async () => {
+  it('excludes other inputs', async () => {
     const cwd = await folderWith('a.jpg');
     for (const args of [
       ['-', 'a.jpg'],
@@ -113,7 +113,7 @@ describe('--out -', () => {
     expect(filesBelow(cwd)).toEqual(['a.jpg']);
   });
 
-  it('refuses several', async () => {
+  it('exits with 2 for several images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const run = await oriel(['convert', '--format', 'png', '*.jpg', '--out', '-'], { cwd });
     expect(run).toMatchObject({
@@ -123,7 +123,7 @@ describe('--out -', () => {
     });
   });
 
-  it.each(['--json', '--jsonl'])('leaves no room for %s', async (flag) => {
+  it.each(['--json', '--jsonl'])('excludes %s', async (flag) => {
     const cwd = await folderWith('a.jpg');
     const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--out', '-', flag], { cwd });
     expect(run).toMatchObject({ status: 2, out: '' });
@@ -131,16 +131,16 @@ describe('--out -', () => {
   });
 });
 
-describe('a reader that goes away', () => {
+describe('a reader that closes standard output', () => {
   // Enough for any pipe to be full, so that the end of the reader is felt.
   const many = Array.from({ length: 3000 }, (_, index) => `missing-${index}.jpg`).join('\n');
 
-  it.each(['', '--json', '--jsonl'])('ends a report %s quietly', async (flag) => {
+  it.each(['', '--json', '--jsonl'])('ends a report %s without a message', async (flag) => {
     const line = `{ oriel hash --files-from - ${flag}; echo $? >&2; } | head -c 1 >/dev/null`;
     expect(await shell(line, { input: many })).toMatchObject({ stderr: '0\n' });
   });
 
-  it.each(['', '--json', '--jsonl'])('does not end the writing of files %s', async (flag) => {
+  it.each(['', '--json', '--jsonl'])('does not stop the writing of files %s', async (flag) => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     writeFileSync(join(cwd, 'list'), `${many}\na.jpg\nb.jpg\nc.jpg\n`);
     const convert = `oriel convert --format png --files-from list --out out ${flag}`;
@@ -149,7 +149,7 @@ describe('a reader that goes away', () => {
     expect(filesBelow(join(cwd, 'out'))).toEqual(['a.png', 'b.png', 'c.png']);
   });
 
-  it('ends an image or an archive quietly', async () => {
+  it('ends an image or an archive without a message', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'a.png'), await photograph('png', { width: 300, height: 300 }));
     for (const output of ['--out -', '--zip -']) {
@@ -159,14 +159,14 @@ describe('a reader that goes away', () => {
     }
   });
 
-  it('of complaints changes nothing', async () => {
+  it('or standard error changes nothing', async () => {
     const line = 'oriel hash --files-from - -q 2>&1 >/dev/null | head -c 1 >/dev/null';
     const status = `{ oriel hash --files-from - -q; echo $? >&3; } 2>&1 >/dev/null | head -c 1 >/dev/null`;
     expect(await shell(`{ ${status}; } 3>&1`, { input: many })).toMatchObject({ out: '1\n' });
     expect(await shell(line, { input: many })).toMatchObject({ stderr: '' });
   });
 
-  it('is not the same as a disk that is full', async ({ skip }) => {
+  it('is distinguished from a full disk', async ({ skip }) => {
     if (!existsSync('/dev/full')) skip('there is no /dev/full here');
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const full =
@@ -192,7 +192,7 @@ describe('a reader that goes away', () => {
 });
 
 describe('--zip', () => {
-  it('keeps the tree of folders with --recursive', async () => {
+  it('keeps subfolders with --recursive', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/c.jpg']);
     const args = ['convert', '--format', 'webp', '--zip', 'all.zip', '--overwrite', '--json'];
@@ -222,7 +222,7 @@ describe('--zip', () => {
     return { names: entries.map(({ name }) => name), manifest };
   }
 
-  it('gives the images and their manifest, whole, stored and in order', async () => {
+  it('contains the images in order, not deflated, and the manifest', async () => {
     const cwd = await folderWith('b.jpg', 'a.png');
     writeFileSync(join(cwd, 'text.jpg'), 'no image');
     const args = ['convert', '--format', 'webp', '--quality', '70', 'b.jpg', 'text.jpg', 'a.png'];
@@ -257,7 +257,7 @@ describe('--zip', () => {
     expect(documentOf(run)).toEqual(result);
   });
 
-  it('is the same on standard output', async () => {
+  it('is equal on standard output', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const args = ['convert', '--format', 'png', 'a.jpg', 'b.jpg'];
     const piped = await oriel([...args, '--zip', '-'], { cwd });
@@ -269,7 +269,7 @@ describe('--zip', () => {
     expect(contentOf(left!).manifest.results).toEqual(contentOf(right!).manifest.results);
   });
 
-  it('names every entry safely and once', async () => {
+  it('gives every entry a safe and unique name', async () => {
     const names = [
       'a.jpg',
       'sub/a.jpg',
@@ -298,7 +298,7 @@ describe('--zip', () => {
     ]);
   });
 
-  it('holds a manifest even where every file failed', async () => {
+  it('contains a manifest where every file failed', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'text.jpg'), 'no image');
     const run = await oriel(
@@ -314,7 +314,7 @@ describe('--zip', () => {
     ]);
   });
 
-  it('does not overwrite unless told so', async () => {
+  it('replaces a file with --overwrite only', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'all.zip'), 'precious');
     const args = ['convert', '--format', 'webp', 'a.jpg', '--zip', 'all.zip', '-q'];
@@ -329,7 +329,7 @@ describe('--zip', () => {
     expect(filesBelow(cwd)).toEqual(['a.jpg', 'all.zip']);
   });
 
-  it('that cannot be written leaves nothing', async () => {
+  it('that cannot be written leaves no file', async () => {
     const cwd = await folderWith('a.jpg');
     mkdirSync(join(cwd, 'folder'));
     const convert = ['convert', '--format', 'webp', 'a.jpg', '--overwrite', '-q', '--zip'];

@@ -33,7 +33,7 @@ async function folderWith(count: number): Promise<string> {
 
 // Without such a program there is no terminal to be had, and vitest says that these were skipped.
 describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () => {
-  it('a bar is shown while a batch runs, and taken away before the table', async () => {
+  it('a progress bar is shown while a batch runs, and removed before the table', async () => {
     const cwd = await folderWith(12);
     const { out, status } = await inTerminal('oriel convert --format png *.jpg', { cwd });
     expect(status).toBe(0);
@@ -50,7 +50,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     ]);
   });
 
-  describe('lines fit', () => {
+  describe('table rows fit into', () => {
     const names = [
       'short.jpg',
       `a folder with a long name/${'deep/'.repeat(8)}the photograph.jpg`,
@@ -84,7 +84,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
       }
     });
 
-    it('with both ends of the names, and columns left out in their order', async () => {
+    it('the width, with names shortened in the middle and columns left out in order', async () => {
       const convert = 'oriel convert --format webp -r . --out out';
       const wide = await linesAt(80, convert);
       expect(wide).toContainEqual(
@@ -99,7 +99,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     });
   });
 
-  it('a bar opens without a time, for none is known', async () => {
+  it('a progress bar starts without a remaining time', async () => {
     const cwd = await folderWith(3);
     const { out } = await inTerminal('oriel convert --format png *.jpg', { cwd });
     const [first] = out.match(/░[^\u001b]* of 3[^\u001b]*/g) ?? [];
@@ -113,21 +113,21 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     ['a document', 'oriel hash --json *.jpg'],
     ['help', 'oriel convert --help'],
     ['wrong usage', '! oriel convert *.jpg'],
-  ])('no bar is shown for %s', async (_, line) => {
+  ])('no progress bar is shown for %s', async (_, line) => {
     const cwd = await folderWith(3);
     const { out, status } = await inTerminal(line, { cwd });
     expect(status).toBe(0);
     expect(out).not.toContain(ESCAPE);
   });
 
-  it('a bar is shown where the lines go elsewhere', async () => {
+  it('a progress bar is shown where standard output is redirected', async () => {
     const cwd = await folderWith(3);
     const { out } = await inTerminal('oriel hash --jsonl *.jpg >lines', { cwd });
     expect(out).toContain('100% | 3 of 3 | ');
     expect(filesBelow(cwd)).toContain('lines');
   });
 
-  it('an image is neither read from it nor written to it', async () => {
+  it('images are neither read from nor written to a terminal', async () => {
     const cwd = await folderWith(1);
     const lines = [
       'oriel convert --format png 0.jpg --out -',
@@ -142,7 +142,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     expect(filesBelow(cwd)).toEqual(['0.jpg']);
   });
 
-  it('^C gives the cursor back', async () => {
+  it('^C shows the cursor again', async () => {
     const cwd = temporaryFolder();
     for (const seed of [0, 1, 2, 3]) {
       const bytes = await photograph('png', { width: 64, height: 48, seed });
@@ -173,7 +173,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     const SWATCH_24 = /\u001b\[48;2;(\d+;){2}\d+m {2}\u001b\[0m #[\da-f]{6}/;
     const SWATCH_8 = /\u001b\[48;5;\d+m {2}\u001b\[0m #[\da-f]{6}/;
 
-    it('are shown as far as the terminal can, and not at all where nobody wants them', async () => {
+    it('are shown by the colour depth of the terminal, and not with NO_COLOR', async () => {
       expect(await show({ NO_COLOR: undefined, COLORTERM: 'truecolor' })).toMatch(SWATCH_24);
       expect(await show({ NO_COLOR: undefined, COLORTERM: undefined })).toMatch(SWATCH_8);
       for (const env of [
@@ -186,7 +186,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
       }
     });
 
-    it('do not get into files unless forced', async () => {
+    it('are written to files with FORCE_COLOR only', async () => {
       const env = { NO_COLOR: undefined, COLORTERM: 'truecolor' };
       expect(await show(env, 'oriel palette 0.jpg | cat')).not.toContain(ESCAPE);
       expect(await show({ ...env, FORCE_COLOR: '3' }, 'oriel palette 0.jpg | cat')).toMatch(

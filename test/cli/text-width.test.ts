@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { progressLine } from '../../src/cli/progress.ts';
 import { cutEnd, cutMiddle, textWidth } from '../../src/cli/text-width.ts';
 
-describe('a text', () => {
+describe('text width', () => {
   it.each([
     ['', 0],
     ['plain', 5],
@@ -10,7 +10,7 @@ describe('a text', () => {
     ['e\u0301', 1],
     ['👍', 2],
     ['\u001b[48;5;9m  \u001b[0m', 2],
-  ])('%j takes %i columns', (text, width) => {
+  ])('%j is %i columns wide', (text, width) => {
     expect(textWidth(text)).toBe(width);
   });
 
@@ -20,7 +20,7 @@ describe('a text', () => {
     ['写真の写真.jpg', 9, '写真….jpg'],
     ['e\u0301e\u0301e\u0301e\u0301', 3, 'e\u0301…e\u0301'],
     ['abc', 1, '…'],
-  ])('%j is cut in the middle to %i: %s', (text, columns, cut) => {
+  ])('%j is shortened in the middle to %i: %s', (text, columns, cut) => {
     expect(cutMiddle(text, columns)).toBe(cut);
     expect(textWidth(cut)).toBeLessThanOrEqual(columns);
   });
@@ -29,12 +29,12 @@ describe('a text', () => {
     ['a message', 9, 'a message'],
     ['a message', 5, 'a me…'],
     ['写真写真', 4, '写…'],
-  ])('%j is cut at its end to %i: %s', (text, columns, cut) => {
+  ])('%j is shortened at its end to %i: %s', (text, columns, cut) => {
     expect(cutEnd(text, columns)).toBe(cut);
   });
 });
 
-describe('a progress line', () => {
+describe('the progress line', () => {
   it.each<[done: number, total: number, milliseconds: number, columns: number, text: RegExp]>([
     [0, 100, 5000, 80, /^░{40} 0% \| 0 of 100$/],
     [50, 100, 5000, 80, /^█{20}░{20} 50% \| 50 of 100 \| 10 files\/s \| 5s left$/],

@@ -31,7 +31,7 @@ const CONVERT = ['convert', '--format', 'webp'];
 const RESIZE = ['resize', '--width', '20'];
 const CROP = ['crop', '--left', '0', '--top', '0', '--width', '9', '--height', '9'];
 
-describe('a value', () => {
+describe('flag values', () => {
   const integer = (from: number, to: number) => `an integer from ${from} to ${to}`;
   const formats = 'one of jpeg, png, webp, avif, gif, tiff, jpg, tif';
   const colour = 'a colour such as #ff8800, #ff880080, white or transparent';
@@ -71,7 +71,7 @@ describe('a value', () => {
     ['--count', integer(1, 20), ['palette'], ['0', '21', '2.5']],
     ['--perceptual', 'one of none, dhash, phash', ['hash'], ['md5']],
     ['--resolution', 'one of 1K, 2K, 4K', ['size-map'], ['8K', '2k']],
-  ])('of %s that is not %s is refused', async (flag, expected, command, refused) => {
+  ])('%s: a value other than %s exits with 2', async (flag, expected, command, refused) => {
     const runs = await runAll(refused.map((value) => [...command, `${flag}=${value}`, 'a.jpg']));
     for (const [index, { status, out, stderr }] of runs.entries()) {
       expect({ status, out }).toEqual({ status: 2, out: '' });
@@ -83,7 +83,7 @@ describe('a value', () => {
     }
   });
 
-  it('at the very end of a range is taken', async () => {
+  it('minimum and maximum of each range are accepted', async () => {
     const limits = (...values: string[]) =>
       ['jobs', 'max-file-size', 'max-pixels', 'max-frames', 'max-side', 'timeout'].map(
         (name, index) => `--${name}=${values[index]}`,
@@ -108,7 +108,7 @@ describe('a value', () => {
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('of a side is bounded by --max-side, which moves the bound', async () => {
+  it('width and height are limited by --max-side', async () => {
     const sides = (side: string) => [
       ['resize', '--width', side],
       ['resize', '--height', side],
@@ -128,7 +128,7 @@ describe('a value', () => {
     for (const { status } of await all(sides('101'), '--max-side', '100')) expect(status).toBe(2);
   });
 
-  it('may be every name of a format', async () => {
+  it('--format accepts every name of a format', async () => {
     const names = ['jpeg', 'jpg', 'png', 'webp', 'avif', 'gif', 'tiff', 'tif'];
     const runs = await runAll(
       names.map((name) => [
@@ -157,7 +157,7 @@ describe('a value', () => {
   });
 });
 
-describe('a command line', () => {
+describe('the command line', () => {
   it.each<[args: string[], message: string]>([
     [
       ['convert', 'a.jpg'],
@@ -213,14 +213,14 @@ describe('a command line', () => {
     [['--json', 'hash', 'a.jpg'], "unknown option '--json'"],
     [['convret', 'a.jpg'], "unknown command 'convret'\n(Did you mean convert?)"],
     [['convert', '--format'], "option '--format <format>' argument missing"],
-  ])('%j is refused with exit code 2', async (args, message) => {
+  ])('%j exits with 2 and a message', async (args, message) => {
     const [run] = await runAll([args]);
     expect(run).toMatchObject({ status: 2, out: '' });
     expect(run?.stderr).toMatch(/^oriel: /);
     expect(run?.stderr).toContain(message);
   });
 
-  it('may have its flags anywhere, joined, short and repeated', async () => {
+  it('accepts flags anywhere, joined, short and repeated', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     for (const args of [
       ['convert', 'a.jpg', '--out=1', '--format', 'png', '--quiet'],
@@ -239,7 +239,7 @@ describe('a command line', () => {
     ]);
   });
 
-  it('without a command gets the help, as an error', async () => {
+  it('without a command prints the help to standard error and exits with 2', async () => {
     const bare = await oriel([]);
     const asked = await oriel(['--help']);
     expect(bare).toMatchObject({ status: 2, out: '' });
@@ -249,7 +249,7 @@ describe('a command line', () => {
     expect(bare.stderr).toBe(asked.out);
   });
 
-  it('asks for the version', async () => {
+  it('--version and -V print the version', async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       version: string;
     };
@@ -267,7 +267,7 @@ describe('help', () => {
     return { NODE_OPTIONS: `--require ${trap}` };
   }
 
-  it('names every command and what it does', async () => {
+  it('lists every command with its summary', async () => {
     const { out } = await oriel(['--help'], { env: withoutNativeModules() });
     for (const { name, summary } of OPERATIONS) {
       expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
@@ -276,7 +276,7 @@ describe('help', () => {
   });
 
   it.each(OPERATIONS.map(({ name }) => name))(
-    'of %s lists all its flags, without sharp',
+    'of %s lists all its flags and loads no native module',
     async (name) => {
       const operation = OPERATIONS.find((candidate) => candidate.name === name)!;
       const schemas = [operation.options, inputFlags, runFlags, limitFlags];
@@ -298,7 +298,7 @@ describe('help', () => {
     },
   );
 
-  it('comes by every name, and wrong usage loads no sharp either', async () => {
+  it('--help, -h and help COMMAND are equal, and usage errors load no native module', async () => {
     const env = withoutNativeModules();
     const [long, short, command] = await Promise.all(
       [
@@ -318,7 +318,7 @@ describe('help', () => {
   });
 });
 
-describe('the examples of the help', () => {
+describe('examples in the help', () => {
   const examples = OPERATIONS.flatMap(({ examples }) => examples);
 
   it.each(examples)('oriel %s', async (example) => {

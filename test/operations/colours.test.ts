@@ -77,7 +77,7 @@ describe('PNG', () => {
     ],
     ['a gamma of nothing', [200, 100, 50], [gAMA(0), cHRM(SRGB.map(() => 0))], [200, 100, 50]],
     ['a grey linear gamma', [90], [gAMA(100_000)], Array.from({ length: 3 }, () => toSrgb(90, 1))],
-  ])('with %s becomes sRGB', async (_, stored, chunks, expected) => {
+  ])('with %s is converted to sRGB', async (_, stored, chunks, expected) => {
     const file = tagged(await plain(stored), chunks);
     for (const format of ['png', 'webp']) {
       const args = ['convert', '--format', format, '--lossless'];
@@ -92,7 +92,7 @@ describe('PNG', () => {
     expectColour([...hex], expected, 2);
   });
 
-  test('keeps its samples where its colours are asked for, and gets a profile', async () => {
+  test('with --metadata icc keeps its samples and gets a profile', async () => {
     const file = tagged(await plain(ORANGE.p3), [cHRM(DISPLAY_P3)]);
     for (const policy of ['icc', 'all']) {
       const args = ['convert', '--format', 'webp', '--lossless', '--metadata', policy];
@@ -108,7 +108,7 @@ describe('PNG', () => {
     expect(told.record('a.png').data).toMatchObject({ hasProfile: false });
   });
 
-  test('with a linear gamma becomes sRGB in sixteen bits', async () => {
+  test('with a linear gamma is converted to sRGB in 16 bits', async () => {
     const file = tagged(await plain([200, 100, 50], true), [gAMA(100_000)]);
     const pixels = await runOne(['convert', '--format', 'png'], file);
     expect(pixels.deep).toBe(true);
@@ -119,14 +119,14 @@ describe('PNG', () => {
     );
   });
 
-  test('of a high dynamic range is taken for sRGB, and that is said', async () => {
+  test('of a high dynamic range is read as sRGB, with a warning', async () => {
     const file = tagged(await plain([200, 100, 50]), [cICP(9, 16)]);
     const pixels = await runOne(['convert', '--format', 'png'], file);
     expect(pixels.warnings).toEqual(['colours_not_converted']);
     expectColour(pixels.rgb(3, 3), [200, 100, 50]);
   });
 
-  test('of grey in sixteen bits is converted in eight, or says that it is not', async () => {
+  test('of 16-bit grey is converted in 8 bits, or has a warning', async () => {
     const file = tagged(await plain([90], true), [gAMA(100_000)]);
     const grey = Array.from({ length: 3 }, () => toSrgb(90, 1));
     const jpeg = await runOne(['convert', '--format', 'jpeg'], file);
@@ -158,7 +158,7 @@ const LIMITED = Buffer.from(
 /** Where a box nclx begins its code points. */
 const codeOf = (avif: Buffer) => avif.indexOf('nclx') + 4;
 
-test('a palette has the colours of sRGB in any depth', async () => {
+test('palette returns sRGB colours for any depth', async () => {
   const batch = await runBatch(['palette'], {
     ...(await displayP3()),
     'grey.png': tagged(await plain([90], true), [gAMA(100_000)]),
@@ -176,7 +176,7 @@ test('a palette has the colours of sRGB in any depth', async () => {
 });
 
 describe('AVIF', () => {
-  test('of limited range and no colour spans black to white', async () => {
+  test('of limited range and grey spans black to white', async () => {
     for (const format of ['png', 'webp', 'jpeg']) {
       const quality = format === 'jpeg' ? ['--quality', '95'] : [];
       const pixels = await runOne(['convert', '--format', format, ...quality], LIMITED, 'a.avif');
@@ -190,7 +190,7 @@ describe('AVIF', () => {
     expect(colors.map(({ hex }) => hex)).toEqual(expect.arrayContaining(['#000000', '#ffffff']));
   });
 
-  test('is cut and turned with the background that was asked for', async () => {
+  test('is cropped and rotated with the given background', async () => {
     const args = [
       'resize',
       '--width',
@@ -207,23 +207,26 @@ describe('AVIF', () => {
     expectColour(pixels.rgb(28, 16), [255, 255, 255], 1);
   });
 
-  test.each([false, true])('of coded Display P3 becomes sRGB, deep: %s', async (deep) => {
-    const samples = ORANGE.p3.map((sample) => (deep ? sample * 257 : sample));
-    const avif = await painted({ width: 32, height: 32, deep }, () => samples)
-      .avif({ lossless: true, effort: 0, bitdepth: deep ? 10 : 8 })
-      .toBuffer();
-    avif.writeUInt16BE(12, codeOf(avif));
-    avif.writeUInt16BE(13, codeOf(avif) + 2);
-    const args = ['convert', '--format', 'png'];
-    const pixels = await runOne(args, avif, 'a.avif');
-    const rgb = pixels.rgb(9, 9).map((sample) => (deep ? Math.round(sample / 257) : sample));
-    expectColour(rgb, ORANGE.srgb, 2);
-    const kept = await runOne([...args, '--metadata', 'icc'], avif, 'a.avif');
-    expect(kept.metadata.hasProfile).toBe(true);
-    avif.writeUInt16BE(18, codeOf(avif) + 2);
-    const high = await runOne(args, avif, 'a.avif');
-    expect(high.warnings).toEqual(['colours_not_converted']);
-  });
+  test.each([false, true])(
+    'of coded Display P3 is converted to sRGB, 10 bits: %s',
+    async (deep) => {
+      const samples = ORANGE.p3.map((sample) => (deep ? sample * 257 : sample));
+      const avif = await painted({ width: 32, height: 32, deep }, () => samples)
+        .avif({ lossless: true, effort: 0, bitdepth: deep ? 10 : 8 })
+        .toBuffer();
+      avif.writeUInt16BE(12, codeOf(avif));
+      avif.writeUInt16BE(13, codeOf(avif) + 2);
+      const args = ['convert', '--format', 'png'];
+      const pixels = await runOne(args, avif, 'a.avif');
+      const rgb = pixels.rgb(9, 9).map((sample) => (deep ? Math.round(sample / 257) : sample));
+      expectColour(rgb, ORANGE.srgb, 2);
+      const kept = await runOne([...args, '--metadata', 'icc'], avif, 'a.avif');
+      expect(kept.metadata.hasProfile).toBe(true);
+      avif.writeUInt16BE(18, codeOf(avif) + 2);
+      const high = await runOne(args, avif, 'a.avif');
+      expect(high.warnings).toEqual(['colours_not_converted']);
+    },
+  );
 });
 
 /** Luma and chroma of a colour by ITU-T T.871, then put into a range. */
@@ -236,7 +239,7 @@ function ycbcr([red, green, blue]: readonly number[], range: readonly number[]):
   });
 }
 
-describe('TIFF of luma and chroma that is not JPEG', () => {
+describe('YCbCr TIFF without JPEG compression', () => {
   const FULL = [0, 255, 128, 255, 128, 255];
   const VIDEO = [16, 235, 128, 240, 128, 240];
   const COLOURS = [
@@ -262,7 +265,7 @@ describe('TIFF of luma and chroma that is not JPEG', () => {
     ['little', 'full', FULL],
     ['big', 'full', FULL],
     ['little', 'video', VIDEO],
-  ])('%s-endian, of %s range, has its colours', async (order, _, range) => {
+  ])('%s-endian, of %s range, has the right colours', async (order, _, range) => {
     for (const format of ['png', 'tiff']) {
       const pixels = await runOne(['convert', '--format', format], file(order, range), 'a.tiff');
       for (const [column, colour] of COLOURS.entries()) {
@@ -271,7 +274,7 @@ describe('TIFF of luma and chroma that is not JPEG', () => {
     }
   });
 
-  test('and subsampled is refused, but for its header', async () => {
+  test('with subsampling is refused, except by metadata', async () => {
     const files = { 'a.tiff': file('little', FULL, 2) };
     const converted = await runBatch(['convert', '--format', 'png'], files);
     expect(converted.record('a.tiff').error).toMatchObject({
@@ -283,7 +286,7 @@ describe('TIFF of luma and chroma that is not JPEG', () => {
   });
 });
 
-test('any bytes are taken', async () => {
+test('any bytes are read without an exception', async () => {
   const png = tagged(await plain([1, 2, 3]), [gAMA(100_000), cHRM(DISPLAY_P3), cICP(12, 13)]);
   const writer = new Writer('big');
   const tiff = tiffFile(writer, SIZE, () => [1, 2, 3], { entries: { 262: writer.shorts(6) } });

@@ -69,7 +69,7 @@ function converted(format: string): Promise<Batch> {
   return run;
 }
 
-describe.each(FORMATS)('every kind of input to %s', (format) => {
+describe.each(FORMATS)('convert every kind of input to %s', (format) => {
   const holds = {
     alpha: format !== 'jpeg',
     depth: ['png', 'tiff', 'avif'].includes(format),
@@ -77,7 +77,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     exact: format === 'png' || format === 'tiff',
   };
 
-  test('looks the same, upright', async () => {
+  test('shows the same image, oriented by EXIF', async () => {
     const batch = await converted(format);
     expect(batch.code).toBe(0);
     for (const [name, source] of Object.entries(await inputs.quarters)) {
@@ -98,7 +98,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('keeps transparency, or lays it on white', async () => {
+  test('keeps transparency, or flattens it on white', async () => {
     const batch = await converted(format);
     for (const name of Object.keys(await inputs.transparency)) {
       const pixels = await batch.pixels(name);
@@ -119,7 +119,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('keeps sixteen bits, or the upper ones', async () => {
+  test('keeps 16 bits, or the most significant ones', async () => {
     const batch = await converted(format);
     for (const name of ['samples.png', 'samples-lzw.tiff']) {
       const pixels = await batch.pixels(name);
@@ -135,7 +135,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('keeps grey grey', async () => {
+  test('keeps grey', async () => {
     const batch = await converted(format);
     for (const name of ['greys.png', 'greys-deep.png']) {
       const pixels = await batch.pixels(name);
@@ -166,7 +166,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('converts inks to plausible light', async () => {
+  test('converts CMYK to plausible RGB', async () => {
     const batch = await converted(format);
     for (const name of ['inks.jpg', 'plates.tiff']) {
       const pixels = await batch.pixels(name);
@@ -177,7 +177,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('leaves metadata behind', async () => {
+  test('drops metadata', async () => {
     const batch = await converted(format);
     for (const name of Object.keys(await inputs.private)) {
       const pixels = await batch.pixels(name);
@@ -189,7 +189,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('keeps an animation, or says that it is lost', async () => {
+  test('keeps an animation, or warns that it is lost', async () => {
     const batch = await converted(format);
     const moves = format === 'gif' || format === 'webp';
     for (const name of Object.keys(await inputs.animations)) {
@@ -204,7 +204,7 @@ describe.each(FORMATS)('every kind of input to %s', (format) => {
     }
   });
 
-  test('keeps pages, or says that they are lost', async () => {
+  test('keeps pages, or warns that they are lost', async () => {
     const batch = await converted(format);
     const pixels = await batch.pixels('pages.tiff');
     const kept = format === 'tiff';
@@ -227,13 +227,13 @@ test('a PNG is never quantised', async () => {
   expect(differences(pixels, expected.rgb)).toEqual([]);
 });
 
-describe('a background', () => {
+describe('--background', () => {
   test.each([
     ['#ff8800', [255, 136, 0]],
     ['#0af', [0, 170, 255]],
     ['transparent', [255, 255, 255]],
     ['#00000080', [127, 127, 127]],
-  ])('of %s shows through what is transparent, in any depth and space', async (given, expected) => {
+  ])('%s fills transparent areas in any depth and colour space', async (given, expected) => {
     const args = [
       'convert',
       '--format',
@@ -276,7 +276,7 @@ describe('animations', () => {
     }
   });
 
-  test('may merge frames that look the same, in the same total time', async () => {
+  test('may merge equal frames and keep the total time', async () => {
     const [red, green, blue] = frames() as [
       ReturnType<typeof painted>,
       ...ReturnType<typeof frames>,
@@ -299,7 +299,7 @@ describe('animations', () => {
     }
   });
 
-  test('shorten delays that the encoders cannot write, and say so', async () => {
+  test('limit delays that the encoders cannot write, with a warning', async () => {
     const timing = { delay: [100, 200, 300], loop: 65_535 };
     const gif = await animatedGif(frames(), timing);
     // GIF counts hundredths of a second in 16 bits, and repetitions after the first playing.
@@ -328,7 +328,7 @@ describe('animations', () => {
     }
   });
 
-  test('are refused where all or nothing was asked for', async () => {
+  test('are refused with --animated all where the format has one frame', async () => {
     const batch = await runBatch(['convert', '--format', 'png', '--animated', 'all'], {
       ...(await inputs.animations),
       ...(await inputs.pages),
@@ -355,7 +355,7 @@ describe('animations', () => {
     },
   );
 
-  test('are not what the tiles of a grid are', async () => {
+  test('are not detected in the tiles of a grid', async () => {
     const args = ['convert', '--format', 'png', '--animated', 'all'];
     const picture = await runOne(args, gridAvif(), 'grid.avif');
     expect([picture.width, picture.height, picture.warnings]).toEqual([128, 64, []]);
@@ -363,7 +363,7 @@ describe('animations', () => {
     expectColour(picture.rgb(100, 10), [0, 0, 255], 8);
   });
 
-  test('all are kept where they can be, on request as well', async () => {
+  test('are kept where the format has frames, also with --animated all', async () => {
     const args = ['convert', '--format', 'webp', '--animated', 'all'];
     const batch = await runBatch(args, await inputs.animations);
     for (const name of Object.keys(await inputs.animations)) {
@@ -386,7 +386,7 @@ describe('animations', () => {
     },
   );
 
-  test('are turned upright frame by frame', async () => {
+  test('are oriented by EXIF frame by frame', async () => {
     const files = {
       'six.webp': await orientedAnimation(SIZE, 6),
       'seven.webp': await orientedAnimation(SIZE, 7),
@@ -407,7 +407,7 @@ describe('animations', () => {
 test.each([
   ['jpg', 'jpeg'],
   ['tif', 'tiff'],
-])('the format may be called %s', async (name, format) => {
+])('--format %s is accepted', async (name, format) => {
   const image = await frames()[0]!.png().toBuffer();
   const batch = await runBatch(['convert', '--format', name], { 'a.png': image });
   expect(batch.record('a.png').format).toBe(format);
@@ -419,7 +419,7 @@ test.each([
   [['--format', 'bmp'], '--format'],
   [['--format', 'jpeg', '--lossless'], '--lossless'],
   [['--format', 'jpeg', '--background', '#12'], '--background'],
-])('the arguments %j are wrong usage that names %s', async (flags, name) => {
+])('the arguments %j exit with 2 and name %s', async (flags, name) => {
   const { code, stderr } = await oriel(['convert', ...flags, 'image.png']);
   expect(code).toBe(2);
   expect(stderr).toContain(name);

@@ -37,7 +37,7 @@ describe('the rectangle', () => {
     [11, 7, 13, 5],
     [0, 30, 48, 2],
     [40, 0, 8, 32],
-  ])('from %i,%i of %ix%i is what comes out', async (left, top, width, height) => {
+  ])('from %i,%i of %ix%i is the output', async (left, top, width, height) => {
     const pixels = await runOne(['crop', ...rectangle(left, top, width, height)], await map());
     expect([pixels.width, pixels.height]).toEqual([width, height]);
     expect(differences(pixels, (x, y) => place(left + x, top + y))).toEqual([]);
@@ -50,7 +50,7 @@ describe('the rectangle', () => {
     [0, 0, 1, 33],
     [48, 0, 1, 1],
     [9_000, 9_000, 8192, 8192],
-  ])('from %i,%i of %ix%i reaches beyond, and is not clamped', async (left, top, width, height) => {
+  ])('from %i,%i of %ix%i exceeds the image and is refused', async (left, top, width, height) => {
     const batch = await runBatch(['crop', ...rectangle(left, top, width, height)], {
       'a.png': await map(),
     });
@@ -61,7 +61,7 @@ describe('the rectangle', () => {
     expect(error?.message).toContain('48x32');
   });
 
-  test('is held against each file by itself', async () => {
+  test('is checked against each file', async () => {
     const batch = await runBatch(['crop', ...rectangle(20, 20, 20, 10)], {
       'large.png': await map(),
       'small.png': await quadrants({ width: 30, height: 30 }).png().toBuffer(),
@@ -70,7 +70,7 @@ describe('the rectangle', () => {
     expect(batch.record('small.png').error?.code).toBe('crop_out_of_bounds');
   });
 
-  test('is measured on the image as seen, whatever the EXIF orientation', async () => {
+  test('is measured on the oriented image, for any EXIF orientation', async () => {
     const files: Record<string, Buffer> = {};
     for (const orientation of ORIENTATIONS) {
       const stored = await storedAs(quadrants(SIZE), orientation);
@@ -105,7 +105,7 @@ describe('the format', () => {
     'f.avif': await quadrants(SIZE).avif({ effort: 0 }).toBuffer(),
   });
 
-  test("is the input's where it can be, else PNG", async () => {
+  test("is the input's where crop writes it, else PNG", async () => {
     const batch = await runBatch(['crop', ...rectangle(12, 8, 24, 16)], await kinds());
     expect(batch.result.results.map(({ format }) => format)).toEqual([
       'jpeg',
@@ -120,7 +120,7 @@ describe('the format', () => {
     }
   });
 
-  test('is foreseen, so that a PNG finds its place beside the GIF', async () => {
+  test('is predicted for output names', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'a.gif');
     writeFileSync(path, (await kinds())['d.gif']);
@@ -144,8 +144,8 @@ describe('the format', () => {
   });
 });
 
-describe('what is in the rectangle', () => {
-  test('keeps its depth, its grey and its transparency', async () => {
+describe('the pixels in the rectangle', () => {
+  test('keep depth, grey and transparency', async () => {
     const deep = (x: number, y: number) => [x * 1201, y * 1999, 65_535 - x];
     const batch = await runBatch(['crop', ...rectangle(5, 3, 30, 20)], {
       'deep.png': await painted({ ...SIZE, deep: true }, deep)
@@ -170,7 +170,7 @@ describe('what is in the rectangle', () => {
     expect([alpha.alpha(0, 0), letter(alpha, 19, 13)]).toEqual([0, 'R']);
   });
 
-  test('is laid on the background in JPEG', async () => {
+  test('are flattened on the background in JPEG', async () => {
     const source = await disc({ width: 48, height: 32 }).png().toBuffer();
     const args = ['crop', ...rectangle(0, 0, 48, 16), '--format', 'jpeg'];
     expect(letter(await runOne(args, source), 2, 2)).toBe('W');
@@ -178,7 +178,7 @@ describe('what is in the rectangle', () => {
     expect([letter(blue, 2, 2), letter(blue, 24, 14)]).toEqual(['B', 'R']);
   });
 
-  test('is cut out of each frame', async () => {
+  test('are cropped from each frame', async () => {
     const frames = [RED, GREEN, BLUE].map((colour) =>
       painted(SIZE, (x, y) => (x >= 40 && y >= 24 ? colour : BLACK)),
     );
@@ -210,7 +210,7 @@ describe('what is in the rectangle', () => {
   });
 });
 
-describe('refusals', () => {
+describe('errors', () => {
   const whole = rectangle(0, 0, 10, 10);
   const without = (flag: string) => whole.toSpliced(whole.indexOf(flag), 2);
 
@@ -224,7 +224,7 @@ describe('refusals', () => {
     [[...without('--height'), '--height', '8193'], '--height'],
     [[...without('--top'), '--top', '1.5'], '--top'],
     [[...whole, '--format', 'gif'], '--format'],
-  ])('the arguments %j are wrong usage that names %s', async (flags, name) => {
+  ])('the arguments %j exit with 2 and name %s', async (flags, name) => {
     const { code, stderr } = await oriel(['crop', ...flags, 'image.png']);
     expect(code).toBe(2);
     expect(stderr).toContain(name);

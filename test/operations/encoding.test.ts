@@ -8,7 +8,7 @@ import { decode, differences, expectColour, type Pixels, quarters } from '../pix
 
 const image = () => photo({ width: 64, height: 48 });
 
-describe('settings that a format does not have', () => {
+describe('options that a format does not support', () => {
   const ALL = ['--quality', '50', '--chroma-subsampling', '4:4:4', '--progressive'];
 
   test.each([
@@ -34,7 +34,7 @@ describe('settings that a format does not have', () => {
       [...ALL, '--effort', '3', '--lossless'],
       ['quality_ignored', 'progressive_ignored', 'chroma_subsampling_ignored', 'effort_ignored'],
     ],
-  ])('are ignored in %s, and said', async (format, flags, expected) => {
+  ])('are ignored in %s, with a warning', async (format, flags, expected) => {
     const pixels = await runOne(
       ['convert', '--format', format, ...flags],
       await quadrants({ width: 32, height: 32 }).png().toBuffer(),
@@ -43,7 +43,7 @@ describe('settings that a format does not have', () => {
     expect(quarters(pixels)).toBe('RGBW');
   });
 
-  test('include lossless, where the format follows the input', async () => {
+  test('include lossless, where the format is that of the input', async () => {
     const batch = await runBatch(['resize', '--width', '16', '--lossless'], {
       'a.jpg': await image().jpeg().toBuffer(),
       'b.gif': await image().gif().toBuffer(),
@@ -62,14 +62,14 @@ function subsamplingOfAvif(bytes: Buffer): string {
   return x && y ? '4:2:0' : x ? '4:2:2' : '4:4:4';
 }
 
-describe('settings that a format has', () => {
+describe('options that a format supports', () => {
   test.each([
     ['jpeg', 'auto', ['4:2:0', '4:2:0', '4:2:0']],
     ['jpeg', '4:4:4', ['4:4:4', '4:4:4', '4:4:4']],
     // What is stored at half resolution gains nothing from more.
     ['avif', 'auto', ['4:4:4', '4:2:0', '4:4:4']],
     ['avif', '4:2:0', ['4:2:0', '4:2:0', '4:2:0']],
-  ])('colour in %s at %s is subsampled %j', async (format, setting, expected) => {
+  ])('chroma in %s at %s is subsampled %j', async (format, setting, expected) => {
     const args = ['convert', '--format', format, '--chroma-subsampling', setting];
     const batch = await runBatch(args, {
       'full.png': await image().png().toBuffer(),
@@ -85,14 +85,14 @@ describe('settings that a format has', () => {
     expect(found).toEqual(expected);
   });
 
-  test.each(['webp', 'avif'])('lossless %s is equal, pixel by pixel', async (format) => {
+  test.each(['webp', 'avif'])('lossless %s keeps all pixels', async (format) => {
     const source = await image().png().toBuffer();
     const pixels = await runOne(['convert', '--format', format, '--lossless'], source);
     expect(differences(pixels, (await decode(source)).rgb)).toEqual([]);
     expect(pixels.warnings).toEqual([]);
   });
 
-  test('lossless AVIF of sixteen bits is equal in the ten that it has', async () => {
+  test('lossless AVIF of 16 bits keeps the upper 10 bits', async () => {
     const deep = image().toColourspace('rgb16');
     const source = await deep.png().toBuffer();
     const pixels = await runOne(['convert', '--format', 'avif', '--lossless'], source);
@@ -105,7 +105,7 @@ describe('settings that a format has', () => {
     ).toEqual([]);
   });
 
-  test.each(['jpeg', 'png', 'gif'])('%s is progressive on request alone', async (format) => {
+  test.each(['jpeg', 'png', 'gif'])('%s is progressive with --progressive only', async (format) => {
     const source = await image().tiff({ compression: 'lzw' }).toBuffer();
     const args = ['convert', '--format', format];
     const plain = await runOne(args, source, 'a.tiff');
@@ -114,7 +114,7 @@ describe('settings that a format has', () => {
     expect(progressive.metadata.isProgressive).toBe(true);
   });
 
-  test('quality and effort buy bytes', async () => {
+  test('quality and effort change the size', async () => {
     const source = await photo({ width: 128, height: 96 }).png().toBuffer();
     const size = async (...flags: string[]) =>
       (await runOne(['convert', '--format', 'jpeg', ...flags], source)).bytes.length;
@@ -132,7 +132,7 @@ describe('settings that a format has', () => {
     ['--effort', '11'],
     ['--metadata', 'some'],
     ['--animated', 'maybe'],
-  ])('%s %s is wrong usage that names the flag', async (flag, value) => {
+  ])('%s %s exits with 2 and names the flag', async (flag, value) => {
     const { code, stderr } = await oriel(['convert', '--format', 'webp', flag, value, 'image.png']);
     expect(code).toBe(2);
     expect(stderr).toContain(flag);
@@ -145,7 +145,7 @@ describe('metadata', () => {
   const says = (bytes: Buffer, { metadata }: Pixels, text: string) =>
     [bytes, metadata.exif, metadata.xmp].some((part) => part?.includes(text));
 
-  test('is in the fixtures', async () => {
+  test('is contained in the fixtures', async () => {
     for (const [name, bytes] of Object.entries(await withEverything(size))) {
       const pixels = await decode(bytes);
       expect(pixels.metadata, name).toMatchObject({ orientation: 6, hasProfile: true });
@@ -163,7 +163,7 @@ describe('metadata', () => {
     ['all', 'jpeg'],
     ['all', 'avif'],
     ['all', 'tiff'],
-  ])('%s in %s keeps the profile, true to its samples', async (policy, format) => {
+  ])('%s in %s keeps the profile and its colours', async (policy, format) => {
     const files = await displayP3();
     const quality = ['jpeg', 'webp', 'avif'].includes(format) ? ['--quality', '100'] : [];
     const args = ['convert', '--format', format, '--metadata', policy, ...quality];
@@ -179,7 +179,7 @@ describe('metadata', () => {
     }
   });
 
-  test('icc does not keep the profile of inks, which says nothing about light', async () => {
+  test('icc does not keep a CMYK profile', async () => {
     const inks = quadrants(size).toColourspace('cmyk').withIccProfile('cmyk');
     const pixels = await runOne(
       ['convert', '--format', 'png', '--metadata', 'icc'],
@@ -204,7 +204,7 @@ describe('metadata', () => {
     },
   );
 
-  test('icc keeps a profile of grey where the samples are grey', async () => {
+  test('icc keeps a grey profile where the samples are grey', async () => {
     // Of light as it is: 100 of 255 is a lighter grey than in sRGB.
     const grey = painted({ width: 16, height: 16, channels: 1 }, () => [100]);
     const source = tagJpeg(await grey.jpeg({ quality: 100 }).toBuffer(), greyProfile(1));
@@ -240,7 +240,7 @@ describe('metadata', () => {
     },
   );
 
-  test('icc keeps nothing but the profile', async () => {
+  test('icc keeps only the profile', async () => {
     const args = ['convert', '--format', 'webp', '--metadata', 'icc'];
     const batch = await runBatch(args, await withEverything(size));
     for (const { inputFilename: name } of batch.result.results) {

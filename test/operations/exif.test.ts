@@ -73,8 +73,8 @@ async function hiddenExif(): Promise<Record<string, Buffer>> {
   };
 }
 
-describe('EXIF that the decoder does not read', () => {
-  test('is told, with orientation and place', async () => {
+describe('EXIF that libvips does not read', () => {
+  test('is reported, with orientation and position', async () => {
     const files = await hiddenExif();
     const full = await runBatch(['metadata', '--exif', 'full', '--gps'], files);
     const basic = await runBatch(['metadata'], files);
@@ -94,7 +94,7 @@ describe('EXIF that the decoder does not read', () => {
     }
   });
 
-  test('turns the picture upright, and is lost by default', async () => {
+  test('orients the image, and is dropped by default', async () => {
     const files = await hiddenExif();
     const batch = await runBatch(['convert', '--format', 'png'], files);
     for (const name of Object.keys(files)) {
@@ -105,36 +105,42 @@ describe('EXIF that the decoder does not read', () => {
     }
   });
 
-  test.each(['jpeg', 'png', 'webp', 'avif', 'tiff'])('is kept in %s on request', async (format) => {
-    const files: Record<string, Buffer> = await hiddenExif();
-    files['deep.tiff'] = await sharp(files['little.tiff']!)
-      .autoOrient()
-      .toColourspace('rgb16')
-      .tiff({ compression: 'lzw' })
-      .toBuffer();
-    files['usual.jpg'] = await (await storedAs(quadrants(SIZE), 6))
-      .withExifMerge({ IFD0: { Make: 'Acme', Copyright: 'Somebody' }, IFD2: { FNumber: '28/10' } })
-      .jpeg({ quality: 95 })
-      .toBuffer();
-    const args = ['convert', '--format', format, '--metadata', 'all'];
-    const batch = await runBatch(args, files);
-    const told = Object.fromEntries(
-      Object.keys(files).map((name) => [`${name}.${format}`, batch.bytes(name)]),
-    );
-    const metadata = await runBatch(['metadata', '--exif', 'full'], told);
-    for (const name of Object.keys(files)) {
-      const pixels = await batch.pixels(name);
-      expect([pixels.width, quarters(pixels)], name).toEqual([48, 'RGBW']);
-      expect(pixels.metadata.orientation ?? 1, name).toBe(1);
-      expect(batch.warnings(name), name).toEqual([]);
-      if (name === 'deep.tiff') continue;
-      expect(metadata.record(`${name}.${format}`).data, name).toMatchObject({
-        exif: { image: { Make: 'Acme', Copyright: 'Somebody' }, photo: { FNumber: 2.8 } },
-      });
-    }
-  });
+  test.each(['jpeg', 'png', 'webp', 'avif', 'tiff'])(
+    'is kept in %s with --metadata all',
+    async (format) => {
+      const files: Record<string, Buffer> = await hiddenExif();
+      files['deep.tiff'] = await sharp(files['little.tiff']!)
+        .autoOrient()
+        .toColourspace('rgb16')
+        .tiff({ compression: 'lzw' })
+        .toBuffer();
+      files['usual.jpg'] = await (await storedAs(quadrants(SIZE), 6))
+        .withExifMerge({
+          IFD0: { Make: 'Acme', Copyright: 'Somebody' },
+          IFD2: { FNumber: '28/10' },
+        })
+        .jpeg({ quality: 95 })
+        .toBuffer();
+      const args = ['convert', '--format', format, '--metadata', 'all'];
+      const batch = await runBatch(args, files);
+      const told = Object.fromEntries(
+        Object.keys(files).map((name) => [`${name}.${format}`, batch.bytes(name)]),
+      );
+      const metadata = await runBatch(['metadata', '--exif', 'full'], told);
+      for (const name of Object.keys(files)) {
+        const pixels = await batch.pixels(name);
+        expect([pixels.width, quarters(pixels)], name).toEqual([48, 'RGBW']);
+        expect(pixels.metadata.orientation ?? 1, name).toBe(1);
+        expect(batch.warnings(name), name).toEqual([]);
+        if (name === 'deep.tiff') continue;
+        expect(metadata.record(`${name}.${format}`).data, name).toMatchObject({
+          exif: { image: { Make: 'Acme', Copyright: 'Somebody' }, photo: { FNumber: 2.8 } },
+        });
+      }
+    },
+  );
 
-  test('gives its copyright alone where that is asked for', async () => {
+  test('is reduced to its copyright with --metadata copyright', async () => {
     const files = await hiddenExif();
     const batch = await runBatch(['convert', '--format', 'jpeg', '--metadata', 'copyright'], files);
     for (const name of Object.keys(files)) {
@@ -161,7 +167,7 @@ describe('EXIF that the decoder does not read', () => {
     },
   );
 
-  test('of more than a JPEG segment is kept in TIFF, and said to be lost elsewhere', async () => {
+  test('larger than a JPEG segment is kept in TIFF, and dropped elsewhere with a warning', async () => {
     const writer = new Writer('little');
     const maker = writer.undefined(Array.from({ length: 70_000 }, (_, index) => index % 251));
     const own = { ...description(writer), pointers: { 34665: { entries: { 37500: maker } } } };
@@ -175,7 +181,7 @@ describe('EXIF that the decoder does not read', () => {
     }
   });
 
-  test('that a GIF cannot hold is said to be lost', async () => {
+  test('is dropped in GIF with a warning', async () => {
     const batch = await runBatch(['convert', '--format', 'gif', '--metadata', 'all'], {
       'a.png': await quadrants(SIZE).png().toBuffer(),
     });

@@ -191,7 +191,7 @@ describe('safeBaseName', () => {
     expect(safeBaseName(input)).toBe(base);
   });
 
-  it('reads nothing but what follows the last slash', () => {
+  it('uses only the part after the last slash', () => {
     fc.assert(
       fc.property(anyName, fc.constantFrom('/', '\\'), anyName, (folder, slash, name) => {
         expect(safeBaseName(`${folder}${slash}${name}`)).toBe(safeBaseName(name));
@@ -276,12 +276,12 @@ describe('EntryNames', () => {
     ],
     ['nothing left', ['', '..', '-.jpg'], ['image.webp', 'image-2.webp', 'image-3.webp']],
     ['devices', ['CON.jpg', 'con .jpg', 'con_'], ['CON_.webp', 'con_-2.webp', 'con_-3.webp']],
-  ])('numbers twins by %s', (_, inputs, names) => {
+  ])('numbers equal names: %s', (_, inputs, names) => {
     const entries = new EntryNames();
     expect(inputs.map((input) => entries.claim(input, 'webp'))).toEqual(names);
   });
 
-  it('tells names apart by their new extension', () => {
+  it('keeps names that differ in the new extension', () => {
     const entries = new EntryNames();
     expect(entries.claim('a.jpg', 'webp')).toBe('a.webp');
     expect(entries.claim('a.jpg', 'png')).toBe('a.png');
@@ -289,7 +289,7 @@ describe('EntryNames', () => {
     expect(entries.claim('a.jpg', 'png')).toBe('a-2.png');
   });
 
-  it('keeps the manifest, and whatever else is reserved, to itself', () => {
+  it('never gives a reserved name', () => {
     expect(claimOnce('manifest.json', 'json')).toBe('manifest-2.json');
     expect(claimOnce('MANIFEST.JSON', 'JSON')).toBe('MANIFEST-2.JSON');
     expect(claimOnce('manifest.json', 'webp')).toBe('manifest.webp');
@@ -327,14 +327,14 @@ describe('EntryNames', () => {
     for (const name of names) expect(faultsOf(name, 'webp')).toEqual([]);
   });
 
-  it('keeps long names that differ after the cut apart', () => {
+  it('numbers long names that are equal after the cut', () => {
     const entries = new EntryNames();
     const names = ['a', 'b', 'c'].map((end) => entries.claim('x'.repeat(300) + end, 'webp'));
     const stem = 'x'.repeat(242);
     expect(names).toEqual([`${'x'.repeat(250)}.webp`, `${stem}-2.webp`, `${stem}-3.webp`]);
   });
 
-  it('gives only safe names, no two of them twins, whatever comes in', () => {
+  it('gives safe and distinct names for any input', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyName, extension), { maxLength: 30 }), (inputs) => {
         const entries = new EntryNames();
@@ -350,7 +350,7 @@ describe('EntryNames', () => {
     );
   });
 
-  it('gives only safe names that differ from near twins', () => {
+  it('gives safe and distinct names for similar inputs', () => {
     const near = fc.string({
       unit: fc.constantFrom(
         'a',
@@ -379,7 +379,7 @@ describe('EntryNames', () => {
     );
   });
 
-  it('leaves a name alone that is already safe', () => {
+  it('does not change a safe name', () => {
     fc.assert(
       fc.property(anyName, (input) => {
         const name = claimOnce(input);
@@ -389,7 +389,7 @@ describe('EntryNames', () => {
     );
   });
 
-  it('is deterministic: the same inputs in the same order give the same names', () => {
+  it('gives equal names for equal inputs in equal order', () => {
     fc.assert(
       fc.property(fc.array(anyName, { maxLength: 10 }), (inputs) => {
         const [one, other] = [new EntryNames(), new EntryNames()];
@@ -415,7 +415,7 @@ describe('EntryNames', () => {
     ['names cut to equal ones', (index) => `${'x'.repeat(300)}${index}`],
     ['pairs of names equal when numbered', (index) => `${'x'.repeat(246)}${1000 + (index >> 1)}`],
     ['equal names, their numbers taken', (index, of) => (index < of / 2 ? `a-${index + 2}` : 'a')],
-  ])('takes twice the work for twice as many: %s', (_, nameOf) => {
+  ])('takes linear time: %s', (_, nameOf) => {
     const normalize = vi.spyOn(String.prototype, 'normalize');
     const triesFor = (count: number) => {
       normalize.mockClear();
@@ -448,7 +448,7 @@ describe('printable', () => {
     '\u1820\u180b.jpg',
     'no\u00a0break\u3000wide.jpg',
     '\u0600١٢٣.jpg',
-  ])('leaves the ordinary name %j as it is', (name) => {
+  ])('does not change %j', (name) => {
     expect(printable(name)).toBe(name);
   });
 
@@ -475,7 +475,7 @@ describe('printable', () => {
     expect(printable(name)).toBe(shown);
   });
 
-  it('never prints a control or bidi character, nor half of one', () => {
+  it('never returns a control or bidi character or a lone surrogate', () => {
     fc.assert(
       fc.property(anyName, (name) => {
         for (const character of printable(name)) {
@@ -488,7 +488,7 @@ describe('printable', () => {
     );
   });
 
-  it('shows names without a backslash so that they can be told exactly', () => {
+  it('maps distinct names without a backslash to distinct texts', () => {
     const short: Record<string, string> = { n: '\n', r: '\r', t: '\t' };
     const read = (shown: string) =>
       shown.replace(/\\(?:([nrt])|u([0-9a-f]{4})|u\{([0-9a-f]+)\})/g, (_, letter, four, many) =>
@@ -503,7 +503,7 @@ describe('printable', () => {
     );
   });
 
-  it('alters nothing that has been made printable, and no safe base name', () => {
+  it('is idempotent, and does not change safe base names', () => {
     fc.assert(
       fc.property(anyName, (name) => {
         expect(printable(printable(name))).toBe(printable(name));

@@ -13,7 +13,7 @@ function randomBytes(length: number): Buffer {
 }
 
 describe('hash', () => {
-  test('is the SHA-256 of the bytes as they are, image or not', async () => {
+  test('is the SHA-256 of the bytes of any file', async () => {
     const image = await photo({ width: 40, height: 30 }).jpeg().toBuffer();
     const files: Record<string, Buffer> = {
       'photo.jpg': image,
@@ -46,7 +46,7 @@ describe('hash', () => {
     });
   });
 
-  test('of nothing is an error', async () => {
+  test('of an empty file fails', async () => {
     const batch = await runBatch(['hash'], { 'empty.jpg': Buffer.alloc(0) });
     expect(batch.code).toBe(1);
     expect(batch.record('empty.jpg')).toMatchObject({
@@ -56,7 +56,7 @@ describe('hash', () => {
     });
   });
 
-  test('refuses what is larger than the limit', async () => {
+  test('of a file beyond the size limit fails', async () => {
     const batch = await runBatch(['hash', '--max-file-size', '0.01'], {
       'fits.bin': randomBytes(10_485),
       'exceeds.bin': randomBytes(10_487),
@@ -65,7 +65,7 @@ describe('hash', () => {
     expect(batch.record('exceeds.bin').error?.code).toBe('file_too_large');
   });
 
-  test.each(['dhash', 'phash'])('%s is the same for the same pixels', async (algorithm) => {
+  test.each(['dhash', 'phash'])('%s is equal for equal pixels', async (algorithm) => {
     const size = { width: 400, height: 310 };
     const random = randomNumbers(5);
     const samples = Array.from({ length: size.width * size.height }, () => random(256));

@@ -74,7 +74,7 @@ async function healthy(): Promise<Record<string, Buffer>> {
   };
 }
 
-describe('files that break off', () => {
+describe('truncated files', () => {
   const cuts = (length: number) => ({
     magic: 3,
     start: 12,
@@ -88,7 +88,7 @@ describe('files that break off', () => {
   test.each([
     ['convert', '--format', 'webp', '--animated', 'all'],
     ['rotate', '--angle', '45', '--format', 'png'],
-  ])('are damaged, wherever the cut is: %s %s %s', async (...args) => {
+  ])('are reported as corrupt_image for any length: %s %s %s', async (...args) => {
     const files: Record<string, Buffer> = {};
     for (const [kind, bytes] of Object.entries(await healthy())) {
       if (args[0] === 'convert' && kind === 'paged-tiff') continue;
@@ -114,7 +114,7 @@ describe('files that break off', () => {
     }
   });
 
-  test('but a PNG that lacks nothing but its end mark shows all its pixels', async () => {
+  test('are read where a PNG lacks only its IEND chunk', async () => {
     const bytes = (await healthy())['png']!;
     const whole = await runOne(['convert', '--format', 'png'], bytes);
     const cut = await runOne(['convert', '--format', 'png'], bytes.subarray(0, bytes.length - 12));
@@ -122,8 +122,8 @@ describe('files that break off', () => {
   });
 });
 
-describe('files that are something else', () => {
-  test('content decides, whatever the name says', async () => {
+describe('files with other content', () => {
+  test('are read by content, not by name', async () => {
     const batch = await runBatch(['resize', '--width', '20'], {
       'png.jpg': await quadrants(SIZE).png().toBuffer(),
       'webp.png': await quadrants(SIZE).webp().toBuffer(),
@@ -144,7 +144,7 @@ describe('files that are something else', () => {
     }
   });
 
-  test('what is known and not read is named', async () => {
+  test('of known formats that are not read fail with the name of the format', async () => {
     const starts: Record<string, string> = {
       BMP: 'BM\x36\x60\0\0\0\0\0\0',
       PDF: '%PDF-1.7\n',
@@ -168,7 +168,7 @@ describe('files that are something else', () => {
     });
   });
 
-  test('nothing, text and noise', async () => {
+  test('that are empty, text or noise fail', async () => {
     const random = randomNumbers(5);
     const noise = () => Buffer.from(Array.from({ length: 400 }, () => random(256)));
     const magics: Record<string, string> = {
@@ -211,7 +211,7 @@ describe('SVG', () => {
     );
   const drawing = svg('<rect width="60" height="40" fill="#ff0000"/>');
 
-  test('is not read unless allowed', async () => {
+  test('is read with --allow-svg only', async () => {
     const files = { 'a.svg': drawing, 'disguised.png': drawing };
     const batch = await runBatch(['convert', '--format', 'png'], files);
     for (const name of Object.keys(files)) {
@@ -220,7 +220,7 @@ describe('SVG', () => {
     }
   });
 
-  test('is drawn where it is allowed, and nothing around it is read', async () => {
+  test('is drawn with --allow-svg, and reads no other file', async () => {
     const secret = await painted({ width: 60, height: 40 }, () => BLUE)
       .png()
       .toBuffer();
@@ -265,7 +265,7 @@ describe('SVG', () => {
 });
 
 describe('limits', () => {
-  test('hold before a pixel is decoded', async () => {
+  test('are checked before pixels are decoded', async () => {
     const black = { width: 8000, height: 7000, channels: 3, background: 'black' } as const;
     const batch = await runBatch(['convert', '--format', 'webp'], {
       'promise.png': pngPromising({ width: 60_000, height: 60_000 }),
@@ -279,7 +279,7 @@ describe('limits', () => {
     expect(quarters(await batch.pixels('healthy.png'))).toBe('RGBW');
   });
 
-  test('count pixels over all frames, and frames', async () => {
+  test('apply to the pixels of all frames, and to frames', async () => {
     // Neighbours look so different that the encoder does not merge them.
     const random = randomNumbers(11);
     const frames = (count: number, width: number, height: number) =>
@@ -332,13 +332,13 @@ describe('limits', () => {
     ['resize', '--width', '10', '--animated', 'first'],
     ['crop', '--left', '1', '--top', '1', '--width', '9', '--height', '9', '--format', 'jpeg'],
     ['rotate', '--angle', '90', '--animated', 'first'],
-  ])('on frames do not stop work on one of them: %s', async (...args) => {
+  ])('on frames do not apply where one frame is read: %s', async (...args) => {
     const limits = ['--max-frames', '5', '--max-pixels', '0.001'];
     const batch = await runBatch([...args, ...limits], await sixFrames());
     expect(batch.result.results.map(({ error }) => error)).toEqual([undefined, undefined]);
   });
 
-  test('on frames hold where all of them are kept', async () => {
+  test('on frames apply where all are kept', async () => {
     for (const operation of [
       ['convert', '--format', 'webp'],
       ['resize', '--width', '10'],
@@ -355,7 +355,7 @@ describe('limits', () => {
     }
   });
 
-  test('hold for the bytes of a file', async () => {
+  test('apply to the bytes of a file', async () => {
     const large = await photo({ width: 120, height: 120 }).png().toBuffer();
     const batch = await runBatch(['convert', '--format', 'jpeg', '--max-file-size', '0.01'], {
       'large.png': large,
@@ -368,7 +368,7 @@ describe('limits', () => {
   });
 });
 
-describe('mutants', () => {
+describe('mutated files', () => {
   /** Healthy images with a few bytes changed, half of them within the header. */
   async function mutants(seed: number, each: number): Promise<Record<string, Buffer>> {
     const random = randomNumbers(seed);
@@ -388,7 +388,7 @@ describe('mutants', () => {
     ['convert', '--format', 'webp'],
     ['resize', '--width', '20', '--format', 'png'],
     ['rotate', '--angle', '30', '--format', 'jpeg', '--metadata', 'icc'],
-  ])('succeed or fail plainly, and nobody falls: %s %s %s', async (...args) => {
+  ])('succeed or fail with a code, and no worker crashes: %s %s %s', async (...args) => {
     const files = await mutants(args.length * 1000 + args[0]!.length, 13);
     const batch = await runBatch(args, files);
     expect(batch.result.summary.total).toBe(Object.keys(files).length);

@@ -15,7 +15,7 @@ import { animations, displayP3, pages, TIMING } from '../fixtures/kinds.ts';
 const SIZE = { width: 30, height: 20 };
 
 describe('metadata', () => {
-  test('tells the size as seen and as stored, whatever the orientation', async () => {
+  test('reports the oriented and the stored size for any orientation', async () => {
     const files = Object.fromEntries(
       await Promise.all(
         ORIENTATIONS.map(async (orientation) => {
@@ -33,7 +33,7 @@ describe('metadata', () => {
     }
   });
 
-  test('tells format, channels, depth and colours of every kind', async () => {
+  test('reports format, channels, depth and colour space of every kind', async () => {
     const grey = photo(SIZE).greyscale();
     const files = {
       'photo.jpg': await photo(SIZE).jpeg({ chromaSubsampling: '4:4:4' }).toBuffer(),
@@ -87,14 +87,14 @@ describe('metadata', () => {
     }
   });
 
-  test('tells the delays of as many frames as may be decoded', async () => {
+  test('reports delays up to the limit of frames', async () => {
     const batch = await runBatch(['metadata', '--max-frames', '2'], await animations());
     for (const { data } of batch.result.results) {
       expect(data).toMatchObject({ pages: 3, delay: TIMING.delay.slice(0, 2) });
     }
   });
 
-  test('tells where a picture was taken only when asked', async () => {
+  test('reports the position with --gps only', async () => {
     const image = await photo(SIZE).withExif(PRIVATE_EXIF).jpeg().toBuffer();
     const told = async (...args: string[]) => {
       const batch = await runBatch(['metadata', ...args], { 'a.jpg': image });
@@ -115,7 +115,7 @@ describe('metadata', () => {
     expect(all['exif']).toMatchObject({ gps: { GPSLatitudeRef: 'N' } });
   });
 
-  test('needs no pixels, but a header that holds', async () => {
+  test('reads a file without pixels, and fails for a damaged header', async () => {
     const image = await photo(SIZE).png().toBuffer();
     const batch = await runBatch(['metadata'], {
       'cut.png': image.subarray(0, image.length / 2),

@@ -29,7 +29,7 @@ async function palettes(files: Record<string, Buffer>, ...args: string[]) {
 }
 
 describe('palette', () => {
-  test('of a flag is its colours and their shares, largest first', async () => {
+  test('of a flag returns its colours and shares, largest first', async () => {
     const of = await palettes({
       'large.png': await flag(TRICOLOUR).png().toBuffer(),
       'lossless.webp': await flag(TRICOLOUR).webp({ lossless: true }).toBuffer(),
@@ -47,7 +47,7 @@ describe('palette', () => {
     }
   });
 
-  test('is as long as asked, and sums to one', async () => {
+  test('has --count colours, whose shares sum to 1', async () => {
     const files = { 'photo.jpg': await photo({ width: 200, height: 150 }).jpeg().toBuffer() };
     for (const count of [1, 2, 6, 20]) {
       const colours = (await palettes(files, '--count', String(count)))('photo.jpg');
@@ -62,7 +62,7 @@ describe('palette', () => {
     );
   });
 
-  test('has fewer colours where the image has fewer, and none where nothing is seen', async () => {
+  test('has fewer colours where the image has fewer, and none for a transparent image', async () => {
     const size = { width: 40, height: 40, channels: 4 } as const;
     const red = painted(size, () => [255, 0, 0, 255]);
     const unseen = painted(size, () => [255, 0, 0, 100]);

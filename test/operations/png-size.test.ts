@@ -79,7 +79,7 @@ describe('PNG output', () => {
     }
   });
 
-  test('of 257 colours has none', async () => {
+  test('of 257 colours has no palette', async () => {
     const input = await colours(257, 3).png().toBuffer();
     const { bytes } = await runOne(TO_PNG, input);
     expect([bytes[DEPTH], bytes[COLOUR_TYPE]]).toEqual([8, 2]);
@@ -91,14 +91,14 @@ describe('PNG output', () => {
     [[0, 85, 170, 255], 2],
     [[17, 34, 204], 4],
     [[0, 1, 255], 8],
-  ])('of the greys %j has %i bits and stays grey', async (values, depth) => {
+  ])('of the grey levels %j has %i bits', async (values, depth) => {
     const input = await levels(values).png().toBuffer();
     const { bytes } = await runOne(TO_PNG, input);
     expect([bytes[DEPTH], bytes[COLOUR_TYPE]]).toEqual([depth, 0]);
     await expectSamePixels(bytes, input);
   });
 
-  test('of sixteen bits keeps them', async () => {
+  test('of 16 bits keeps 16 bits', async () => {
     const deep = painted({ ...SIZE, deep: true }, (x) => [x > 9 ? 65_535 : 257, 0, 4096]);
     const input = await deep.png().toBuffer();
     const { bytes } = await runOne(TO_PNG, input);
@@ -106,7 +106,7 @@ describe('PNG output', () => {
     await expectSamePixels(bytes, input);
   });
 
-  test('of a GIF has its palette', async () => {
+  test('of a GIF keeps its palette', async () => {
     const input = await colours(200, 3).gif({ dither: 0 }).toBuffer();
     const { bytes } = await runOne(TO_PNG, input, 'a.gif');
     expect(bytes[COLOUR_TYPE]).toBe(3);
@@ -123,7 +123,7 @@ describe('PNG output', () => {
     expect([bytes[DEPTH], bytes[COLOUR_TYPE]]).toEqual([4, 3]);
   });
 
-  test('tells no density that the input does not', async () => {
+  test('has a density only where the input has one', async () => {
     const plain = await photo(SIZE).png().toBuffer();
     const at = plain.indexOf('pHYs') - 4;
     const batch = await runBatch(TO_PNG, {
@@ -135,7 +135,7 @@ describe('PNG output', () => {
   });
 });
 
-describe('a PNG that is converted to PNG', () => {
+describe('PNG converted to PNG', () => {
   const smooth = (options: PngOptions = {}) =>
     painted({ width: 200, height: 150 }, (x, y) => [x, y, (x + y) >> 1])
       .png({ compressionLevel: 9, adaptiveFiltering: true, ...options })
@@ -144,7 +144,7 @@ describe('a PNG that is converted to PNG', () => {
   test.each([
     ['convert', '--format', 'png'],
     ['resize', '--width', '500'],
-  ])('does not grow by %s', async (...args) => {
+  ])('is not larger with %s', async (...args) => {
     const inputs = {
       'filtered.png': await smooth(),
       'interlaced.png': await smooth({ progressive: true }),
@@ -162,12 +162,12 @@ describe('a PNG that is converted to PNG', () => {
     }
   });
 
-  test('is interlaced where that is asked for', async () => {
+  test('is interlaced with --progressive', async () => {
     const { bytes } = await runOne([...TO_PNG, '--progressive'], await smooth());
     expect(bytes[INTERLACE]).toBe(1);
   });
 
-  test('loses metadata and what is hidden behind its pixels', async () => {
+  test('loses metadata and bytes after its image data', async () => {
     const whole = await painted({ width: 200, height: 150 }, (x, y) => [x, y, (x + y) >> 1])
       .withExif(PRIVATE_EXIF)
       .withXmp(PRIVATE_XMP)
@@ -188,7 +188,7 @@ describe('a PNG that is converted to PNG', () => {
     expect(chunkNames(tagged)).toContain('eXIf');
   });
 
-  test('is turned upright and converted to sRGB, however small it was', async () => {
+  test('is oriented and converted to sRGB even where it becomes larger', async () => {
     const oriented = await storedAs(quadrants({ width: 40, height: 20 }), 6);
     const batch = await runBatch(TO_PNG, {
       'turned.png': await oriented.png().toBuffer(),

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../oriel.ts';
 
 // Node 20 aborts the process, one time in forty, where a thread is ended while it loads an ES module
 // by require(). Ending a batch early does just that.
-it('threads load their file by import, which may be broken off', async () => {
+it('a thread that is terminated while it loads its file does not abort the process', async () => {
   const worker = join(temporaryFolder(), 'worker.mjs');
   writeFileSync(
     worker,

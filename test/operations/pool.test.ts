@@ -45,8 +45,8 @@ async function expectAllThreads(pool: Pool): Promise<void> {
 
 const code = (result: JobResult) => (result.ok ? 'ok' : result.error.code);
 
-describe('a pool', () => {
-  test('works on as many jobs at once as it has threads', async () => {
+describe('a thread pool', () => {
+  test('runs as many jobs at once as it has threads', async () => {
     const pool = await obedient(3);
     expect(pool.size).toBe(3);
     await expectAllThreads(pool);
@@ -66,7 +66,7 @@ describe('a pool', () => {
     ['uncaught', 'worker_crashed'],
     ['spin', 'timeout'],
     ['forget', 'timeout'],
-  ])('outlives a job that does %s: %s', async (act, expected) => {
+  ])('replaces the thread of a job that does %s: %s', async (act, expected) => {
     const pool = await obedient(2);
     // Threads are up before the deadline starts to count.
     await expectAllThreads(pool);
@@ -82,7 +82,7 @@ describe('a pool', () => {
     await expectAllThreads(pool);
   });
 
-  test('outlives one bad job after the other', async () => {
+  test('replaces threads of several failing jobs', async () => {
     const pool = await obedient(2);
     const acts = ['exit', 'uncaught', 'reject', 'exit', 'exit', 'uncaught'];
     const results = await Promise.all(acts.map((act) => pool.run(job(act))));
@@ -90,14 +90,14 @@ describe('a pool', () => {
     await expectAllThreads(pool);
   });
 
-  test('says how long a job was given', async () => {
+  test('reports the deadline of a job that misses it', async () => {
     const pool = await obedient(1);
     await expectAllThreads(pool);
     const result = await pool.run(job('forget', {}, 250));
     expect(result).toMatchObject({ error: { code: 'timeout', message: 'not done within 0.25 s' } });
   });
 
-  test('starts to count when a thread takes a job up', async () => {
+  test('counts the deadline from the start of the job', async () => {
     const [pool, clock] = [await obedient(1), await obedient(1)];
     await expectAllThreads(pool);
     const memory = new SharedArrayBuffer(8);
@@ -111,7 +111,7 @@ describe('a pool', () => {
     expect(await second).toMatchObject({ data: { echo: 'late' } });
   });
 
-  test('gives up what is under way and what waits when it is closed', async () => {
+  test('fails running and waiting jobs when it is closed', async () => {
     const pool = await startPool({ threads: 1, worker: OBEDIENT });
     await expectAllThreads(pool);
     const memory = new SharedArrayBuffer(8);
@@ -128,7 +128,7 @@ describe('a pool', () => {
     ]);
   });
 
-  test('leaves no job of a worker that cannot be loaded unanswered', async () => {
+  test('fails all jobs where the worker file cannot be loaded', async () => {
     const pool = await startPool({ threads: 2, worker: BROKEN });
     try {
       const jobs = [1, 2, 3, 4].map(() => pool.run(job('echo', {}, 400)));
@@ -140,7 +140,7 @@ describe('a pool', () => {
     }
   });
 
-  test('shares a piece of memory with the threads of every other', async () => {
+  test('shares memory with the threads of other pools', async () => {
     const [one, other] = [await obedient(2), await obedient(1)];
     const first = (await one.run(job('mark'))) as { data: { before: number } };
     const second = (await other.run(job('mark'))) as { data: { before: number } };
@@ -150,7 +150,7 @@ describe('a pool', () => {
   });
 });
 
-describe('a pool that clients share', () => {
+describe('a thread pool that clients share', () => {
   /** Occupies the only thread until it is opened. */
   function gate(pool: Pool, client: string) {
     const memory = new SharedArrayBuffer(8);
@@ -163,7 +163,7 @@ describe('a pool that clients share', () => {
     return open;
   }
 
-  test('takes their jobs by turns', async () => {
+  test('runs jobs of clients by turns', async () => {
     const pool = await obedient(1);
     const open = gate(pool, 'a');
     const order: string[] = [];
@@ -176,7 +176,7 @@ describe('a pool that clients share', () => {
     expect(order).toEqual(['b1', 'c1', 'a1', 'b2', 'a2', 'a3']);
   });
 
-  test('never starts a job that is called back while it waits', async () => {
+  test('never starts a job that is aborted while it waits', async () => {
     const pool = await obedient(1);
     const open = gate(pool, 'a');
     const stop = new AbortController();
@@ -191,7 +191,7 @@ describe('a pool that clients share', () => {
     expect(pool.statistics().finished.get('echo')?.jobs).toBe(1);
   });
 
-  test('finishes a job that is called back when it is under way', async () => {
+  test('finishes a job that is aborted while it runs', async () => {
     const pool = await obedient(1);
     const memory = new SharedArrayBuffer(8);
     const stop = new AbortController();
@@ -203,7 +203,7 @@ describe('a pool that clients share', () => {
     expect(await running).toMatchObject({ data: { waited: true } });
   });
 
-  test('counts what it did by operation', async () => {
+  test('counts jobs by operation', async () => {
     const pool = await obedient(2);
     await Promise.all(['echo', 'echo', 'reject'].map((act) => pool.run(job(act))));
     const { finished } = pool.statistics();
@@ -215,10 +215,10 @@ describe('a pool that clients share', () => {
 describe.each([
   ['threads', () => startPool({ threads: 2 })],
   ['the calling thread', () => (inlinePool as (size: number) => ReturnType<typeof inlinePool>)(2)],
-])('real work on %s', (_, start) => {
+])('a job on %s', (_, start) => {
   const options = parseFields(convert.options, { format: 'png' });
 
-  test('gives pixels, or a plain error', async () => {
+  test('returns pixels or an error', async () => {
     const pool = await start();
     onTestFinished(() => pool.close());
     const image = await quadrants({ width: 20, height: 20 }).webp().toBuffer();
@@ -237,7 +237,7 @@ describe.each([
     expect(unknown.ok).toBe(false);
   });
 
-  test('reads files, and says why it cannot', async () => {
+  test('reads files, and reports the reason where it cannot', async () => {
     const pool = await start();
     onTestFinished(() => pool.close());
     const read = (path: string) =>
@@ -251,7 +251,7 @@ describe.each([
     );
   });
 
-  test('past its deadline is reported as late', async () => {
+  test('fails with a timeout past its deadline', async () => {
     const pool = await start();
     onTestFinished(() => pool.close());
     const large = await quadrants({ width: 1000, height: 1000 }).png().toBuffer();

@@ -83,7 +83,7 @@ describe('the size of the output', () => {
     },
   );
 
-  test('is what was computed beforehand, for any size', async () => {
+  test('is that of resizedSize, for any size', async () => {
     const random = randomNumbers(20_260);
     const settings = Array.from({ length: 6 }, (_, index) => ({
       width: 1 + random(90),
@@ -133,7 +133,7 @@ describe('resizedSize', () => {
   const within = (inner: Size, outer: Size) =>
     inner.width <= outer.width && inner.height <= outer.height;
 
-  test('inside: within the box, touching it or as it was', () => {
+  test('inside: fits into the box, and touches it unless it is smaller', () => {
     holds('inside', (given, { final }) => {
       const touches = final.width === given.width || final.height === given.height;
       const asItWas = final.width === given.from.width && final.height === given.from.height;
@@ -141,27 +141,27 @@ describe('resizedSize', () => {
     });
   });
 
-  test('outside: around the box, unless that would enlarge', () => {
+  test('outside: covers the box, unless that would enlarge', () => {
     holds('outside', (given, { final }) => {
       const asItWas = final.width === given.from.width && final.height === given.from.height;
       return within(given, final) || (asItWas && !given.enlarge);
     });
   });
 
-  test('cover: exactly the box, or what there is of it', () => {
+  test('cover: is the box, or smaller without enlargement', () => {
     holds('cover', (given, { scaled, final }) => {
       if (!within(final, scaled) || !within(final, given)) return false;
       return !given.enlarge || (final.width === given.width && final.height === given.height);
     });
   });
 
-  test('contain: exactly the box, the picture within it', () => {
+  test('contain: is the box, with the image inside it', () => {
     holds('contain', (given, { scaled, final }) => {
       return final.width === given.width && final.height === given.height && within(scaled, final);
     });
   });
 
-  test('nothing is enlarged unasked', () => {
+  test('no fit enlarges without --enlarge', () => {
     for (const fit of ['inside', 'outside', 'cover', 'contain', 'fill']) {
       holds(fit, (given, { scaled }) => given.enlarge || within(scaled, given.from));
     }
@@ -182,7 +182,7 @@ const PLACES = {
 } as const;
 
 describe.each(Object.entries(PLACES))('position %s', (position, [x, y]) => {
-  test('is the part that cover keeps', async () => {
+  test('selects the part that cover keeps', async () => {
     const bands = [RED, GREEN, BLUE];
     const args = ['--width', '20', '--height', '20', '--fit', 'cover', '--position', position];
     const batch = await runBatch(['resize', ...args], {
@@ -198,7 +198,7 @@ describe.each(Object.entries(PLACES))('position %s', (position, [x, y]) => {
     expect(differences(tall, () => bands[y]!)).toEqual([]);
   });
 
-  test('is where contain puts the picture, at its own size', async () => {
+  test('places the image of contain', async () => {
     const args = ['--width', '50', '--height', '40', '--fit', 'contain', '--position', position];
     const pixels = await runOne(
       ['resize', ...args],
@@ -214,10 +214,10 @@ describe.each(Object.entries(PLACES))('position %s', (position, [x, y]) => {
   });
 });
 
-describe('cover finds what matters', () => {
+describe('cover crops by content', () => {
   const cover = ['resize', '--width', '40', '--height', '40', '--fit', 'cover', '--position'];
 
-  test('by attention', async () => {
+  test('with position attention', async () => {
     const source = painted({ width: 160, height: 40 }, (x, y) =>
       Math.hypot(x - 130, y - 20) < 12 ? [230, 60, 40] : [128, 128, 128],
     );
@@ -226,7 +226,7 @@ describe('cover finds what matters', () => {
     expect(found).toContain('RRRRRRRRRR');
   });
 
-  test('by entropy', async () => {
+  test('with position entropy', async () => {
     const random = randomNumbers(3);
     const source = painted({ width: 160, height: 40 }, (x) =>
       x < 40 ? [random(256), random(256), random(256)] : [0, 0, 0],
@@ -238,7 +238,7 @@ describe('cover finds what matters', () => {
     expect(dark.length).toBeLessThan(12);
   });
 
-  test.each(['attention', 'entropy'])('%s cannot cut each frame elsewhere', async (position) => {
+  test.each(['attention', 'entropy'])('%s is refused for animations', async (position) => {
     const frames = [RED, GREEN].map((colour) => flat({ width: 60, height: 20 }, colour));
     const gif = await animatedGif(frames, { delay: [100, 100], loop: 0 });
     const batch = await runBatch([...cover, position], { 'a.gif': gif });
@@ -248,7 +248,7 @@ describe('cover finds what matters', () => {
   });
 });
 
-describe('backgrounds of contain', () => {
+describe('the background of contain', () => {
   const contain = ['resize', '--width', '40', '--height', '60', '--fit', 'contain'];
   const sources = async () => ({
     'opaque.png': await png(flat({ width: 80, height: 40 }, BLUE)),
@@ -299,7 +299,7 @@ describe('backgrounds of contain', () => {
 });
 
 describe('pixels', () => {
-  test('nearest repeats pixels, and lanczos does not', async () => {
+  test('are repeated by nearest, and not by lanczos3', async () => {
     const random = randomNumbers(9);
     const source = Array.from({ length: 64 }, () => (random(2) ? [255, 255, 255] : [0, 0, 0]));
     const bytes = await png(painted({ width: 8, height: 8 }, (x, y) => source[y * 8 + x]!));
@@ -312,7 +312,7 @@ describe('pixels', () => {
     expect(differences(smooth, nearest.rgb).length).toBeGreaterThan(0);
   });
 
-  test('every kernel keeps a flat colour', async () => {
+  test('of a flat colour are kept by every kernel', async () => {
     const bytes = await png(flat({ width: 33, height: 21 }, [10, 200, 90]));
     const kernels = ['lanczos2', 'mitchell', 'cubic', 'linear', 'mks2013', 'mks2021'];
     for (const kernel of kernels) {
@@ -324,7 +324,7 @@ describe('pixels', () => {
     }
   });
 
-  test('no dark edge grows around what is transparent', async () => {
+  test('beside transparency are not darkened', async () => {
     const source = await png(disc({ width: 120, height: 120 }));
     for (const flags of [
       ['--width', '35'],
@@ -343,7 +343,7 @@ describe('pixels', () => {
     }
   });
 
-  test('depth and grey stay', async () => {
+  test('keep depth and grey', async () => {
     const size = { width: 40, height: 30 };
     const batch = await runBatch(['resize', '--width', '20'], {
       'deep.png': await png(painted({ ...size, deep: true }, () => [40_001, 7, 65_535])),
@@ -369,7 +369,7 @@ describe('pixels', () => {
     expect(differences(grey16, () => [40_001, 40_001, 40_001])).toEqual([]);
   });
 
-  test('a large photograph shrinks to the same picture', async () => {
+  test('of a large photograph are downscaled correctly', async () => {
     const size = { width: 640, height: 480 };
     const smooth = painted(size, (x, y) => [x / 3, y / 2, (x + y) / 5].map(Math.round));
     const batch = await runBatch(['resize', '--width', '40', '--format', 'png'], {
@@ -392,7 +392,7 @@ describe('pixels', () => {
 });
 
 describe('inputs', () => {
-  test('are measured as seen, whatever the EXIF orientation', async () => {
+  test('are measured oriented, for any EXIF orientation', async () => {
     const files: Record<string, Buffer> = {};
     for (const orientation of ORIENTATIONS) {
       const stored = await storedAs(quadrants({ width: 48, height: 32 }), orientation);
@@ -445,7 +445,7 @@ describe('inputs', () => {
     '--width 30 --height 10 --fit fill',
     '--width 20 --height 20 --fit cover',
     '--width 20 --height 30 --fit contain --background black',
-  ])('of several frames do not mix them: %s', async (flags) => {
+  ])('of several frames are resized frame by frame: %s', async (flags) => {
     const frames = [RED, GREEN, BLUE].map((colour) => flat({ width: 40, height: 36 }, colour));
     const timing = { delay: [100, 200, 300], loop: 2 };
     const batch = await runBatch(['resize', ...flags.split(' '), '--lossless'], {
@@ -475,7 +475,7 @@ describe('inputs', () => {
   }
 });
 
-describe('refusals', () => {
+describe('errors', () => {
   test.each([
     [[], '--width'],
     [['--width', '0'], '--width'],
@@ -487,13 +487,13 @@ describe('refusals', () => {
     [['--width', '10', '--position', 'attention'], '--position'],
     [['--width', '10', '--fit', 'stretch'], '--fit'],
     [['--width', '10', '--kernel', 'sharp'], '--kernel'],
-  ])('the arguments %j are wrong usage that names %s', async (flags, name) => {
+  ])('the arguments %j exit with 2 and name %s', async (flags, name) => {
     const { code, stderr } = await oriel(['resize', ...flags, 'image.png']);
     expect(code).toBe(2);
     expect(stderr).toContain(name);
   });
 
-  test("an output beyond the limit is that file's error", async () => {
+  test('an output beyond the limit fails only its file', async () => {
     const frames = Array.from({ length: 30 }, (_, index) =>
       painted({ width: 30, height: 20 }, (x) => [index * 8, x, 0]),
     );

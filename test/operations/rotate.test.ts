@@ -33,7 +33,7 @@ describe('quarter turns', () => {
     [270, 270],
     [-90, 270],
     [360, 0],
-  ] as const)('an angle of %i degrees goes clockwise', async (angle, same) => {
+  ] as const)('%i degrees rotate clockwise', async (angle, same) => {
     const pixels = await runOne(['rotate', `--angle=${angle}`], await picture());
     const sides = same % 180 === 0 ? [48, 32] : [32, 48];
     expect([pixels.width, pixels.height]).toEqual(sides);
@@ -47,16 +47,16 @@ describe('quarter turns', () => {
     [['--angle', '90', '--flip', '--flop'], flipped(flopped(TURNED[90]))],
     [['--angle', '-90', '--flip'], flipped(TURNED[270])],
     [['--angle', '180', '--flop'], flopped(TURNED[180])],
-  ])('%j turns, then mirrors', async (flags, expected) => {
+  ])('%j rotates, then mirrors', async (flags, expected) => {
     expect(quarters(await runOne(['rotate', ...flags], await picture()))).toBe(expected);
   });
 
-  test('mirrors need no angle', async () => {
+  test('flip and flop need no angle', async () => {
     expect(quarters(await runOne(['rotate', '--flip'], await picture()))).toBe(flipped('RGBW'));
     expect(quarters(await runOne(['rotate', '--flop'], await picture()))).toBe(flopped('RGBW'));
   });
 
-  test('every pixel keeps its value', async () => {
+  test('all pixels keep their values', async () => {
     const side = 7;
     const source = painted({ width: side, height: 5 }, (x, y) => [x * 30, y * 50, x + y]);
     const pixels = await runOne(['rotate', '--angle', '90'], await source.png().toBuffer());
@@ -69,12 +69,12 @@ describe('quarter turns', () => {
   });
 });
 
-describe('angles between', () => {
+describe('other angles', () => {
   test.each([
     ['45', 57, 57],
     ['30.5', 58, 52],
     ['-12.25', 54, 41],
-  ])('at %s degrees the upright box around the picture is kept', async (angle, width, height) => {
+  ])('at %s degrees the output is the bounding box', async (angle, width, height) => {
     const pixels = await runOne(['rotate', `--angle=${angle}`], await picture());
     // The box of libvips may be a pixel wider than the sum of sines and cosines.
     expect(Math.abs(pixels.width - width)).toBeLessThanOrEqual(1);
@@ -95,7 +95,7 @@ describe('angles between', () => {
     expect(letter(pixels, 50, 34)).toBe('G');
   });
 
-  test('edges do not darken towards transparent corners', async () => {
+  test('edges beside transparent corners are not darkened', async () => {
     const white = painted({ width: 40, height: 40 }, () => [255, 255, 255]);
     const pixels = await runOne(['rotate', '--angle', '30'], await white.png().toBuffer());
     for (let y = 0; y < pixels.height; y += 1) {
@@ -139,7 +139,7 @@ describe('angles between', () => {
     expectColour(pixels.rgb(0, 0), expected, 3);
   });
 
-  test('a background is drawn as given, half transparent too', async () => {
+  test('a semitransparent background is kept', async () => {
     const opaque = await runOne(
       ['rotate', '--angle', '45', '--background', '#ff8800'],
       await picture(),
@@ -154,14 +154,14 @@ describe('angles between', () => {
     expect(half.alpha(half.width >> 1, half.height >> 1)).toBe(255);
   });
 
-  test('transparency inside the picture stays', async () => {
+  test('transparency of the input is kept', async () => {
     const source = await disc({ width: 60, height: 60 }).png().toBuffer();
     const pixels = await runOne(['rotate', '--angle', '20'], source);
     expect(letter(pixels, pixels.width >> 1, pixels.height >> 1)).toBe('R');
     expect(pixels.alpha(pixels.width >> 1, 6)).toBe(0);
   });
 
-  test('mirrors come after the turn', async () => {
+  test('flip and flop are applied after the rotation', async () => {
     // Upright, only the upper left pixel block is red; turned by 30 degrees it moves to the right.
     const source = await painted({ width: 60, height: 60 }, (x, y) =>
       x < 20 && y < 20 ? RED : BLUE,
@@ -192,13 +192,13 @@ describe('angles between', () => {
   });
 });
 
-describe('what the pixels are', () => {
+describe('samples', () => {
   const deep = () =>
     painted({ width: 20, height: 12, deep: true }, (x, y) => [x * 3001, y * 5003, 65_535 - x])
       .png()
       .toBuffer();
 
-  test('sixteen bits stay sixteen bits', async () => {
+  test('16 bits are kept', async () => {
     const turned = await runOne(['rotate', '--angle', '180'], await deep());
     expect(turned.metadata).toMatchObject({ depth: 'ushort', channels: 3 });
     expect(turned.rgb(19, 11)).toEqual([0, 0, 65_535]);
@@ -222,7 +222,7 @@ describe('what the pixels are', () => {
     },
   );
 
-  test('grey stays grey, in eight and in sixteen bits', async () => {
+  test('grey is kept in 8 and 16 bits', async () => {
     const grey = painted({ width: 9, height: 5, channels: 1 }, (x) => [x * 20]);
     const grey16 = painted({ width: 9, height: 5, channels: 1, deep: true }, (x) => [x * 7001]);
     const batch = await runBatch(['rotate', '--angle', '90'], {
@@ -236,7 +236,7 @@ describe('what the pixels are', () => {
     expect(sixteen.rgb(0, 7)).toEqual([49_007, 49_007, 49_007]);
   });
 
-  test('a coloured background on grey is that colour', async () => {
+  test('a coloured background of a grey image has its colour', async () => {
     const grey = await painted({ width: 20, height: 20, channels: 1 }, () => [100])
       .png()
       .toBuffer();
@@ -247,7 +247,7 @@ describe('what the pixels are', () => {
 });
 
 describe('oriented inputs', () => {
-  test('turn and mirror as seen, whatever the EXIF orientation', async () => {
+  test('are rotated and mirrored after orientation by EXIF', async () => {
     const files = Object.fromEntries(
       await Promise.all(
         ORIENTATIONS.map(async (orientation) => [
@@ -285,7 +285,7 @@ describe('oriented inputs', () => {
   });
 });
 
-describe('several frames', () => {
+describe('animations', () => {
   const timing = { delay: [100, 200, 300], loop: 2 };
   /** Each frame is a colour above and black below. */
   const frames = [RED, GREEN, BLUE].map((colour) =>
@@ -308,7 +308,7 @@ describe('several frames', () => {
     [['--flip'], (c: string) => `KK${c}${c}`],
     [['--flop'], (c: string) => `${c}${c}KK`],
     [['--angle', '90', '--flop'], (c: string) => `${c}K${c}K`],
-  ] as const)('each frame by itself: %j', async (flags, expected) => {
+  ] as const)('are rotated frame by frame: %j', async (flags, expected) => {
     const batch = await runBatch(['rotate', ...flags], {
       'a.gif': await animatedGif(frames, timing),
       'b.webp': await animatedWebp(frames, timing),
@@ -326,7 +326,7 @@ describe('several frames', () => {
     }
   });
 
-  test('an angle between leaves transparent corners in each frame', async () => {
+  test('have transparent corners in each frame at other angles', async () => {
     const batch = await runBatch(['rotate', '--angle', '45'], {
       'a.gif': await animatedGif(frames, timing),
       'b.webp': await animatedWebp(frames, timing),
@@ -346,7 +346,7 @@ describe('several frames', () => {
     }
   });
 
-  test('pages of sixteen bits keep them', async () => {
+  test('of 16-bit pages keep 16 bits', async () => {
     const page = (sample: number) =>
       painted({ width: 6, height: 4, deep: true }, (x) => [sample, x * 1001, 7]);
     const pixels = await runOne(
@@ -359,7 +359,7 @@ describe('several frames', () => {
     expect(pixels.rgb(0, 2, 1)).toEqual([50_001, 2002, 7]);
   });
 
-  test('a frame that breaks off is damage, not a failure of ours', async () => {
+  test('with a truncated frame fail with corrupt_image', async () => {
     const whole = await animatedGif(frames, timing);
     const batch = await runBatch(['rotate', '--angle', '90'], {
       'cut.gif': whole.subarray(0, whole.length - 20),
@@ -368,20 +368,20 @@ describe('several frames', () => {
   });
 });
 
-describe('refusals', () => {
+describe('errors', () => {
   test.each([
     [[], '--angle'],
     [['--angle', '361'], '--angle'],
     [['--angle', '-360.5'], '--angle'],
     [['--angle', 'ninety'], '--angle'],
     [['--angle', '90', '--background', 'octarine'], '--background'],
-  ])('the arguments %j are wrong usage that names %s', async (flags, name) => {
+  ])('the arguments %j exit with 2 and name %s', async (flags, name) => {
     const { code, stderr } = await oriel(['rotate', ...flags, 'image.png']);
     expect(code).toBe(2);
     expect(stderr).toContain(name);
   });
 
-  test("an output beyond the limit is that file's error", async () => {
+  test('an output beyond the limit fails only its file', async () => {
     const batch = await runBatch(['rotate', '--angle', '45', '--max-side', '50'], {
       'big.png': await picture(),
       'small.png': await quadrants({ width: 16, height: 16 }).png().toBuffer(),

@@ -114,7 +114,7 @@ describe.skipIf(absent)(title, () => {
     }
   }
 
-  test('all eight orientations look the same', async () => {
+  test('all eight orientations give the same image', async () => {
     const batch = await converted('png');
     const looks = await Promise.all(
       [1, 2, 3, 4, 5, 6, 7, 8].map(async (orientation) => {
@@ -129,7 +129,7 @@ describe.skipIf(absent)(title, () => {
     }
   });
 
-  test('a lossless photograph stays the same in PNG and TIFF', async () => {
+  test('a photograph keeps all pixels in PNG and TIFF', async () => {
     const original = await decode(files()['png-photo.png']!);
     for (const format of ['png', 'tiff']) {
       const pixels = await (await converted(format)).pixels('png-photo.png');
@@ -137,7 +137,7 @@ describe.skipIf(absent)(title, () => {
     }
   });
 
-  test('a shape on nothing lies on white in JPEG', async () => {
+  test('a transparent background is white in JPEG', async () => {
     const pixels = await (await converted('jpeg')).pixels('png-alpha-shape.png');
     for (const [x, y] of [
       [2, 2],
@@ -149,7 +149,7 @@ describe.skipIf(absent)(title, () => {
     }
   });
 
-  test('each has the SHA-256 of the index', async () => {
+  test('each file has the SHA-256 of the index', async () => {
     const batch = await runBatch(['hash'], files());
     expect(batch.code).toBe(0);
     for (const { file, sha256 } of entries) {

@@ -74,7 +74,7 @@ const code = (result: JobResult) => (result.ok ? 'ok' : result.error.code);
 const echo = (pool: Pool, word: string, client = word) =>
   pool.run(job('echo', { word }), { client });
 
-describe('a process', () => {
+describe('a worker process', () => {
   test.each([
     ['segv', 'worker_crashed', /SIGSEGV/],
     ['abort', 'worker_crashed', /SIGABRT/],
@@ -84,7 +84,7 @@ describe('a process', () => {
     ['disconnect', 'worker_crashed', /./],
     ['spin', 'timeout', /not done within 0.3 s/],
     ['forget', 'timeout', /not done within 0.3 s/],
-  ])('that does %s costs its job alone: %s', async (act, expected, message) => {
+  ])('that does %s fails only its own job: %s', async (act, expected, message) => {
     const pool = await poolOf();
     const bad = pool.run(job(act, {}, expected === 'timeout' ? 300 : 60_000), { client: 'bad' });
     const good = await Promise.all(['a', 'b', 'c'].map((word) => echo(pool, word)));
@@ -96,7 +96,7 @@ describe('a process', () => {
     expect(pool.statistics()).toMatchObject({ running: 0, waiting: 0 });
   });
 
-  test('stays for the next job', async () => {
+  test('is reused for the next job', async () => {
     const pool = await poolOf();
     const [one, other] = [await echo(pool, 'a'), await echo(pool, 'b')];
     expect((one as { data: { pid: number } }).data.pid).toBe(
@@ -113,7 +113,7 @@ describe('a process', () => {
     await until(() => !lives(pid));
   });
 
-  test('of a large job is killed when its client leaves', async () => {
+  test('of a large job is killed when its signal aborts', async () => {
     const pool = await poolOf();
     const wait = gated(temporaryFolder(), 'one');
     const stop = new AbortController();
@@ -124,7 +124,7 @@ describe('a process', () => {
     await until(() => !lives(pid));
   });
 
-  test('of a small job finishes when its client leaves', async () => {
+  test('of a small job finishes when its signal aborts', async () => {
     const pool = await poolOf();
     const wait = gated(temporaryFolder(), 'one');
     const stop = new AbortController();
@@ -135,7 +135,7 @@ describe('a process', () => {
     expect(await running).toMatchObject({ data: { pid } });
   });
 
-  test('gets no secrets of the environment', async () => {
+  test('gets no secrets from the environment', async () => {
     process.env['ORIEL_TEST_SECRET'] = 'secret';
     onTestFinished(() => {
       delete process.env['ORIEL_TEST_SECRET'];
@@ -163,7 +163,7 @@ describe('a process', () => {
 });
 
 describe('large jobs', () => {
-  test('leave places for small ones, and one for the large job of another client', async () => {
+  test('leave slots for small ones, and one for a large job of another client', async () => {
     const pool = await poolOf();
     const folder = temporaryFolder();
     const waits = [1, 2, 3, 4].map((number) => gated(folder, `a${number}`));
@@ -181,7 +181,7 @@ describe('large jobs', () => {
     for (const result of await Promise.all(flood)) expect(result.ok).toBe(true);
   });
 
-  test('wait for memory, and none is passed by for ever', async () => {
+  test('wait for memory in order of arrival', async () => {
     const pool = await poolOf({ threads: 4, memory: 1000 * MB });
     const folder = temporaryFolder();
     const order: string[] = [];
@@ -205,7 +205,7 @@ describe('large jobs', () => {
     expect(order[0]).toBe('first');
   });
 
-  test('of one client may have three quarters of the memory', async () => {
+  test('of one client may use three quarters of the memory', async () => {
     const pool = await poolOf({ threads: 4, memory: 1000 * MB });
     const folder = temporaryFolder();
     const [one, two] = [gated(folder, 'one'), gated(folder, 'two')];
@@ -220,7 +220,7 @@ describe('large jobs', () => {
     expect([code(await first), code(await second)]).toEqual(['ok', 'ok']);
   });
 
-  test('that cannot be done in time, or in the memory there is, are refused at once', async () => {
+  test('beyond the deadline or the memory are refused at once', async () => {
     const pool = await poolOf({ memory: 500 * MB });
     const estimate = { milliseconds: 90_000, bytes: MB };
     const results = await Promise.all([
@@ -242,7 +242,7 @@ describe('large jobs', () => {
     ]);
   });
 
-  test('that were taken for small ones give their place back', async () => {
+  test('that were estimated to be small release their slot', async () => {
     const pool = await poolOf({ threads: 1, smallJobTimeoutMs: 300 });
     const folder = temporaryFolder();
     const wait = gated(folder, 'one');
@@ -256,7 +256,7 @@ describe('large jobs', () => {
 });
 
 describe('a probe', () => {
-  test('succeeds while large jobs are under way, and fails while no job can begin', async () => {
+  test('succeeds while large jobs run, and fails while no job can start', async () => {
     const pool = await poolOf({ threads: 1 });
     const folder = temporaryFolder();
     const waits = ['a', 'b', 'c'].map((client) => gated(folder, client));
@@ -276,7 +276,7 @@ describe('a probe', () => {
     expect(await pool.probe(10_000)).toBeNull();
   });
 
-  test('tells that processes do not start', async () => {
+  test('reports that processes do not start', async () => {
     const pool = await poolOf({ worker: BROKEN });
     expect(await pool.probe(10_000)).toBeNull();
     expect(code(await echo(pool, 'a'))).toBe('worker_crashed');
@@ -284,7 +284,7 @@ describe('a probe', () => {
   });
 });
 
-test('one client may have only so many jobs that wait', async () => {
+test('a client with maxWaiting waiting jobs is refused', async () => {
   const pool = await poolOf({ threads: 1 });
   const wait = gated(temporaryFolder(), 'one');
   const first = pool.run(job('wait', wait.options), { client: 'a' });
@@ -298,7 +298,7 @@ test('one client may have only so many jobs that wait', async () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'a real process refuses what exceeds its grant, and does what does not',
+  'a real process refuses a job beyond its grant, and runs others',
   async () => {
     const pool = await startSharedPool({ threads: 2, memory: 300 * MB });
     onTestFinished(() => pool.close());

@@ -30,7 +30,7 @@ it.each(['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'] as const)(
   },
 );
 
-it('counts frames, tells of alpha, and gives the sides as they are seen', async () => {
+it('reports frames, alpha and the oriented size', async () => {
   const frames = [quadrants(SMALL), photo(SMALL), photo(SMALL, 2)];
   const gif = await animatedGif(frames, { delay: [50, 50, 50], loop: 0 });
   expect(await verify(gif)).toMatchObject({ data: { ...SMALL, frames: 3 } });
@@ -49,7 +49,7 @@ it.each(['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'] as const)(
   },
 );
 
-it('looks at the last frame, too', async () => {
+it('decodes the last frame, too', async () => {
   const webp = await (await stacked([photo(SMALL), photo(SMALL, 2), photo(SMALL, 3)]))
     .webp({ lossless: true })
     .toBuffer();
@@ -103,7 +103,7 @@ function tiffOf(sides: readonly number[]): Buffer {
   return Buffer.concat(parts);
 }
 
-it('looks at each page of a document, whatever its size', async () => {
+it('decodes each page of a document of any size', async () => {
   const document = tiffOf([4, 60, 9]);
   expect(await verify(Buffer.from(document))).toMatchObject({
     data: { format: 'tiff', width: 4, height: 4, frames: 3 },
@@ -123,7 +123,7 @@ it.each([
   expect(await verify(Buffer.from(text), { svg: true })).toMatchObject({ error: { code } });
 });
 
-it('is for the daemon alone', async () => {
+it('has no command and no endpoint', async () => {
   const names = INTERNAL_OPERATIONS.map(({ name }) => name);
   expect(OPERATIONS.filter(({ name }) => names.includes(name))).toEqual([]);
   const { code, stderr } = await oriel(['verify', 'a.png']);

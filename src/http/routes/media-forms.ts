@@ -21,7 +21,7 @@ import {
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { sendImages } from './media-response.ts';
 import { createdShape, uploadShape } from './media-schema.ts';
-import { formatOf, waitingFields } from './response-format.ts';
+import { formatOf, responseFormatFields } from './response-format.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 const MEGABYTE = 1024 * 1024;
@@ -36,7 +36,7 @@ const EDIT: FormShape = {
   fileBytes,
   // As for a batch.
   requestBytes: 100 * MEGABYTE,
-  fields: [...editFields.map(({ name }) => name), ...Object.keys(waitingFields)],
+  fields: [...editFields.map(({ name }) => name), ...Object.keys(responseFormatFields)],
   // The longest prompt, each of its characters in four bytes.
   valueBytes: 128_000,
 };
@@ -74,7 +74,7 @@ function editBody() {
             description: 'Where to change them: a PNG of the size of the first image, with alpha.',
           },
           ...properties,
-          response_format: jsonSchemaOf(waitingFields.response_format, 'input'),
+          response_format: jsonSchemaOf(responseFormatFields.response_format, 'input'),
         },
         { model: 'sandbox-image', prompt: 'make it night' },
       ),
@@ -172,20 +172,22 @@ function valuesOf({ fields }: Form): Fields {
 }
 
 function sentFiles({ files }: Form, name: string): SentFile[] {
-  return files.get(name)!.map((file, index, all) => sent(file, nameOf(name, index, all.length)));
+  return files
+    .get(name)!
+    .map((file, index, all) => keptFile(file, nameOf(name, index, all.length)));
 }
 
-function nameOf(name: string, index: number, of: number): string {
-  return of === 1 ? name : `${name}[${index}]`;
+function nameOf(name: string, index: number, count: number): string {
+  return count === 1 ? name : `${name}[${index}]`;
 }
 
 /** @throws Failure 413 if the file was too large to be kept */
-function sent({ path, size }: FormFile, param: string): SentFile {
+function keptFile({ path, size }: FormFile, param: string): SentFile {
   if (path !== null) return { path, size };
-  const most = `${fileBytes / MEGABYTE} MB (${fileBytes} bytes)`;
+  const limit = `${fileBytes / MEGABYTE} MB (${fileBytes} bytes)`;
   throw new Failure(
     'invalid_request',
-    `${param}: expected at most ${most}, received ${size} bytes`,
+    `${param}: expected at most ${limit}, received ${size} bytes`,
     {
       param,
       code: 'file_too_large',

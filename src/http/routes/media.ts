@@ -15,7 +15,7 @@ import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { sendCreated, sendImages } from './media-response.ts';
 import { createdShape, moderationShape } from './media-schema.ts';
-import { formatOf, waitingFields } from './response-format.ts';
+import { formatOf, responseFormatFields } from './response-format.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -90,7 +90,7 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
         description: 'Returns 202 and the task if it takes longer than the server waits.',
         tags: ['Images'],
         body: v.pipe(
-          v.strictObject({ ...imageRequest.entries, ...waitingFields }),
+          v.strictObject({ ...imageRequest.entries, ...responseFormatFields }),
           v.examples([DRAWING]),
         ),
         response: { 200: imagesShape, 202: createdShape },

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import type { AppContext } from '../app-context.ts';
-import { bearsToken } from '../auth.ts';
+import { hasBearerToken } from '../auth.ts';
 
 /**
  * Metrics of the daemon for Prometheus.
@@ -40,7 +40,7 @@ function checkToken({ config }: AppContext, request: FastifyRequest, isPublic: b
       { code: 'metrics_token_required' },
     );
   }
-  if (bearsToken(request, token)) return;
+  if (hasBearerToken(request, token)) return;
   throw new Failure('auth_error', 'the metrics need metrics.token as bearer token', {
     code: 'invalid_api_key',
   });

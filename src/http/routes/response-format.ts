@@ -8,7 +8,7 @@ const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 /** Parameters of the endpoints that wait for images, beside those for the model. */
-export const waitingFields = {
+export const responseFormatFields = {
   response_format: v.nullish(
     field(
       v.picklist(RESPONSE_FORMATS),
@@ -16,7 +16,7 @@ export const waitingFields = {
     ),
   ),
 };
-const waiting = v.strictObject(waitingFields);
+const responseFormatSchema = v.strictObject(responseFormatFields);
 
 /**
  * Separates the response format from the parameters for the model.
@@ -27,6 +27,6 @@ export function formatOf({
   response_format: given = null,
   ...fields
 }: Fields): readonly [ResponseFormat, Fields] {
-  const { response_format: format } = checkFields(waiting, { response_format: given });
+  const { response_format: format } = checkFields(responseFormatSchema, { response_format: given });
   return [format ?? 'url', fields];
 }

@@ -4,10 +4,10 @@ import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { FileError } from '../../operations/job.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import type { Proof } from '../../operations/verify.ts';
+import type { VerifiedProperties } from '../../operations/verify.ts';
 
 /** Properties of an image of which every pixel was decoded. */
-export interface VerifiedImage extends Proof {
+export interface VerifiedImage extends VerifiedProperties {
   readonly format: OutputFormat;
   /** File extension without a dot. */
   readonly extension: string;
@@ -42,7 +42,7 @@ export async function verifyImage(
     limits,
   });
   if (!result.ok) throw verificationFailure(result.error, param);
-  const proof = result.data as Proof;
+  const proof = result.data as VerifiedProperties;
   return { ...proof, extension: FORMATS[proof.format].extensions[0] };
 }
 

@@ -10,8 +10,8 @@ import type { CommitQueue } from './journal/commit-queue.ts';
 import { type Collection, compositeKey, type State } from './state/state.ts';
 
 /** Maximum records and bytes of one new segment. */
-const MOST_RECORDS = 2048;
-const MOST_BYTES = 32 * 2 ** 20;
+const MAX_RECORDS = 2048;
+const MAX_BYTES = 32 * 2 ** 20;
 
 /** Archived task with its assets and delivery, or a delivery that ended after its task was archived. */
 export interface ArchivedBody {
@@ -93,9 +93,9 @@ export class TaskArchiver {
       done();
       throw error;
     }
-    const { tombstoneIndex: forgottenIn } = this.#state;
+    const { tombstoneIndex } = this.#state;
     const obsolete = extension.dropped.flatMap((segment) =>
-      [...forgottenIn.ordersIn(segment)].map(
+      [...tombstoneIndex.ordersIn(segment)].map(
         (order) => ({ collection: 'forgotten', order }) as const,
       ),
     );
@@ -210,7 +210,7 @@ function* batchesOf(selected: readonly ArchiveCandidate[]): Generator<Iterable<A
   for (const record of [...selected].sort(byAccount)) {
     batch.push(record);
     bytes += approximateSize(record.body);
-    if (batch.length < MOST_RECORDS && bytes < MOST_BYTES) continue;
+    if (batch.length < MAX_RECORDS && bytes < MAX_BYTES) continue;
     yield recordsOf(batch);
     batch = [];
     bytes = 0;

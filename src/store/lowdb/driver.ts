@@ -200,17 +200,17 @@ export class LowdbStore extends StoreReader implements Store {
     return this.#tasks.deleteEnded(endedBefore);
   }
 
-  trimTasks(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
-    return this.#tasks.trim(accountId, most);
+  trimTasks(accountId: string, limits: TaskTotals): Promise<DeletedRecords> {
+    return this.#tasks.trim(accountId, limits);
   }
 
   deleteInputs(): Promise<readonly Asset[]> {
     return this.#uploads.deleteSpentInputs();
   }
 
-  async addUpload(accountId: string, asset: NewAsset, most: number): Promise<Asset> {
+  async addUpload(accountId: string, asset: NewAsset, quota: number): Promise<Asset> {
     this.#checkBacklog();
-    return this.#uploads.add(accountId, asset, most);
+    return this.#uploads.add(accountId, asset, quota);
   }
 
   deleteUploads(madeBefore: number): Promise<readonly Asset[]> {

@@ -48,8 +48,8 @@ async function form(): Promise<Buffer> {
   ]);
 }
 
-/** One wound to some bytes. */
-const wound = fc.record({
+/** Removes and inserts bytes at a place. */
+const mutation = fc.record({
   at: fc.nat(10_000),
   remove: fc.integer({ min: 0, max: 40 }),
   insert: fc.oneof(
@@ -69,24 +69,24 @@ const wound = fc.record({
       .map((text) => new Uint8Array(Buffer.from(text))),
   ),
 });
-type Wound = typeof wound extends fc.Arbitrary<infer Value> ? Value : never;
+type Mutation = typeof mutation extends fc.Arbitrary<infer Value> ? Value : never;
 
-function injure(bytes: Buffer, wounds: readonly Wound[]): Buffer {
-  return wounds.reduce((whole, { at, remove, insert }) => {
+function mutate(bytes: Buffer, mutations: readonly Mutation[]): Buffer {
+  return mutations.reduce((whole, { at, remove, insert }) => {
     const place = at % (whole.length + 1);
     return Buffer.concat([whole.subarray(0, place), insert, whole.subarray(place + remove)]);
   }, bytes);
 }
 
-const wounds = fc.array(wound, { minLength: 1, maxLength: 3 });
+const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 });
 
 describe('random bytes', () => {
   it('in a form get a response and cause no defect', async () => {
     const whole = await form();
     expect(await statuses(request(whole))).toEqual([200]);
     await fc.assert(
-      fc.asyncProperty(wounds, async (some) => {
-        const answers = await statuses(request(injure(whole, some)));
+      fc.asyncProperty(mutations, async (some) => {
+        const answers = await statuses(request(mutate(whole, some)));
         for (const status of answers) expect([200, 400, 413, 415]).toContain(status);
       }),
       { numRuns: 300 },
@@ -96,9 +96,9 @@ describe('random bytes', () => {
   it('as a request get a response and cause no defect', async () => {
     const whole = request(await form());
     const known = [200, 400, 401, 404, 405, 408, 411, 413, 415, 417, 431, 501];
-    const samples = fc.sample(wounds, 300);
+    const samples = fc.sample(mutations, 300);
     // Together, since many of them end only when the server waits no longer.
-    const answers = await Promise.all(samples.map((some) => statuses(injure(whole, some))));
+    const answers = await Promise.all(samples.map((some) => statuses(mutate(whole, some))));
     for (const [index, answer] of answers.entries()) {
       expect(answer.length, JSON.stringify(samples[index])).toBeGreaterThan(0);
       for (const status of answer) expect(known, JSON.stringify(samples[index])).toContain(status);

@@ -11,5 +11,5 @@ export interface DriverFactory {
   /** Opens the store of a folder, which may be new. */
   open(folder: string, options?: OpenOptions): Promise<Store>;
   /** Copies the data of an open store to another folder, as a crash would leave it now. */
-  copyOfCrashed(folder: string): string;
+  copyAsCrashed(folder: string): string;
 }

@@ -52,7 +52,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
         acknowledged.push((await store.createTask(taskFor(key))).task.id);
         if (acknowledged.length % 20 === 0) {
           known.push([...acknowledged]);
-          copies.push(driver.copyOfCrashed(place));
+          copies.push(driver.copyAsCrashed(place));
         }
       }),
     );
@@ -81,7 +81,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
         sent += 1;
         await store.settle(hold, { model: `m${at % 3}`, counts: {}, charge: 1 });
         known += 1;
-        if (at % 20 === 0) copies.push({ copy: driver.copyOfCrashed(place), known });
+        if (at % 20 === 0) copies.push({ copy: driver.copyAsCrashed(place), known });
       }),
     );
     expect(known).toBe(200);

@@ -156,7 +156,7 @@ class RandomUse {
   }
 
   async #crash(): Promise<void> {
-    this.#folder = this.#driver.copyOfCrashed(this.#folder);
+    this.#folder = this.#driver.copyAsCrashed(this.#folder);
     this.#abandoned.push(this.#store);
     // Acknowledgements of the old store do not count from now on.
     this.#store = undefined as never;

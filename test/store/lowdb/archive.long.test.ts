@@ -10,7 +10,7 @@ import { everyTask, findInconsistencies } from '../consistency.ts';
 import { failureWith } from '../fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 const journalLimit = 3000;
 
@@ -170,7 +170,7 @@ describe('the archive of ended tasks', () => {
     expect(faults).toHaveLength(1);
     const unavailable = failureWith('store_unavailable', 503);
     await expect(store.deleteTasks(Infinity)).rejects.toEqual(unavailable);
-    const crashed = await openLowdbStore({ directory: copyOfCrashed(directory), journalLimit });
+    const crashed = await openLowdbStore({ directory: copyAsCrashed(directory), journalLimit });
     expect((await everyTask(crashed)).map(({ id }) => id)).toEqual(ids.toReversed());
     await crashed.close();
     disk.hook = () => {};

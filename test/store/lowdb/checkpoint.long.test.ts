@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -120,7 +120,7 @@ describe('a checkpoint', () => {
     const files = hookedFiles((operation, path) => {
       if (!watched?.test(path)) return;
       copies.push({
-        copy: copyOfCrashed(directory),
+        copy: copyAsCrashed(directory),
         known: structuredClone(known),
         after: `${operation} ${path.slice(directory.length + 1)}`,
       });
@@ -211,8 +211,8 @@ describe('a checkpoint', () => {
     ["a segment's name", 'rename', /segment/],
     ["a segment's folder", 'sync', /archive$/],
     ['the removal of a segment', 'unlink', /segment$/],
-    ['the list of shards', 'writeFile', /checkpoint/],
-    ["the list's name", 'rename', /checkpoint/],
+    ['checkpoint.json', 'writeFile', /checkpoint/],
+    ['the name of checkpoint.json', 'rename', /checkpoint/],
     ['the removal of a journal', 'unlink', /journal$/],
     ['the removal of a shard', 'unlink', /shards/],
   ])('that fails at %s is repeated later', async (_, operation, path) => {
@@ -239,7 +239,7 @@ describe('a checkpoint', () => {
     await useUntil(store, known, () => faults.length > 0);
     await use(store, known, 8);
     await expectKnown(store, known);
-    const crashed = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    const crashed = await openLowdbStore({ directory: copyAsCrashed(directory) });
     await expectKnown(crashed, known);
     await crashed.close();
 
@@ -279,7 +279,7 @@ describe('a checkpoint', () => {
         await store.grant(account!.id, 1, 'x'.repeat(300));
         granted += 1;
       } catch {
-        copies.push({ copy: copyOfCrashed(directory), known: granted });
+        copies.push({ copy: copyAsCrashed(directory), known: granted });
       }
     }
     disk.hook = () => {};
@@ -357,21 +357,25 @@ describe('opening a damaged store', () => {
   const JOURNAL = /^journal/;
 
   const damages: [what: string, which: RegExp, damage: (path: string) => void][] = [
-    ['a shard that is gone', SHARD, (path) => rmSync(path)],
+    ['a missing shard', SHARD, (path) => rmSync(path)],
     ['an empty shard', SHARD, (path) => truncateSync(path, 0)],
-    ['half a shard', SHARD, (path) => truncateSync(path, 100)],
+    ['a truncated shard', SHARD, (path) => truncateSync(path, 100)],
     ['a shard without rows', SHARD, (path) => writeFileSync(path, '{}')],
     ['a shard that is null', SHARD, (path) => writeFileSync(path, 'null')],
-    ['a shard with another figure', SHARD, replaceDigit],
-    ['no list of shards', LIST, (path) => rmSync(path)],
-    ['an empty list of shards', LIST, (path) => truncateSync(path, 0)],
-    ['a list that is null', LIST, (path) => writeFileSync(path, 'null')],
-    ['a list of another shape', LIST, (path) => writeFileSync(path, '[]')],
-    ['a list with another figure', LIST, replaceDigit],
-    ['a list of another version', LIST, (path) => writeFileSync(path, '{"version":2}')],
+    ['a shard with a changed digit', SHARD, replaceDigit],
+    ['no checkpoint.json', LIST, (path) => rmSync(path)],
+    ['an empty checkpoint.json', LIST, (path) => truncateSync(path, 0)],
+    ['a checkpoint.json that is null', LIST, (path) => writeFileSync(path, 'null')],
+    ['a checkpoint.json that is an array', LIST, (path) => writeFileSync(path, '[]')],
+    ['a checkpoint.json with a changed digit', LIST, replaceDigit],
+    [
+      'a checkpoint.json of version 2 without content',
+      LIST,
+      (path) => writeFileSync(path, '{"version":2}'),
+    ],
     ['no journal', JOURNAL, (path) => rmSync(path)],
     [
-      'a journal of another number',
+      'a journal under another number',
       JOURNAL,
       (path) => {
         copyFileSync(path, path.replace(/\d{8}\.journal$/, '00000001.journal'));

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../oriel.ts';
  * Copies a store as a crash would leave it now. Synchronous, so that nothing else of this process runs
  * meanwhile. A part of a write in progress may be in the copy. The lock is left out: it names a live process.
  */
-export function copyOfCrashed(folder: string): string {
+export function copyAsCrashed(folder: string): string {
   for (let tries = 1; ; tries += 1) {
     const copy = temporaryFolder();
     try {

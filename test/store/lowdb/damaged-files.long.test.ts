@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { hookedFiles, systemError, unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -63,7 +63,7 @@ async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoint
     isLate = start > 0;
     const store = await openLowdbStore({ directory, journalLimit, files });
     life.made.push(...(await use(store, 8)));
-    if (start === 2 && !isClosed) life.snapshots.push(snapshotOf(copyOfCrashed(directory)));
+    if (start === 2 && !isClosed) life.snapshots.push(snapshotOf(copyAsCrashed(directory)));
     await store.close();
     if (start < 2 || isClosed) life.snapshots.push(snapshotOf(directory));
   }
@@ -79,7 +79,7 @@ function* faultsOf(
   const bytes = now.get(name)!;
   yield ['is removed', null];
   yield ['is empty', Buffer.alloc(0)];
-  yield ['is another file', Buffer.from('mine')];
+  yield ['has other content', Buffer.from('mine')];
   // The end of the newest journal of a crashed store looks like a torn write.
   const newest = [...now.keys()].filter((other) => other.endsWith('.journal')).at(-1);
   const mayBeTorn = !isClosed && name === newest;

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 const unavailable = expect.objectContaining({
   name: 'Failure',
@@ -59,7 +59,7 @@ describe('a store on a failing disk', () => {
       expect(await store.claimTask(kept.id)).toMatchObject({ attempts: 1 });
       expect(await store.createAccount({ name: 'late', plan: 'free', credits: 1 })).toBeDefined();
       expect(await findInconsistencies(store)).toEqual([]);
-      const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+      const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 107, reserved: 10 });
       expect(await findInconsistencies(copy)).toEqual([]);
       await copy.close();
@@ -143,7 +143,7 @@ describe('a store on a failing disk', () => {
     await store.grant(account.id, 6);
     const recoveries: unknown[] = [];
     const copy = await openLowdbStore({
-      directory: copyOfCrashed(directory),
+      directory: copyAsCrashed(directory),
       onRecovery: (recovery) => recoveries.push(recovery),
     });
     expect(recoveries).toEqual([]);
@@ -169,7 +169,7 @@ describe('a store on a failing disk', () => {
       created: true,
     });
     expect(store.health()).toMatchObject({ fault: null, journals: 2 });
-    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
     expect(await findInconsistencies(copy)).toEqual([]);
     await copy.close();
@@ -217,7 +217,7 @@ describe('a store on a failing disk', () => {
       expect(journal.includes('"once"')).toBe(also === 'truncate');
       disk.hook = () => {};
       await store.grant(account.id, 1);
-      for (const place of [copyOfCrashed(directory), directory]) {
+      for (const place of [copyAsCrashed(directory), directory]) {
         if (place === directory) await store.close();
         const again = await openLowdbStore({ directory: place });
         expect(await everyTask(again)).toEqual([]);
@@ -260,7 +260,7 @@ describe('a store on a failing disk', () => {
         code: 'insufficient_credits',
       });
       await store.reserve(account.id, key.id, 41);
-      const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+      const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 101, spent: 60 });
       expect(await findInconsistencies(copy)).toEqual([]);
       await copy.close();
@@ -482,7 +482,7 @@ describe('a store on a slow disk', () => {
     expect(await isPending(settled)).toBe(true);
     go.open();
     expect(await settled).toBe(3);
-    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 105, spent: 3 });
     await copy.close();
     await granted;
@@ -498,7 +498,7 @@ describe('a store on a slow disk', () => {
     const metered = { model: 'm', counts: {}, charge: 3 };
     await Promise.all([store.settle(holder, metered), store.settle(holder, metered)]);
     expect(operations).toEqual(['writeSync']);
-    const copy = await openLowdbStore({ directory: copyOfCrashed(directory) });
+    const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ spent: 6 });
     await copy.close();
     // Reading the account books the charge and waits for the sync.

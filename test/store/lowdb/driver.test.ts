@@ -1,12 +1,12 @@
 import { describe } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { describeStoreDriver } from '../conformance/driver.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 describe('the lowdb driver', () => {
   describeStoreDriver({
     // Journals of a few kilobytes, so that checkpoints happen during every test.
     open: (directory, options) => openLowdbStore({ directory, journalLimit: 4000, ...options }),
-    copyOfCrashed,
+    copyAsCrashed,
   });
 });

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 const FIRST = join('journal', '00000001.journal');
 
@@ -46,7 +46,7 @@ async function journalled() {
   await note();
   await store.completeTask(task.id, completionOf({ charge: 3 }));
   await note();
-  const crashed = copyOfCrashed(directory);
+  const crashed = copyAsCrashed(directory);
   await store.close();
   return { directory, crashed, bytes: readFileSync(path), ends };
 }
@@ -173,17 +173,17 @@ describe('a journal', () => {
       await store.settle(holder, { model: 'm', counts: {}, charge: 5 });
     };
     for (let n = 0; n < 3; n += 1) await note();
-    const unsynced = copyOfCrashed(directory);
+    const unsynced = copyAsCrashed(directory);
     const length = readFileSync(path).length;
     await store.grant(account.id, 1);
     await note();
-    const synced = copyOfCrashed(directory);
+    const synced = copyAsCrashed(directory);
     await store.close();
     for (const [at, start] of starts.slice(0, 3).entries()) {
       const end = starts[at + 1] ?? length;
       // A page that was not written before a power cut: zeros.
       for (const copy of [unsynced, synced]) {
-        const place = copyOfCrashed(copy);
+        const place = copyAsCrashed(copy);
         const bytes = readFileSync(join(place, FIRST));
         bytes.fill(0, start, at === 2 ? length : end);
         writeFileSync(join(place, FIRST), bytes);

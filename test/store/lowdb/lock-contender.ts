@@ -30,11 +30,11 @@ export class Contender {
     });
   }
 
-  tell(): void {
+  proceed(): void {
     this.child.stdin!.write('go\n');
   }
 
-  async says(): Promise<string> {
+  async readLine(): Promise<string> {
     return (await this.#lines.next()).value as string;
   }
 
@@ -49,7 +49,7 @@ export async function contender(
   options: ContenderOptions = {},
 ): Promise<Contender> {
   const made = new Contender(directory, options);
-  expect(await made.says()).toBe('ready');
+  expect(await made.readLine()).toBe('ready');
   return made;
 }
 
@@ -59,8 +59,8 @@ export async function expectOneWinner(
   options: ContenderOptions = {},
 ): Promise<void> {
   const many = await Promise.all(Array.from({ length: 6 }, () => contender(directory, options)));
-  for (const one of many) one.tell();
-  const said = await Promise.all(many.map((one) => one.says()));
+  for (const one of many) one.proceed();
+  const said = await Promise.all(many.map((one) => one.readLine()));
   expect(said.filter((line) => line === 'open')).toHaveLength(1);
   expect(said.filter((line) => line.startsWith('store_locked'))).toHaveLength(5);
   await Promise.all(many.map((one) => one.kill()));

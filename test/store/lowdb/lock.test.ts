@@ -41,8 +41,8 @@ describe('the lock of a store', () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory });
     const other = await contender(directory);
-    other.tell();
-    const said = await other.says();
+    other.proceed();
+    const said = await other.readLine();
     expect(said).toContain('store_locked');
     expect(said).toContain(`process ${process.pid} is using this store`);
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({
@@ -52,13 +52,13 @@ describe('the lock of a store', () => {
     });
     await store.close();
     const third = await contender(directory);
-    third.tell();
-    expect(await third.says()).toBe('open');
+    third.proceed();
+    expect(await third.readLine()).toBe('open');
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       message: expect.stringContaining(`process ${third.child.pid} `),
     });
-    third.tell();
-    expect(await third.says()).toBe('closed');
+    third.proceed();
+    expect(await third.readLine()).toBe('closed');
     await (await openLowdbStore({ directory })).close();
   });
 
@@ -70,28 +70,28 @@ describe('the lock of a store', () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory });
     const inside = await contender(directory, { within });
-    inside.tell();
-    expect(await inside.says()).toContain('store_locked');
+    inside.proceed();
+    expect(await inside.readLine()).toContain('store_locked');
     await store.close();
     const holder = await contender(directory, { within });
-    holder.tell();
-    expect(await holder.says()).toBe('open');
+    holder.proceed();
+    expect(await holder.readLine()).toBe('open');
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({
       message: expect.stringContaining('process 1 '),
     });
     const neighbour = await contender(directory, { within });
-    neighbour.tell();
-    expect(await neighbour.says()).toContain('store_locked');
-    holder.tell();
-    expect(await holder.says()).toBe('closed');
+    neighbour.proceed();
+    expect(await neighbour.readLine()).toContain('store_locked');
+    holder.proceed();
+    expect(await holder.readLine()).toBe('closed');
     await (await openLowdbStore({ directory })).close();
   });
 
   it('of a killed process is free at once', async () => {
     const directory = temporaryFolder();
     const first = await contender(directory);
-    first.tell();
-    expect(await first.says()).toBe('open');
+    first.proceed();
+    expect(await first.readLine()).toBe('open');
     await first.kill();
     expect(readFileSync(join(directory, 'lock'), 'utf8')).toContain(`"pid":${first.child.pid}`);
     await (await openLowdbStore({ directory })).close();
@@ -101,8 +101,8 @@ describe('the lock of a store', () => {
   it('is not inherited by children of a killed process', async () => {
     const directory = temporaryFolder();
     const first = await contender(directory, { mode: 'child' });
-    first.tell();
-    const child = Number((await first.says()).split(' ')[1]);
+    first.proceed();
+    const child = Number((await first.readLine()).split(' ')[1]);
     onTestFinished(() => {
       process.kill(child, 'SIGKILL');
     });
@@ -116,8 +116,8 @@ describe('the lock of a store', () => {
     const store = await openLowdbStore({ directory });
     rmSync(join(directory, 'lock'));
     const other = await contender(directory);
-    other.tell();
-    expect(await other.says()).toContain('store_locked');
+    other.proceed();
+    expect(await other.readLine()).toContain('store_locked');
     await store.close();
   });
 

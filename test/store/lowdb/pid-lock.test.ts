@@ -28,8 +28,8 @@ describe('the lock by pid', () => {
   it('of a killed process is taken over at once', async () => {
     const directory = temporaryFolder();
     const first = await contender(directory, { mode: 'pid' });
-    first.tell();
-    expect(await first.says()).toBe('open');
+    first.proceed();
+    expect(await first.readLine()).toBe('open');
     await expect(lockIn(directory)).rejects.toMatchObject({
       message: expect.stringContaining(`process ${first.child.pid} is using this store`),
     });

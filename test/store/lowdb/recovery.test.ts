@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { owner, taskFor } from '../records.ts';
-import { copyOfCrashed } from './crash-copy.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 const unavailable = { name: 'Failure', status: 503, code: 'store_unavailable' };
 
@@ -41,7 +41,7 @@ describe('a new journal whose folder could not be synced', () => {
       granted += 1;
     }
     for (let more = 0; more < 2; more += 1) await store.grant(account.id, 1);
-    const copy = copyOfCrashed(directory);
+    const copy = copyAsCrashed(directory);
     expect(readdirSync(join(copy, 'journal'))).toEqual(['00000001.journal', '00000002.journal']);
     cut(join(copy, 'journal', '00000002.journal'));
     for (let time = 0; time < 2; time += 1) {
@@ -138,7 +138,7 @@ describe('a store that is open', () => {
     ],
   ])('rejects writes after its files were %s', async (_, change) => {
     const { directory, store, account } = await onDisk();
-    const backup = copyOfCrashed(directory);
+    const backup = copyAsCrashed(directory);
     await store.grant(account.id, 1);
     change(backup, directory);
     const after = contentBelow(directory);

@@ -113,7 +113,7 @@ export class Archive {
     return this.#states[TASK_STATES.indexOf(state)]!;
   }
 
-  /** TaskTotals of an account, with the deleted tasks. */
+  /** Totals of an account, with the deleted tasks. */
   totalsOf(accountId: string): TaskTotals {
     return this.#totals.get(accountId) ?? { tasks: 0, bytes: 0 };
   }
@@ -130,7 +130,7 @@ export class Archive {
   async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<ArchiveExtension> {
     const made = new Set<Segment>();
     const { files, folder } = this.#options;
-    const abandon = async (keepFiles: boolean) => {
+    const cancel = async (keepFiles: boolean) => {
       for (const segment of made) {
         await segment.close().catch(() => {});
         if (!keepFiles) await remove(files, join(folder, segment.file.file)).catch(() => {});
@@ -164,10 +164,10 @@ export class Archive {
           this.#adopt(segments);
           for (const segment of dropped) segment.close().catch(this.#options.onFault);
         },
-        cancel: abandon,
+        cancel,
       };
     } catch (error) {
-      await abandon(false);
+      await cancel(false);
       throw error;
     }
   }
@@ -217,10 +217,10 @@ export class Archive {
   #toMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
     const { tombstones } = this.#options;
     const whole = segments.filter(({ number }) => !this.#damaged.has(number));
-    const isMostlyDeleted = ({ number, footer }: Segment) =>
+    const hasManyDeleted = ({ number, footer }: Segment) =>
       tombstones.countIn(number) > footer.entries * MAX_DELETED_SHARE;
-    const mostlyDeleted = whole.find(isMostlyDeleted);
-    if (mostlyDeleted) return [mostlyDeleted];
+    const toRewrite = whole.find(hasManyDeleted);
+    if (toRewrite) return [toRewrite];
     const sizes = new Map<number, Segment[]>();
     for (const segment of whole) {
       if (segment.file.length >= LARGEST_BYTES) continue;
@@ -331,7 +331,7 @@ export class Archive {
       status && TASK_STATES.indexOf(status),
       type && TASK_TYPES.indexOf(type),
     ];
-    const fits = ({ entry }: SegmentRecord) =>
+    const matches = ({ entry }: SegmentRecord) =>
       (wanted === undefined || entry.status === wanted) &&
       (kind === undefined || entry.type === kind);
     const sources = segments.flatMap((segment) =>
@@ -340,7 +340,7 @@ export class Archive {
         : segment.newest(accountId, before),
     );
     const records = mergeSorted(sources, (one, other) => other.entry.order - one.entry.order);
-    for await (const record of records) if (fits(record) && this.#isTask(record)) yield record;
+    for await (const record of records) if (matches(record) && this.#isTask(record)) yield record;
   }
 }
 

@@ -43,8 +43,8 @@ export class StoreReader {
     const order = this.records.bookedState.keyByHash.order(hash);
     if (order === undefined) return undefined;
     const key = this.records.commits.durable<ApiKey>('keys', order);
-    const place = key && this.records.bookedState.accountById.order(key.accountId);
-    const account = place && this.records.commits.durable<Account>('accounts', place);
+    const accountOrder = key && this.records.bookedState.accountById.order(key.accountId);
+    const account = accountOrder && this.records.commits.durable<Account>('accounts', accountOrder);
     if (!key || !account) return undefined;
     const { reservations, charges } = this.records;
     return charges.booking.addToBoth(reservations.addToBoth({ key, account }));
@@ -109,10 +109,10 @@ export class StoreReader {
         : status !== undefined
           ? tasksInState.newest(status, last)
           : allTasks.newest('', last);
-    const fits = (task: Task) =>
+    const matches = (task: Task) =>
       (status === undefined || task.status === status) &&
       (type === undefined || task.type === type);
-    return takeMatching(tasks, limit, fits).map((task) => ({
+    return takeMatching(tasks, limit, matches).map((task) => ({
       order: taskById.order(task.id)!,
       task,
     }));
@@ -129,8 +129,8 @@ export class StoreReader {
 
   /** Does not wait for writes either, so that downloads are not delayed. */
   async findAsset(assetId: string): Promise<Asset | undefined> {
-    const { bookedState: bare, commits, archive } = this.records;
-    const order = bare.assetById.order(assetId);
+    const { bookedState, commits, archive } = this.records;
+    const order = bookedState.assetById.order(assetId);
     if (order !== undefined) return commits.durable<Asset>('assets', order) ?? undefined;
     return archive.find('asset', assetId, (_, body) =>
       (body as ArchivedBody).assets.find(({ id }) => id === assetId),
@@ -206,16 +206,10 @@ export class StoreReader {
   }
 
   statistics(): StoreStatistics {
-    const {
-      accounts,
-      keys,
-      tasksInState,
-      tombstoneStateCounts: forgottenStates,
-      credits,
-    } = this.records.state;
+    const { accounts, keys, tasksInState, tombstoneStateCounts, credits } = this.records.state;
     const { archive } = this.records;
     const counts = TASK_STATES.map((state, at) => {
-      const archived = archive.count(state) - forgottenStates.of(String(at));
+      const archived = archive.count(state) - tombstoneStateCounts.of(String(at));
       return [state, tasksInState.count(state) + archived] as const;
     });
     return {
@@ -234,8 +228,8 @@ export class StoreReader {
     for (;;) {
       const found = read();
       if (!found) return undefined;
-      const settled = this.records.commits.rowSynced(collection, found.order);
-      if (settled === null || (await isWritten(settled))) return found.value;
+      const synced = this.records.commits.rowSynced(collection, found.order);
+      if (synced === null || (await isWritten(synced))) return found.value;
     }
   }
 
@@ -243,8 +237,8 @@ export class StoreReader {
   async #readRows<Value>(read: () => Value): Promise<Value> {
     for (;;) {
       const value = read();
-      const flushed = this.records.commits.synced();
-      if (flushed === null || (await isWritten(flushed))) return value;
+      const synced = this.records.commits.synced();
+      if (synced === null || (await isWritten(synced))) return value;
     }
   }
 }
@@ -257,11 +251,15 @@ function isWritten(durable: Promise<void>): Promise<boolean> {
   );
 }
 
-function takeMatching<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => boolean): Row[] {
+function takeMatching<Row>(
+  rows: Iterable<Row>,
+  limit: number,
+  matches: (row: Row) => boolean,
+): Row[] {
   const found: Row[] = [];
   if (limit <= 0) return found;
   for (const row of rows) {
-    if (!fits(row)) continue;
+    if (!matches(row)) continue;
     found.push(row);
     if (found.length === limit) break;
   }
@@ -283,11 +281,11 @@ async function mergeTasks(
   let at = 0;
   let next = merged.length < limit ? await records.next() : undefined;
   while (merged.length < limit) {
-    const placed = tasks[at];
+    const ordered = tasks[at];
     const record = next?.done ? undefined : next?.value;
-    if (!placed && !record) break;
-    if (placed && (!record || placed.order > record.entry.order)) {
-      merged.push(placed.task);
+    if (!ordered && !record) break;
+    if (ordered && (!record || ordered.order > record.entry.order)) {
+      merged.push(ordered.task);
       at += 1;
     } else {
       merged.push(((await bodyOf(record!)) as ArchivedBody).task!);

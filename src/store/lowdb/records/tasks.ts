@@ -194,14 +194,15 @@ export class TaskWriter {
     });
   }
 
-  async trim(accountId: string, most: TaskTotals): Promise<DeletedRecords> {
+  async trim(accountId: string, limits: TaskTotals): Promise<DeletedRecords> {
     const before = this.#endedTotals(accountId);
-    if (before.tasks <= most.tasks && before.bytes <= most.bytes) return { tasks: [], assets: [] };
+    if (before.tasks <= limits.tasks && before.bytes <= limits.bytes)
+      return { tasks: [], assets: [] };
     return this.#records.archiver.runExclusive(async () => {
       const deleted: Deletion = { tasks: [], assets: [] };
       const transaction = this.#records.begin();
       let { tasks, bytes } = this.#endedTotals(accountId);
-      const isOver = () => tasks > most.tasks || bytes > most.bytes;
+      const isOver = () => tasks > limits.tasks || bytes > limits.bytes;
       const archived = this.#records.archive.oldestFirst(accountId);
       await this.#deleteArchived(archived, transaction, deleted, ({ entry }) => {
         if (!isOver()) return false;
@@ -227,21 +228,16 @@ export class TaskWriter {
 
   /** Number and size of an account's ended tasks. */
   #endedTotals(accountId: string): TaskTotals {
-    const {
-      endedTaskCounts: endedTasks,
-      endedBytes,
-      resultBytes,
-      tombstoneTaskCounts: forgottenTasks,
-      tombstoneBytes: forgottenBytes,
-    } = this.#records.state;
+    const { endedTaskCounts, endedBytes, resultBytes, tombstoneTaskCounts, tombstoneBytes } =
+      this.#records.state;
     const archived = this.#records.archive.totalsOf(accountId);
     return {
-      tasks: endedTasks.of(accountId) + archived.tasks - forgottenTasks.of(accountId),
+      tasks: endedTaskCounts.of(accountId) + archived.tasks - tombstoneTaskCounts.of(accountId),
       bytes:
         endedBytes.of(accountId) +
         resultBytes.of(accountId) +
         archived.bytes -
-        forgottenBytes.of(accountId),
+        tombstoneBytes.of(accountId),
     };
   }
 

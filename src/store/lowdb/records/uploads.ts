@@ -14,10 +14,10 @@ export class UploadWriter {
     this.#records = records;
   }
 
-  async add(accountId: string, upload: NewAsset, most: number): Promise<Asset> {
+  async add(accountId: string, upload: NewAsset, quota: number): Promise<Asset> {
     const { id } = this.#records.account(accountId);
     await checkAssetIds(this.#records.archive, [upload]);
-    checkStorageQuota(this.#records.bookedState.storedBytes.of(id), upload.bytes, most);
+    checkStorageQuota(this.#records.bookedState.storedBytes.of(id), upload.bytes, quota);
     const transaction = this.#records.begin();
     const asset = transaction.asset(id, null, upload);
     await this.#records.commit(transaction);

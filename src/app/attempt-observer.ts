@@ -10,13 +10,14 @@ import type { DaemonState } from './state.ts';
 export function attemptObserver(state: DaemonState, log: Logger, metrics: Metrics): OnAttempt {
   return (provider, failure, logContext) => {
     metrics.observeAttempt(provider, failure?.type ?? 'ok');
-    const isOurs = failure?.type === 'invalid_request' && failure.detail === null;
-    if (failure === null || isOurs) return;
+    // Without a detail the gateway refused the request itself, before it reached the provider.
+    const isLocal = failure?.type === 'invalid_request' && failure.detail === null;
+    if (failure === null || isLocal) return;
     // Errors for clients name neither the provider nor its message: the log has both.
     const { type, status } = failure;
     const { providers } = state.config;
-    const code = withoutKeys(failure.code, providers);
-    const detail = withoutKeys(failure.detail, providers);
+    const code = redactKeys(failure.code, providers);
+    const detail = redactKeys(failure.detail, providers);
     const line = { ...logContext, provider, type, code, status, detail };
     if (needsOperator(failure)) {
       log.warn(line, 'a provider refused the key or the account of the gateway');
@@ -25,7 +26,7 @@ export function attemptObserver(state: DaemonState, log: Logger, metrics: Metric
 }
 
 /** A provider that relays to another may quote the other's key. */
-function withoutKeys(text: string | null, providers: Config['providers']): string | null {
+function redactKeys(text: string | null, providers: Config['providers']): string | null {
   let clean = text;
   for (const provider of Object.values(providers)) {
     if (clean !== null && 'apiKey' in provider) clean = redactKey(clean, provider.apiKey);

@@ -37,7 +37,7 @@ function modesBelow(folder: string): [string, string][] {
 }
 
 describe('the first start', () => {
-  it('tells where the key is, and curl lines that work as pasted', async () => {
+  it('prints the path of the key, and curl lines that work', async () => {
     const cwd = temporaryFolder();
     // On a busy machine too, it is to take what is pasted.
     writeFileSync(join(cwd, 'oriel.yaml'), 'overload: { eventLoopDelay: 1h }\n');
@@ -64,7 +64,7 @@ describe('the first start', () => {
     expect((await again.ended).stderr).toBe('');
   });
 
-  it('leaves nothing that others may read', async () => {
+  it('creates files that only their owner can read', async () => {
     const daemon = await startDaemon({ data: join(temporaryFolder(), 'data'), cwd: '/' });
     for (const [name, mode] of modesBelow(daemon.data)) {
       expect(mode, name).toMatch(/^[67]00$/);
@@ -72,8 +72,8 @@ describe('the first start', () => {
   });
 });
 
-describe('a daemon that cannot start says why', () => {
-  it('where another program listens', async () => {
+describe('a daemon that cannot start exits with the reason', () => {
+  it('where another program listens on the port', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
@@ -86,7 +86,7 @@ describe('a daemon that cannot start says why', () => {
     });
   });
 
-  it('where the machine has no such address', async () => {
+  it('where the machine does not have the address', async () => {
     const args = ['serve', '--host', '192.0.2.1', '--port', '0', '--data', temporaryFolder()];
     expect(await oriel(args)).toMatchObject({
       code: 1,
@@ -94,7 +94,7 @@ describe('a daemon that cannot start says why', () => {
     });
   });
 
-  it('where another daemon has the data directory', async () => {
+  it('where another daemon uses the data directory', async () => {
     const daemon = await startDaemon();
     const { code, stderr } = await oriel(['serve', '--port', '0', '--data', daemon.data]);
     expect(code).toBe(1);
@@ -113,14 +113,14 @@ describe('a daemon that cannot start says why', () => {
     expect(stderr).toMatch(/^oriel: .*permission denied.*data/);
   });
 
-  it.runIf(process.platform === 'linux')('where no data directory can be made', async () => {
+  it.runIf(process.platform === 'linux')('where no data directory can be created', async () => {
     const line = 'timeout -s KILL 60 "$NODE" "$BINARY" serve --port 0 --data /proc/oriel';
     const { status, stderr } = await shell(line);
     expect(status).toBe(1);
     expect(stderr).toMatch(/^oriel: .*mkdir '\/proc\/oriel'/);
   });
 
-  it('where the key that somebody chose could be guessed', async () => {
+  it('where ORIEL_BOOTSTRAP_KEY is too short', async () => {
     const args = ['serve', '--port', '0', '--data', temporaryFolder()];
     const { code, stderr } = await oriel(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
     expect({ code, stderr }).toEqual({
@@ -130,7 +130,7 @@ describe('a daemon that cannot start says why', () => {
     });
   });
 
-  it('where the configuration is at fault', async () => {
+  it('where the configuration is invalid', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'oriel.yaml'), 'server: { port: 99999 }\n');
     const { code, stderr } = await oriel(['serve'], { cwd: folder });
@@ -141,13 +141,13 @@ describe('a daemon that cannot start says why', () => {
   it.each([
     ['--port', 'http', '--port: expected an integer from 0 to 65535, received "http"'],
     ['--log-format', 'xml', '--log-format: expected one of auto, pretty, json, received "xml"'],
-  ])('where %s makes no sense', async (flag, value, message) => {
+  ])('where %s is invalid', async (flag, value, message) => {
     const { code, stderr } = await oriel(['serve', flag, value]);
     expect({ code, stderr }).toEqual({ code: 2, stderr: `oriel: ${message}\n` });
   });
 });
 
-it('starts again after kill -9, with all that was there', async () => {
+it('keeps all accounts over kill -9 and a new start', async () => {
   const daemon = await startDaemon();
   const created = await oriel(['accounts', 'create', 'kept', '--data', daemon.data]);
   expect(created.code).toBe(0);
