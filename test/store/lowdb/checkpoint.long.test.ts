@@ -211,8 +211,8 @@ describe('a checkpoint', () => {
     ["a segment's name", 'rename', /segment/],
     ["a segment's folder", 'sync', /archive$/],
     ['the removal of a segment', 'unlink', /segment$/],
-    ['the list of shards', 'writeFile', /checkpoint/],
-    ["the list's name", 'rename', /checkpoint/],
+    ['checkpoint.json', 'writeFile', /checkpoint/],
+    ['the name of checkpoint.json', 'rename', /checkpoint/],
     ['the removal of a journal', 'unlink', /journal$/],
     ['the removal of a shard', 'unlink', /shards/],
   ])('that fails at %s is repeated later', async (_, operation, path) => {
@@ -357,21 +357,25 @@ describe('opening a damaged store', () => {
   const JOURNAL = /^journal/;
 
   const damages: [what: string, which: RegExp, damage: (path: string) => void][] = [
-    ['a shard that is gone', SHARD, (path) => rmSync(path)],
+    ['a missing shard', SHARD, (path) => rmSync(path)],
     ['an empty shard', SHARD, (path) => truncateSync(path, 0)],
-    ['half a shard', SHARD, (path) => truncateSync(path, 100)],
+    ['a truncated shard', SHARD, (path) => truncateSync(path, 100)],
     ['a shard without rows', SHARD, (path) => writeFileSync(path, '{}')],
     ['a shard that is null', SHARD, (path) => writeFileSync(path, 'null')],
-    ['a shard with another figure', SHARD, replaceDigit],
-    ['no list of shards', LIST, (path) => rmSync(path)],
-    ['an empty list of shards', LIST, (path) => truncateSync(path, 0)],
-    ['a list that is null', LIST, (path) => writeFileSync(path, 'null')],
-    ['a list of another shape', LIST, (path) => writeFileSync(path, '[]')],
-    ['a list with another figure', LIST, replaceDigit],
-    ['a list of another version', LIST, (path) => writeFileSync(path, '{"version":2}')],
+    ['a shard with a changed digit', SHARD, replaceDigit],
+    ['no checkpoint.json', LIST, (path) => rmSync(path)],
+    ['an empty checkpoint.json', LIST, (path) => truncateSync(path, 0)],
+    ['a checkpoint.json that is null', LIST, (path) => writeFileSync(path, 'null')],
+    ['a checkpoint.json that is an array', LIST, (path) => writeFileSync(path, '[]')],
+    ['a checkpoint.json with a changed digit', LIST, replaceDigit],
+    [
+      'a checkpoint.json of version 2 without content',
+      LIST,
+      (path) => writeFileSync(path, '{"version":2}'),
+    ],
     ['no journal', JOURNAL, (path) => rmSync(path)],
     [
-      'a journal of another number',
+      'a journal under another number',
       JOURNAL,
       (path) => {
         copyFileSync(path, path.replace(/\d{8}\.journal$/, '00000001.journal'));

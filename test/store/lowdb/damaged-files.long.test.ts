@@ -79,7 +79,7 @@ function* faultsOf(
   const bytes = now.get(name)!;
   yield ['is removed', null];
   yield ['is empty', Buffer.alloc(0)];
-  yield ['is another file', Buffer.from('mine')];
+  yield ['has other content', Buffer.from('mine')];
   // The end of the newest journal of a crashed store looks like a torn write.
   const newest = [...now.keys()].filter((other) => other.endsWith('.journal')).at(-1);
   const mayBeTorn = !isClosed && name === newest;
