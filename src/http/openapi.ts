@@ -1,10 +1,10 @@
 import swagger from '@fastify/swagger';
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type * as v from 'valibot';
 import { errorBody } from './errors.ts';
 import { jsonLine } from './json-line.ts';
-import { docsPage, MemoryFile } from './routes/docs-page.ts';
+import { MemoryFile } from './routes/docs-page.ts';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -108,24 +108,6 @@ export async function collectRoutes(
     const servers = serverUrl && { servers: [{ url: serverUrl() }] };
     file = new MemoryFile('.json', jsonLine({ ...server.swagger(), ...servers }));
     return file;
-  };
-}
-
-/** Serves `/openapi.json`, and the page `/docs` that shows it. */
-export function documentRoutes(document: () => MemoryFile): FastifyPluginAsync {
-  return async (server) => {
-    docsPage(server);
-    server.get('/openapi.json', {
-      schema: {
-        summary: 'This document',
-        tags: ['Operation'],
-        security: [],
-        response: {
-          200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
-        },
-      },
-      handler: async (request, reply) => document().send(request, reply),
-    });
   };
 }
 

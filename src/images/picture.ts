@@ -51,22 +51,22 @@ export async function openPicture(
   const input = await withTrueColours(file, header);
   const one = (warnings: readonly Warning[] = []): Picture => {
     const image = load(input).autoOrient();
-    const tagged = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
-    return { image: tagged ? image : toSrgb(image, header), header, frames: 1, warnings };
+    const keepsProfile = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
+    return { image: keepsProfile ? image : toSrgb(image, header), header, frames: 1, warnings };
   };
   if (animated === 'first') return one();
   const total = header.storedPages;
   if (total === 1) return one();
 
   const unread = total > header.pages;
-  const moves = header.animated || unread;
-  const holds = moves
+  const isAnimation = header.animated || unread;
+  const canHold = isAnimation
     ? FORMATS[format].animation && !unread
     : header.format === 'tiff' &&
       format === 'tiff' &&
       header.raw === null &&
       (await pagesOfOneSize(input));
-  if (holds) {
+  if (canHold) {
     checkFrames(header, input.limits);
     input.admit(estimateDecoding(header, header.pages));
     if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
@@ -76,11 +76,11 @@ export async function openPicture(
     const image = header.oriented ? await mapFrames(input, all, header, upright(header)) : all;
     return { image, header, frames: header.pages, warnings: [] };
   }
-  const noun = moves ? 'frames' : 'pages';
+  const noun = isAnimation ? 'frames' : 'pages';
   const place = unread ? 'read of an animated PNG' : `kept in ${format.toUpperCase()}`;
   const message = `only the first of ${total} ${noun} is ${place}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
-  return one([{ code: moves ? 'animation_lost' : 'pages_lost', message }]);
+  return one([{ code: isAnimation ? 'animation_lost' : 'pages_lost', message }]);
 }
 
 /**

@@ -8,7 +8,7 @@ import { WebhookReceiver } from './webhook-receiver.ts';
 
 const PROMPT = 'a lighthouse at dusk';
 
-it('makes a picture on the command line, with nothing configured', async () => {
+it('generates an image on the command line without a configuration', async () => {
   const { url } = await startDaemon();
   const folder = temporaryFolder();
   const run = await oriel(['generate', PROMPT, '--size', '16:9', '--out', 'a.png'], {
@@ -21,10 +21,10 @@ it('makes a picture on the command line, with nothing configured', async () => {
   expect(picture).toMatchObject({ width: 1536, height: 1024, metadata: { format: 'png' } });
 });
 
-it('makes a picture over HTTP, and signs what it says of it', async () => {
+it('generates an image over HTTP and signs the callback', async () => {
   const daemon = await startDaemon({ config: { network: { allowPrivateAddresses: true } } });
-  const told = await daemon.request('/v1/account/callback-secret');
-  const { secret } = (await told.json()) as { secret: string };
+  const response = await daemon.request('/v1/account/callback-secret');
+  const { secret } = (await response.json()) as { secret: string };
   const receiver = await WebhookReceiver.open();
   onTestFinished(() => receiver.close());
   const submitted = await daemon.request('/v1/images/generations', {

@@ -58,7 +58,7 @@ function imageModel(provider: string, model: string, price: number): object {
   };
 }
 
-it(`gives each order one task, one charge and one callback through ${KILLS} kills, seed ${SEED}`, {
+it(`gives each request one task, one charge and one callback through ${KILLS} kills, seed ${SEED}`, {
   timeout: 180_000 + KILLS * 10_000,
 }, async () => {
   console.info(`ORIEL_SEED=${SEED} ORIEL_KILLS=${KILLS}: ${ORDERS} orders`);
@@ -174,12 +174,12 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
     },
     { timeout: 90_000, interval: 100 },
   );
-  const told = tasks.filter(({ order }) => order.callback);
+  const withCallback = tasks.filter(({ order }) => order.callback);
   const deliveries = new Map<string, { id: string; status: string }[]>();
   await vi
     .waitFor(
       async () => {
-        for (const { order, taskId } of told) {
+        for (const { order, taskId } of withCallback) {
           const answer = await victim.ask(`/v1/tasks/${taskId}/callbacks`, keyOf(order));
           deliveries.set(taskId, jsonOf<{ data: { id: string; status: string }[] }>(answer).data);
         }
@@ -199,7 +199,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
     record.task_id === taskId && isEnded(record) ? [] : [`${taskId} is ${JSON.stringify(record)}`],
   );
   await books.check('what came of them', done, ({ order, record }) => outcomeFaults(order, record));
-  await books.check('tasks that were told of', keys, async ([account, key]) => {
+  await books.check('tasks with callbacks', keys, async ([account, key]) => {
     const listed = await listTasks(victim, key);
     const known = done.filter(({ order }) => order.account === account);
     const strangers = listed.filter((id) => !known.some(({ taskId }) => taskId === id));
@@ -218,11 +218,11 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
   );
   await books.check('images', images, ({ url, order }) => imageFaults(url, order.size));
   await books.check('uploads', uploads, (url) => imageFaults(url, '64x64'));
-  await books.check('callbacks', told, ({ order, taskId }) => {
+  await books.check('callbacks', withCallback, ({ order, taskId }) => {
     const secret = secrets.get(order.account)!;
     return callbackFaults(calledFor(order.index), secret, records.get(taskId)!);
   });
-  await books.check('deliveries', told, ({ order, taskId }) => {
+  await books.check('deliveries', withCallback, ({ order, taskId }) => {
     const is = deliveries.get(taskId)?.map(({ id, status }) => `${id} ${status}`);
     const expected = calledFor(order.index)
       .slice(0, 1)
@@ -230,7 +230,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
     return `${is}` === `${expected}` ? [] : [`${taskId}: ${is}, expected ${expected}`];
   });
   const silent = done.filter(({ order }) => !order.callback);
-  await books.check('tasks that nobody wants to be told of', silent, ({ order }) =>
+  await books.check('tasks without a callback URL', silent, ({ order }) =>
     calledFor(order.index).map(({ path }) => `${path} was called`),
   );
   await books.check('statuses of answers', victim.statuses, ([status, count]) =>
@@ -243,7 +243,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
   await victim.stop();
   const { sums, orphans, files } = await storeFaults(data);
   await books.check('the store', [sums], (faults) => faults);
-  await books.check('files that nobody knows', [orphans], (faults) => faults);
+  await books.check('orphaned files', [orphans], (faults) => faults);
   // Inputs went with the end of their tasks.
   const known = images.length + uploads.length;
   // An upload may have been kept although its answer was lost.
@@ -264,7 +264,7 @@ it(`gives each order one task, one charge and one callback through ${KILLS} kill
     ],
     ['answers lost', victim.lost],
     ['callbacks received', receiver.received.length],
-    ['callbacks to be received', told.length],
+    ['callbacks to be received', withCallback.length],
     ['images that the upstream made', upstream.made()],
     ['images of these that were charged', drawn],
   ] as const;

@@ -20,8 +20,8 @@ const client = (options: object = {}) =>
 
 const file = () => toFile(png(8, 8), 'a.png', { type: 'image/png' });
 
-describe('the official client', () => {
-  it('has images made, as base64', async () => {
+describe('the official client with the mock', () => {
+  it('generates images as base64', async () => {
     const { data, usage } = await client().images.generate({
       model: 'm',
       prompt: 'a lighthouse',
@@ -45,7 +45,7 @@ describe('the official client', () => {
     expect(json).toEqual({ model: 'm', prompt: 'a lighthouse', n: 2, size: '1536x1024' });
   });
 
-  it('has images made, at addresses', async () => {
+  it('generates images as URLs', async () => {
     provider.images('url');
     const { data } = await client().images.generate({ model: 'm', prompt: 'p' });
     const response = await fetch(data![0]!.url!);
@@ -53,7 +53,7 @@ describe('the official client', () => {
     expect(Buffer.from(await response.arrayBuffer())).toEqual(png(64, 64));
   });
 
-  it('has images changed', async () => {
+  it('edits images', async () => {
     const image = [await file(), await file()];
     const { data } = await client().images.edit({
       model: 'm',
@@ -71,7 +71,7 @@ describe('the official client', () => {
     ]);
   });
 
-  it('has a video made', async () => {
+  it('generates a video', async () => {
     provider.jobs({ looks: 2 });
     const videos = client().videos;
     const { id, status } = await videos.create({ model: 'm', prompt: 'waves', seconds: '4' });
@@ -84,7 +84,7 @@ describe('the official client', () => {
     expect(provider.to('GET /videos/:id/content')).toHaveLength(1);
   });
 
-  it('is told of a video that fails', async () => {
+  it('gets the error of a failed video', async () => {
     provider.jobs({ looks: 1, error: { code: 'moderation_blocked', message: 'no' } });
     const videos = client().videos;
     const { id } = await videos.create({ model: 'm', prompt: 'waves' });
@@ -96,7 +96,7 @@ describe('the official client', () => {
     await expect(videos.retrieve('video_99')).rejects.toMatchObject({ status: 404 });
   });
 
-  it('has text spoken', async () => {
+  it('generates speech', async () => {
     const speech = await client().audio.speech.create({
       model: 'm',
       input: 'hello',
@@ -107,17 +107,17 @@ describe('the official client', () => {
     expect(Buffer.from(await speech.arrayBuffer()).toString('latin1', 0, 4)).toBe('RIFF');
   });
 
-  it('has texts judged', async () => {
+  it('moderates texts', async () => {
     const { results } = await client().moderations.create({ model: 'm', input: ['a', 'flag b'] });
     expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
   });
 });
 
-describe('a mock that misbehaves', () => {
+describe('a misbehaving mock', () => {
   const generate = (options: object = {}) =>
     client(options).images.generate({ model: 'm', prompt: 'p' });
 
-  it('does so for as many requests as it is told to', async () => {
+  it('misbehaves for the given number of requests', async () => {
     provider.next('POST /images/generations', { status: 500, body: {} });
     await expect(generate()).rejects.toMatchObject({ status: 500 });
     expect((await generate()).data).toHaveLength(1);
@@ -145,7 +145,7 @@ describe('a mock that misbehaves', () => {
   it.each([
     ['says nothing', { fault: 'silence' }],
     ['begins and says nothing more', { stopAt: { share: 0.5, end: 'silence' } }],
-  ] as const)('%s until its client leaves', async (_, behaviour) => {
+  ] as const)('%s until its client disconnects', async (_, behaviour) => {
     provider.next('POST /images/generations', behaviour);
     const leaving = new AbortController();
     const asked = fetch(`${provider.url}/images/generations`, {
@@ -159,14 +159,14 @@ describe('a mock that misbehaves', () => {
     expect(await closed).toBe('cut');
   });
 
-  it('sends a whole body in pieces', async () => {
+  it('sends a body in chunks', async () => {
     provider.next('POST /images/generations', { trickle: { pieces: 5, pause: 1 } });
     const { data } = await generate();
     expect(Buffer.from(data![0]!.b64_json!, 'base64')).toEqual(png(64, 64));
     expect(await provider.only().closed).toBe('whole');
   });
 
-  it('waits until it is let go on', async () => {
+  it('waits until it is resumed', async () => {
     let go = () => {};
     const wait = new Promise<void>((resolve) => {
       go = resolve;
@@ -178,15 +178,15 @@ describe('a mock that misbehaves', () => {
     expect((await asked).data).toHaveLength(1);
   });
 
-  it('has a picture that nobody can hold', async () => {
+  it('has an image that exceeds the limits', async () => {
     const unlimited = sharp(pngBomb(), { limitInputPixels: false });
     await expect(unlimited.metadata()).resolves.toMatchObject({ width: 60_000 });
     await expect(sharp(pngBomb()).raw().toBuffer()).rejects.toThrow(/pixel limit/);
   });
 });
 
-describe('another gateway', () => {
-  it('gives the same task for the same key', async () => {
+describe('a mock of another gateway', () => {
+  it('returns the same task for the same idempotency key', async () => {
     const gateway = await startMockProvider('oriel');
     try {
       gateway.jobs({ looks: 1 });

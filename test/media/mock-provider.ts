@@ -22,7 +22,7 @@ export interface Behaviour {
   readonly stopAt?: { readonly share: number; readonly end: 'reset' | 'silence' };
 }
 
-/** A provider of media on a port of its own: well-behaved unless told otherwise. */
+/** A mock media provider on its own port, which behaves correctly unless a test sets another behaviour. */
 export interface MockProvider {
   /** Where its interface begins, /v1 included. */
   readonly url: string;
@@ -151,15 +151,15 @@ async function behave(
   await (typeof wait === 'number' ? delay(wait) : wait);
   if (fault === 'reset') response.socket?.resetAndDestroy();
   if (fault !== undefined || response.destroyed) return;
-  // What is told otherwise was not done.
+  // A behaviour with its own body replaces the usual answer.
   const own = behaviour.body === undefined && behaviour.status === undefined;
-  const told: Answer = own ? usual() : { status: 200, body: behaviour.body ?? '' };
-  const bytes = bytesOf(told.body);
-  const type = behaviour.type ?? told.type ?? typeOf(told.body);
-  response.writeHead(behaviour.status ?? told.status ?? 200, {
+  const answer: Answer = own ? usual() : { status: 200, body: behaviour.body ?? '' };
+  const bytes = bytesOf(answer.body);
+  const type = behaviour.type ?? answer.type ?? typeOf(answer.body);
+  response.writeHead(behaviour.status ?? answer.status ?? 200, {
     'content-type': type,
     'content-length': bytes.length,
-    ...told.headers,
+    ...answer.headers,
     ...behaviour.headers,
   });
   if (stopAt) {

@@ -81,7 +81,7 @@ async function media() {
 }
 
 // Otherwise one account's flood would be served before everybody else's requests.
-test('whatever the pool does for an account waits with the work of that account', async () => {
+test('all image jobs of an account wait in the queue of that account', async () => {
   const { gateway, holder, sent, png, submit, performed, client } = await media();
   const long = 'a lighthouse at dusk, '.repeat(200);
   const data = `data:image/png;base64,${png.toString('base64')}`;
@@ -97,7 +97,7 @@ test('whatever the pool does for an account waits with the work of that account'
   expect(new Set(performed.map(({ turn }) => turn.client))).toEqual(new Set([client]));
 });
 
-test('what an account may still be refused is bounded, and what it paid for is not', async () => {
+test('waiting jobs are limited for requests, not for paid tasks', async () => {
   const { holder, sent, submit, gateway, performed } = await media();
   await gateway.upload(holder, sent);
   expect(performed[0]!.turn.maxWaiting).toBeGreaterThan(0);

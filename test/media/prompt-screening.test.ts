@@ -44,7 +44,7 @@ const dead: ImagePool = {
 it.each([
   ['short', (text: string) => text, 0],
   ['long', long, 1],
-])('judges prompts that are %s', async (_, write, jobs) => {
+])('screens prompts that are %s', async (_, write, jobs) => {
   const pool = new CountingPool();
   await expect(screenPrompt(pool, write(BENIGN), 'prompt')).resolves.toBeUndefined();
   expect(pool.jobs).toBe(jobs);
@@ -56,19 +56,19 @@ it.each([
 it.each([
   ['short', [BENIGN, REFUSED], 0],
   ['long together', [BENIGN, long(REFUSED), ''], 1],
-])('judges texts that are %s', async (_, texts, jobs) => {
+])('classifies texts that are %s', async (_, texts, jobs) => {
   const pool = new CountingPool();
   expect(await classifyTexts(pool, texts)).toEqual(texts.map(classify));
   expect(pool.jobs).toBe(jobs);
 });
 
-test('a long prompt does not pass unjudged', async () => {
+test('a long prompt is screened in the pool', async () => {
   const failure = { type: 'service_error', code: 'text_not_judged', status: 503 };
   await expect(screenPrompt(dead, long(BENIGN), 'prompt')).rejects.toMatchObject(failure);
   await expect(classifyTexts(dead, [long(BENIGN)])).rejects.toMatchObject(failure);
 });
 
-test('the rules can be loaded before they are needed', async () => {
+test('preparePromptRules loads the rules in advance', async () => {
   await preparePromptRules();
   expect(await classifyTexts(dead, [BENIGN])).toMatchObject([{ flagged: false }]);
 });

@@ -33,7 +33,7 @@ export interface Received {
   readonly at: number;
 }
 
-/** Somebody who is told that tasks have ended, and answers as the test says. */
+/** A receiver of callbacks, which answers as the test sets. */
 export class WebhookReceiver {
   /** In the order of their coming. */
   readonly received: Received[] = [];

@@ -3,7 +3,7 @@ import { CircuitBreakers } from '../../src/routing/circuit-breaker.ts';
 
 const COOLDOWN = { after: 2, for: 1000 };
 
-describe('the circuits of routes', () => {
+describe('circuit breakers of routes', () => {
   let now = 0;
   let circuits = new CircuitBreakers(() => now);
 
@@ -14,7 +14,7 @@ describe('the circuits of routes', () => {
 
   const fail = (route = 'a') => circuits.begin(route, COOLDOWN)(false);
 
-  it('lets a route rest after as many failures in a row as are allowed', () => {
+  it('open after the configured number of consecutive failures', () => {
     fail();
     expect(circuits.remainingCooldown('a')).toBe(0);
     fail();
@@ -22,14 +22,14 @@ describe('the circuits of routes', () => {
     expect(circuits.remainingCooldown('b')).toBe(0);
   });
 
-  it('counts only failures in a row', () => {
+  it('count consecutive failures only', () => {
     fail();
     circuits.begin('a', COOLDOWN)(true);
     fail();
     expect(circuits.remainingCooldown('a')).toBe(0);
   });
 
-  it('lets one request try a route that has rested, and the others wait for it', () => {
+  it('let one request probe a route after the cooldown, while others wait', () => {
     fail();
     fail();
     now += 1000;
@@ -42,7 +42,7 @@ describe('the circuits of routes', () => {
     expect(circuits.remainingCooldown('a')).toBe(0);
   });
 
-  it('lets a route rest again at once when the one that tries it fails', () => {
+  it('open again at once when the probe fails', () => {
     fail();
     fail();
     now += 1500;
@@ -50,19 +50,19 @@ describe('the circuits of routes', () => {
     expect(circuits.remainingCooldown('a')).toBe(1000);
   });
 
-  it('lets the next one try when a trial says nothing', () => {
+  it('let the next request probe when a probe has no result', () => {
     fail();
     fail();
     now += 1000;
     const report = circuits.begin('a', COOLDOWN);
     report(null);
     expect(circuits.remainingCooldown('a')).toBe(0);
-    // What was told once stays told.
+    // Only the first report counts.
     report(false);
     expect(circuits.remainingCooldown('a')).toBe(0);
   });
 
-  it('takes a failure of a request from before the rest for no trial', () => {
+  it('ignore results of requests from before the circuit opened', () => {
     const early = circuits.begin('a', COOLDOWN);
     fail();
     fail();
@@ -70,7 +70,7 @@ describe('the circuits of routes', () => {
     expect(circuits.remainingCooldown('a')).toBe(1000);
   });
 
-  it('never lets a route rest where that is switched off', () => {
+  it('never open where the cooldown is switched off', () => {
     for (let times = 0; times < 50; times += 1) circuits.begin('a', { after: 0, for: 1000 })(false);
     expect(circuits.remainingCooldown('a')).toBe(0);
   });

@@ -14,7 +14,7 @@ function anthropic(type: string, message = 'The words of it') {
   return { type: 'error', error: { type, message }, request_id: 'req_1' };
 }
 
-describe('a failure of an upstream', () => {
+describe('upstreamFailure', () => {
   it.each([
     // OpenAI
     [
@@ -150,7 +150,7 @@ describe('a failure of an upstream', () => {
     ],
     [null, undefined, 'service_error', 502, 'upstream_failed'],
     [200, anthropic('timeout_error'), 'timeout', 504, 'upstream_timeout'],
-  ] as const)('%s %j is %s', (status, body, type, answered, code) => {
+  ] as const)('classifies status %s and body %j as %s', (status, body, type, answered, code) => {
     expect(upstreamFailure(status, body)).toMatchObject({ type, status: answered, code });
   });
 
@@ -192,13 +192,13 @@ describe('a failure of an upstream', () => {
       'It is broken',
     ],
     ['tags that are not closed', '<html><p>It is broken<script>no', 'It is broken'],
-  ])('says what %s said', (_, body, expected) => {
+  ])('has the message of %s', (_, body, expected) => {
     expect(upstreamFailure(400, body).message).toBe(expected);
     const failed = { message: 'The provider failed', detail: `status 500: ${expected}` };
     expect(upstreamFailure(500, body)).toMatchObject(failed);
   });
 
-  it('tells the fields that FastAPI names', () => {
+  it("reads param and message of FastAPI's detail", () => {
     const detail = [
       { loc: ['body', 'messages', 0, 'content'], msg: 'field required', type: 'missing' },
       { loc: ['body', 'n'], msg: 'no integer', type: 'int' },
@@ -209,7 +209,7 @@ describe('a failure of an upstream', () => {
   });
 
   it.each(['', null, undefined, {}, [], { error: null }, { error: {} }, { message: '' }, 42, true])(
-    'has words of ours where it is %j',
+    'has a default message for the body %j',
     (body) => {
       const { message, detail } = upstreamFailure(502, body);
       expect({ message, detail }).toEqual({ message: 'The provider failed', detail: 'status 502' });
@@ -217,7 +217,7 @@ describe('a failure of an upstream', () => {
     },
   );
 
-  it('says who did not accept which credentials, and no more', () => {
+  it('does not pass on the message of an authentication error', () => {
     const body = openai('invalid_request_error', 'invalid_api_key');
     expect(upstreamFailure(401, body).message).toBe(
       "The provider did not accept the gateway's credentials",
@@ -236,14 +236,14 @@ describe('a failure of an upstream', () => {
     [{ retryAfter: 'soon' }, null],
     [{ retryAfter: '' }, null],
     [{}, null],
-  ])('asks for patience as it was asked: %j', (options, expected) => {
+  ])('reads Retry-After of the headers %j', (options, expected) => {
     const { retryAfter } = upstreamFailure(429, '', options);
     if (expected === 30) expect([29, 30]).toContain(retryAfter);
     else expect(retryAfter).toBe(expected);
   });
 });
 
-describe('a key', () => {
+describe('redaction of a key', () => {
   const masked = `${SECRET.slice(0, 8)}****${SECRET.slice(-4)}`;
 
   it.each([
@@ -255,7 +255,7 @@ describe('a key', () => {
     ['Bad key: sk-…wxyz', 'Bad key: [key]'],
     ['Bad key: sk-...wxyz', 'Bad key: [key]'],
     ['2 ** 3 … and so on...', '2 ** 3 … and so on...'],
-  ])('is not told: %s', (message, expected) => {
+  ])('removes the key from %s', (message, expected) => {
     const body = { error: { message, code: SECRET, param: SECRET } };
     expect(upstreamFailure(400, body, { apiKey: SECRET })).toMatchObject({
       message: expected,
@@ -264,7 +264,7 @@ describe('a key', () => {
     });
   });
 
-  it('is not told wherever it stands', () => {
+  it('removes the key at any position', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(47), fc.nat(47), fc.string(), (before, one, other, after) => {
         const part = SECRET.slice(Math.min(one, other), Math.max(one, other));
@@ -274,14 +274,14 @@ describe('a key', () => {
     );
   });
 
-  it('that is a word is left where it stands', () => {
+  it('leaves short keys that are words', () => {
     const message = 'ollama has no such model';
     expect(upstreamFailure(400, { message }, { apiKey: 'ollama' }).message).toBe(message);
   });
 });
 
 describe('a hostile body', () => {
-  it('of any JSON gives a failure', () => {
+  it('of any JSON gives a Failure', () => {
     const keys = fc.constantFrom(
       ...['error', 'message', 'type', 'code', 'param', 'detail', 'loc', 'msg', 'status', 'errors'],
       ...['__proto__', 'constructor', 'toString', 'response'],
@@ -319,20 +319,20 @@ describe('a hostile body', () => {
     ['parts of the key', SECRET.repeat(200_000)],
     ['stars', '*'.repeat(10_000_000)],
     ['characters of two halves', '😀'.repeat(2_000_000)],
-  ])('of megabytes of %s is told in short', (_, body) => {
+  ])('of megabytes of %s gives a short message', (_, body) => {
     const { message } = upstreamFailure(400, body, { apiKey: SECRET });
     expect(message.length).toBeLessThanOrEqual(1000);
     expect(message).toBe(Buffer.from(message).toString());
   });
 
-  it('of lists in lists gives a failure', () => {
+  it('of deeply nested lists gives a Failure', () => {
     let body: unknown = 'deep';
     for (let depth = 0; depth < 100_000; depth += 1) body = depth % 2 ? [body] : { error: body };
     expect(upstreamFailure(500, body).message).toBe('The provider failed');
   });
 });
 
-describe('what may help', () => {
+describe('isRetriable and canFailOver', () => {
   const both = [true, true];
   const elsewhere = [false, true];
   const nothing = [false, false];
@@ -367,7 +367,7 @@ describe('what may help', () => {
     expect([isRetriable(failure), canFailOver(failure)]).toEqual(expected);
   });
 
-  it('is never the same route where it is no other', () => {
+  it('never retry a failure that cannot fail over', () => {
     for (const type of FAILURE_TYPES) {
       const failure = new Failure(type, '');
       expect(canFailOver(failure) || !isRetriable(failure)).toBe(true);

@@ -142,7 +142,7 @@ test('time grows linearly with the length of any repeated text', () => {
     .map((parts) => parts.join(''));
   fc.assert(
     fc.property(unit, unit, unit, (start, middle, end) => {
-      // A search that tries each way to divide a repetition would not end in a lifetime.
+      // A pattern that backtracks over a repetition would take exponential time.
       classify(start + middle.repeat(20_000) + end);
     }),
     {

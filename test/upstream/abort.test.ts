@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { controllerOf, deferred, listening, open, textOf, turns, upstream } from './servers.ts';
 
-describe('an exchange that is let go', () => {
+describe('an aborted upstream request', () => {
   async function pending(headers: boolean) {
     const heard = deferred<Socket>();
     const { url } = await listening((request, response) => {
@@ -15,7 +15,7 @@ describe('an exchange that is let go', () => {
     return { url, heard: heard.promise };
   }
 
-  it('by its signal before the answer leaves the server at once', async () => {
+  it('aborted by its signal before the response closes the connection at once', async () => {
     const { url, heard } = await pending(false);
     const { signal, ...controller } = controllerOf();
     const opening = open(url, { signal });
@@ -27,7 +27,7 @@ describe('an exchange that is let go', () => {
   });
 
   it.each(['signal', 'exchange'])(
-    'by its %s during the answer leaves the server at once',
+    'aborted by its %s during the response closes the connection at once',
     async (by) => {
       const { url, heard } = await pending(true);
       const { signal, ...controller } = controllerOf();
@@ -42,7 +42,7 @@ describe('an exchange that is let go', () => {
     },
   );
 
-  it('while its reader pauses leaves the server at once', async () => {
+  it('aborted while its reader pauses closes the connection at once', async () => {
     const { url, heard } = await pending(true);
     const exchange = await open(url);
     const reading = exchange.read(() => {
@@ -55,7 +55,7 @@ describe('an exchange that is let go', () => {
   });
 
   it.each(['identity', 'gzip'])(
-    'when all of %s has come tells a reader that pauses',
+    'aborted after the whole %s body arrived rejects for a paused reader',
     async (encoding) => {
       const text = Buffer.alloc(300_000, 'a');
       const { url } = await listening((_, response) =>
@@ -78,14 +78,14 @@ describe('an exchange that is let go', () => {
     },
   );
 
-  it('before its reader came tells that reader', async () => {
+  it('aborted before the body is read rejects the later read', async () => {
     const { url } = await pending(true);
     const exchange = await open(url);
     exchange.abort();
     await expect(exchange.read(() => true)).rejects.toMatchObject({ code: 'aborted' });
   });
 
-  it('before it began asks nobody', async () => {
+  it('with an aborted signal sends nothing', async () => {
     let heard = 0;
     const { url } = await listening((_, response) => {
       heard += 1;
@@ -102,7 +102,7 @@ describe('an exchange that is let go', () => {
     expect(heard).toBe(1);
   });
 
-  it('for a reason fails by it', async () => {
+  it('rejects with the reason of the abort where that is a Failure', async () => {
     const { url, heard } = await pending(false);
     const { signal, ...controller } = controllerOf();
     const opening = open(url, { signal });
@@ -112,7 +112,7 @@ describe('an exchange that is let go', () => {
     await expect(opening).rejects.toBe(reason);
   });
 
-  it('after its end keeps the connection', async () => {
+  it('aborted after its end keeps the connection open', async () => {
     const ports = new Set<number>();
     const { url } = await listening((request, response) => {
       ports.add(request.socket.remotePort!);
@@ -130,7 +130,7 @@ describe('an exchange that is let go', () => {
     expect(ports.size).toBe(1);
   });
 
-  it('with all others ends when connections are closed', async () => {
+  it('rejects when the client is closed', async () => {
     const { url, heard } = await pending(true);
     const by = upstream();
     const exchange = await open(url, {}, by);

@@ -5,36 +5,39 @@ import { deferred, listening, open, saying, textOf, turns, upstream } from './se
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
-describe('an upstream that fails', () => {
+describe('a failing upstream', () => {
   const lost = { type: 'network_error', code: 'connection_lost' };
   const unreachable = { type: 'network_error', code: 'unreachable' };
 
-  it('to be there is unreachable', async () => {
+  it('that refuses the connection gives code unreachable', async () => {
     const { url, server } = await listening(() => {});
     server.close();
     await expect(open(url)).rejects.toMatchObject(unreachable);
   });
 
-  it('to have a name is unreachable', async () => {
+  it('whose name does not resolve gives code unreachable', async () => {
     await expect(open('http://oriel.invalid/secret')).rejects.toMatchObject({
       ...unreachable,
       message: expect.not.stringContaining('secret'),
     });
   });
 
-  it('to speak TLS is unreachable', async () => {
+  it('that does not speak TLS gives code unreachable', async () => {
     const url = await saying((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     await expect(open(url.replace('http:', 'https:'))).rejects.toMatchObject(unreachable);
   });
 
-  it.each(['nonsense', 'ftp://a/secret', ''])('to have an address, with %j', async (url) => {
-    await expect(open(url)).rejects.toMatchObject({
-      code: 'upstream_request_invalid',
-      message: expect.not.stringContaining('secret'),
-    });
-  });
+  it.each(['nonsense', 'ftp://a/secret', ''])(
+    'with the invalid URL %j gives code upstream_request_invalid',
+    async (url) => {
+      await expect(open(url)).rejects.toMatchObject({
+        code: 'upstream_request_invalid',
+        message: expect.not.stringContaining('secret'),
+      });
+    },
+  );
 
-  it('to have a key that can be sent', async () => {
+  it('whose key is no valid header gives code upstream_request_invalid', async () => {
     const { url } = await listening((_, response) => response.end());
     await expect(open(url, { headers: { authorization: 'secret\n' } })).rejects.toMatchObject({
       code: 'upstream_request_invalid',
@@ -56,7 +59,7 @@ describe('an upstream that fails', () => {
       (socket: Socket) =>
         socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
     ],
-  ])('to answer, with %s, may have heard', async (_, say) => {
+  ])('that answers with %s gives code connection_lost', async (_, say) => {
     let heard = 0;
     const url = await saying((socket) => {
       heard += 1;
@@ -84,7 +87,7 @@ describe('an upstream that fails', () => {
     await expect(textOf(exchange)).rejects.toMatchObject(lost);
   });
 
-  it('after its answer, with garbage, harms nobody', async () => {
+  it('that sends garbage after its response does not affect the next request', async () => {
     const url = await saying((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 garbage'),
     );
@@ -94,7 +97,7 @@ describe('an upstream that fails', () => {
     }
   });
 
-  it('by closing connections that are kept harms nobody who sees it', async () => {
+  it('that closes an idle connection does not affect the next request', async () => {
     const sockets: Socket[] = [];
     const url = await saying((socket) => {
       sockets.push(socket);
@@ -109,7 +112,7 @@ describe('an upstream that fails', () => {
     expect(new Set(sockets).size).toBe(5);
   });
 
-  it('by closing a kept connection on a request may have heard it', async () => {
+  it('that closes a reused connection during a request gives code connection_lost', async () => {
     const url = await saying((socket, connection) => {
       if (connection > 1 || !socket.bytesWritten) {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
@@ -126,7 +129,7 @@ describe('an upstream that fails', () => {
     ['first_byte_timeout', { firstByte: 50 }],
     ['total_timeout', { total: 50 }],
     ['first_byte_timeout', { firstByte: 50, total: 0, idle: 0 }],
-  ])('to begin in time: %s', async (code, timeouts) => {
+  ])('that does not respond in time gives code %s', async (code, timeouts) => {
     const closed = deferred<void>();
     const { url } = await listening((request) =>
       request.socket.on('close', () => closed.resolve()),
@@ -140,13 +143,13 @@ describe('an upstream that fails', () => {
     // Its answer has to begin within this.
     ['total_timeout', { total: 2000 }],
     ['idle_timeout', { idle: 50, firstByte: 0, total: 0 }],
-  ])('to go on in time: %s', async (code, timeouts) => {
+  ])('that stalls during its response gives code %s', async (code, timeouts) => {
     const { url } = await listening((_, response) => response.write('begun'));
     const exchange = await open(url, { timeouts });
     await expect(textOf(exchange)).rejects.toMatchObject({ type: 'timeout', code });
   });
 
-  it('to end ever', async () => {
+  it('that never ends its response gives code total_timeout', async () => {
     const { url } = await listening((_, response) => {
       const timer = setInterval(() => response.write('more'), 10);
       response.on('close', () => clearInterval(timer));
@@ -155,8 +158,8 @@ describe('an upstream that fails', () => {
     await expect(textOf(exchange)).rejects.toMatchObject({ code: 'total_timeout' });
   });
 
-  it('to accept a connection in time', async () => {
-    // A client waits for the handshake of one who listens and says nothing.
+  it('that does not accept a connection in time gives code connect_timeout', async () => {
+    // The server accepts TCP but never answers the TLS handshake.
     const url = (await saying(() => {})).replace('http:', 'https:');
     await expect(open(url, { timeouts: { connect: 100 } })).rejects.toMatchObject({
       type: 'timeout',

@@ -31,8 +31,8 @@ async function redirecting(targets: Readonly<Record<string, string>>, status = 3
   return { url: (await listening(listener)).url, seen };
 }
 
-describe('fetching what is at an address', () => {
-  it('gives its bytes and what its server says that they are', async () => {
+describe('fetchPublic', () => {
+  it('returns the bytes and the media type of the response', async () => {
     const { url } = await listening((request, response) => {
       response.setHeader('content-type', 'Image/PNG; charset=utf-8');
       response.end(`${request.method} ${request.headers['x-a']}`);
@@ -41,7 +41,7 @@ describe('fetching what is at an address', () => {
     expect([String(bytes), mediaType]).toEqual(['GET b', 'image/png']);
   });
 
-  it('gives no media type where the server says none', async () => {
+  it('returns an empty media type where the response has none', async () => {
     const { url } = await listening((_, response) => response.end());
     expect(await fetch(url)).toEqual({ bytes: Buffer.alloc(0), mediaType: '' });
   });
@@ -66,20 +66,20 @@ describe('fetching what is at an address', () => {
     });
   });
 
-  it('keeps its headers from other origins, and from its own once it was elsewhere', async () => {
+  it('sends its headers to the first origin only, and not after a redirect from another', async () => {
     const back: Record<string, string> = {};
     const other = await redirecting(back);
     const own = await redirecting({ '/a': '/b', '/b': `${other.url}/c` });
     back['/c'] = `${own.url}/d`;
     await fetch(`${own.url}/a`, { headers: { authorization: 'Bearer secret' } });
-    const told = (of: typeof own) =>
+    const requestsOf = (of: typeof own) =>
       of.seen.map(({ url, headers }) => [url, headers.authorization ?? null]);
-    expect(told(own)).toEqual([
+    expect(requestsOf(own)).toEqual([
       ['/a', 'Bearer secret'],
       ['/b', 'Bearer secret'],
       ['/d', null],
     ]);
-    expect(told(other)).toEqual([['/c', null]]);
+    expect(requestsOf(other)).toEqual([['/c', null]]);
   });
 
   it.each([
@@ -93,12 +93,12 @@ describe('fetching what is at an address', () => {
     await expect(fetch(url)).rejects.toMatchObject({ type: 'invalid_request', message });
   });
 
-  it('does not follow a redirect to what is no URL', async () => {
+  it('rejects a redirect to an invalid URL', async () => {
     const { url } = await redirecting({ '/': 'http://' });
     await expect(fetch(url)).rejects.toMatchObject({ code: 'fetch_redirect' });
   });
 
-  it('takes a redirect without a target for an answer', async () => {
+  it('rejects a redirect without a location as status 302', async () => {
     const { url } = await listening((_, response) => response.writeHead(302).end());
     await expect(fetch(url)).rejects.toMatchObject({
       code: 'fetch_refused',
@@ -106,7 +106,7 @@ describe('fetching what is at an address', () => {
     });
   });
 
-  it.each([204, 404, 500])('gives success only: %i', async (status) => {
+  it.each([204, 404, 500])('rejects the status %i', async (status) => {
     const { url } = await listening((_, response) => response.writeHead(status).end());
     const fetched = fetch(url);
     if (status === 204) expect((await fetched).bytes).toHaveLength(0);
@@ -116,7 +116,7 @@ describe('fetching what is at an address', () => {
   it.each([
     ['announced', { 'content-length': '1001' }],
     ['not announced', {}],
-  ])('takes no more bytes than it may: %s', async (_, headers) => {
+  ])('rejects a body beyond the limit: %s', async (_, headers) => {
     const { url } = await listening((__, response) => {
       response.writeHead(200, headers).end(Buffer.alloc(1001));
     });
@@ -124,7 +124,7 @@ describe('fetching what is at an address', () => {
     expect((await fetch(url, { maxBytes: 1001 })).bytes).toHaveLength(1001);
   });
 
-  it('gives all redirects together no more than its time', async () => {
+  it('applies its timeout to all redirects together', async () => {
     const { url } = await listening((_, response) => {
       setTimeout(() => response.writeHead(302, { location: '/' }).end(), 50);
     });
@@ -134,14 +134,14 @@ describe('fetching what is at an address', () => {
     });
   });
 
-  it('is let go by its signal', async () => {
+  it('rejects once its signal is aborted', async () => {
     const signal = new LightAbortSignal();
     const reason = new Error('enough');
     const url = await saying(() => signal.abort(reason));
     await expect(fetch(url, { signal })).rejects.toMatchObject({ code: 'aborted', cause: reason });
   });
 
-  it('goes to no private address, unless the operator says so', async () => {
+  it('rejects private addresses unless the policy allows them', async () => {
     const { url, seen } = await redirecting({});
     await expect(fetch(url, { networkPolicy: PUBLIC })).rejects.toMatchObject({
       type: 'invalid_request',
@@ -156,7 +156,7 @@ describe('fetching what is at an address', () => {
     'https://[::ffff:127.0.0.1]/',
     'http://localhost:1/',
     'http://2130706433/',
-  ])('checks each redirect: %s', async (location) => {
+  ])('checks the address of each redirect: %s', async (location) => {
     const opened: unknown[] = [];
     const redirects = {
       async open(url: string, { networkPolicy: policy }: UpstreamRequest) {
@@ -179,7 +179,7 @@ describe('fetching what is at an address', () => {
     ['https://name.example:22/', 'port_denied'],
     ['http://denied.example/', 'address_denied'],
     ['http://[64:ff9b::808:808]/', 'address_denied'],
-  ])('checks ports and the list of the operator at each redirect: %s', async (location, code) => {
+  ])('checks port and deny list at each redirect: %s', async (location, code) => {
     const redirects = {
       async open() {
         return { status: 302, headers: { location }, abort() {} } as unknown as UpstreamResponse;

@@ -4,7 +4,7 @@ import { isPublicAddress } from '../../src/upstream/public-address.ts';
 import { ANYWHERE, networkPolicy, PUBLIC } from './policies.ts';
 import { listening, open, textOf } from './servers.ts';
 
-/** Public in its form, and given to nobody: no connection comes about, on no machine. */
+/** A public address that is not assigned, so that no machine can connect to it. */
 const NOWHERE = '2d00::1';
 
 async function receiver() {
@@ -26,7 +26,7 @@ const guarded = { networkPolicy: PUBLIC, timeouts: { connect: 200 } } as const;
 
 const PRIVATE = { type: 'invalid_request', code: 'private_address' };
 
-describe('a request that reaches public addresses only', () => {
+describe('a request with a policy for public addresses', () => {
   it.each([
     ['127.0.0.1'],
     ['::1'],
@@ -34,7 +34,7 @@ describe('a request that reaches public addresses only', () => {
     ['10.0.0.1', '169.254.169.254'],
     [],
     ['no address'],
-  ])('goes nowhere where DNS says %j', async (...addresses) => {
+  ])('is rejected where DNS returns %j', async (...addresses) => {
     const there = await receiver();
     const by = resolving(async () => addresses);
     const opened = open(`http://name.example:${there.port}/`, guarded, by);
@@ -46,7 +46,7 @@ describe('a request that reaches public addresses only', () => {
   });
 
   it.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:7f00:1]', '0'])(
-    'goes nowhere by %s itself, and asks nobody',
+    'to %s itself is rejected without a DNS query',
     async (host) => {
       const there = await receiver();
       const resolve = vi.fn(async () => [NOWHERE]);
@@ -56,7 +56,7 @@ describe('a request that reaches public addresses only', () => {
     },
   );
 
-  it('asks once a connection, so that an answer that changes leads nowhere', async () => {
+  it('resolves the name once per connection, so that DNS rebinding has no effect', async () => {
     expect(isPublicAddress(NOWHERE)).toBe(true);
     const there = await receiver();
     const resolve = vi.fn(async () =>
@@ -72,7 +72,7 @@ describe('a request that reaches public addresses only', () => {
     expect(there.requests()).toBe(0);
   });
 
-  it('goes to none but the public one of several addresses', async () => {
+  it('connects to the public one of several addresses', async () => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1', NOWHERE, '::1']);
     const opened: unknown = await open(`http://name.example:${there.port}/`, guarded, by).catch(
@@ -82,7 +82,7 @@ describe('a request that reaches public addresses only', () => {
     expect(there.requests()).toBe(0);
   });
 
-  it('never goes along a connection that an unguarded one left open', async () => {
+  it('does not reuse a connection of a request without a policy', async () => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
     expect(await textOf(await open(there.url, { timeouts: { connect: 200 } }, by))).toBe('here');
@@ -90,7 +90,7 @@ describe('a request that reaches public addresses only', () => {
     expect(there.requests()).toBe(1);
   });
 
-  it('never goes through a proxy', async () => {
+  it('bypasses the proxy', async () => {
     const proxy = await receiver();
     vi.stubEnv('HTTPS_PROXY', proxy.url);
     onTestFinished(() => {
@@ -102,7 +102,7 @@ describe('a request that reaches public addresses only', () => {
     expect(proxy.requests()).toBe(0);
   });
 
-  it('tells where a name is not known', async () => {
+  it('gives code unreachable where the name is unknown', async () => {
     const by = resolving(async () => {
       throw Object.assign(new Error('queryA ENOTFOUND name.example'), { code: 'ENOTFOUND' });
     });
@@ -114,7 +114,7 @@ describe('a request that reaches public addresses only', () => {
   });
 });
 
-describe('a request that a policy governs', () => {
+describe('a request with a custom policy', () => {
   const governedBy = (policy: typeof PUBLIC) => ({
     networkPolicy: policy,
     timeouts: { connect: 200 },
@@ -127,7 +127,7 @@ describe('a request that a policy governs', () => {
     ['a range', ALLOWED],
     ['its name', NAMED],
     ['everything', ANYWHERE],
-  ])('goes to a private address where %s is allowed', async (_, policy) => {
+  ])('connects to a private address where %s is allowed', async (_, policy) => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
     const url = `http://name.example:${there.port}/`;
@@ -135,7 +135,7 @@ describe('a request that a policy governs', () => {
   });
 
   it.each(['name.example', '127.0.0.1', '[::ffff:7f00:1]'])(
-    'goes nowhere by %s where its address is denied',
+    'to %s is rejected where its address is denied',
     async (host) => {
       const there = await receiver();
       const by = resolving(async () => ['127.0.0.1']);
@@ -146,7 +146,7 @@ describe('a request that a policy governs', () => {
     },
   );
 
-  it('goes nowhere where its name is denied, and asks nobody', async () => {
+  it('is rejected without a DNS query where its name is denied', async () => {
     const resolve = vi.fn(async () => ['8.8.8.8']);
     const deny = networkPolicy({ deny: ['name.example'] });
     await expect(
@@ -156,7 +156,7 @@ describe('a request that a policy governs', () => {
   });
 
   it.each(['169.254.169.254', '::ffff:169.254.169.254', 'fe80::1', 'fd00:ec2::254'])(
-    'goes to no cloud metadata where a name leads there: %s',
+    'is rejected where the name resolves to cloud metadata: %s',
     async (address) => {
       const by = resolving(async () => [address]);
       for (const policy of [NAMED, ANYWHERE, networkPolicy({ allow: ['169.254.0.0/16'] })]) {
@@ -167,7 +167,7 @@ describe('a request that a policy governs', () => {
     },
   );
 
-  it('never goes along a connection that another policy let through', async () => {
+  it('does not reuse a connection of another policy', async () => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
     const url = `http://name.example:${there.port}/`;
@@ -178,7 +178,7 @@ describe('a request that a policy governs', () => {
   });
 });
 
-it('reaches private addresses where nothing is said', async () => {
+it('connects to private addresses without a policy', async () => {
   const there = await receiver();
   expect(await textOf(await open(there.url, {}))).toBe('here');
 });

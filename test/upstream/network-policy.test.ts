@@ -3,24 +3,24 @@ import { describe, expect, it } from 'vitest';
 import type { Purpose } from '../../src/upstream/network-policy.ts';
 import { networkPolicy } from './policies.ts';
 
-describe('the ports of a policy', () => {
+describe('ports of a network policy', () => {
   const policy = networkPolicy({ callbackPorts: [443, '1024-65535'] });
 
   it.each([
     ['input', [80, 443], [1, 22, 79, 81, 8080, 8443, 65_535]],
     ['callback', [443, 1024, 8443, 65_535], [22, 80, 1023]],
     ['result', [1, 80, 9000, 65_535], [0]],
-  ] as const)('are open for an %s', (purpose: Purpose, open, closed) => {
+  ] as const)('allow the configured ports for an %s', (purpose: Purpose, open, closed) => {
     for (const port of open) expect([port, policy.hasPort(port, purpose)]).toEqual([port, true]);
     for (const port of closed) expect([port, policy.hasPort(port, purpose)]).toEqual([port, false]);
   });
 
-  it('are all open where private addresses are allowed', () => {
+  it('are all allowed where private addresses are', () => {
     expect(networkPolicy({ allowPrivateAddresses: true }).hasPort(9000, 'input')).toBe(true);
   });
 });
 
-describe('what a policy denies', () => {
+describe('the deny list of a network policy', () => {
   const policy = networkPolicy({
     allowPrivateAddresses: true,
     allow: ['8.8.8.8', 'bad.example'],
@@ -40,7 +40,7 @@ describe('what a policy denies', () => {
     'bad.example.',
     'a.b.bad.example',
     'xn--bcher-kva.example',
-  ])('is denied, whatever is allowed: %s', (host) => {
+  ])('denies %s although everything is allowed', (host) => {
     expect(policy.refusalOfHost(host)).toBe('denied');
   });
 
@@ -51,20 +51,20 @@ describe('what a policy denies', () => {
     },
   );
 
-  it('is an address behind a name, and all addresses of a denied name', () => {
+  it('denies a listed address of any name, and all addresses of a listed name', () => {
     expect(policy.refusalOfAddress('8.8.8.8', 'good.example')).toBe('denied');
     expect(policy.refusalOfAddress('9.9.9.9', 'a.bad.example')).toBe('denied');
     expect(policy.refusalOfAddress('9.9.9.9', 'good.example')).toBe(null);
   });
 });
 
-describe('what a policy allows', () => {
+describe('the allow list of a network policy', () => {
   const policy = networkPolicy({
     allow: ['10.1.0.0/16', 'fd12::/16', 'media.internal', 'localhost'],
   });
 
   it.each(['10.1.2.3', '[::ffff:10.1.2.3]', '[fd12::1]', 'media.internal', 'localhost'])(
-    'is open: %s',
+    'allows %s',
     (host) => {
       expect(policy.refusalOfHost(host)).toBe(null);
     },
@@ -84,14 +84,14 @@ describe('what a policy allows', () => {
     expect(policy.refusalOfHost(host)).toBe(isBelow ? null : 'private');
   });
 
-  it('is every private address of a name, and none of another', () => {
+  it('allows all private addresses of a listed name only', () => {
     expect(policy.refusalOfAddress('192.168.0.1', 'a.media.internal')).toBe(null);
     expect(policy.refusalOfAddress('192.168.0.1', 'other.internal')).toBe('private');
     expect(policy.refusalOfAddress('10.1.0.1', 'other.internal')).toBe(null);
   });
 });
 
-describe('cloud metadata', () => {
+describe('cloud metadata addresses', () => {
   const METADATA = [
     '169.254.169.254',
     '169.254.170.2',
@@ -107,7 +107,7 @@ describe('cloud metadata', () => {
     allow: ['0.0.0.0/0', '::/0', '169.254.0.0/16', 'metadata.google.internal'],
   };
 
-  it.each(METADATA)('is refused where ranges and names are allowed: %s', (address) => {
+  it.each(METADATA)('are refused although a range or name around %s is allowed', (address) => {
     const policy = networkPolicy(settings);
     const host = address.includes(':') ? `[${address}]` : address;
     expect(policy.refusalOfHost(host)).toBe('private');
@@ -118,7 +118,7 @@ describe('cloud metadata', () => {
     }
   });
 
-  it.each(METADATA)('is open where its very address is allowed: %s', (address) => {
+  it.each(METADATA)('are allowed where the list has the exact address %s', (address) => {
     const whole = address.includes(':') ? 128 : 32;
     for (const allow of [address, `${address}/${whole}`]) {
       const policy = networkPolicy({ allow: [allow] });
@@ -128,7 +128,7 @@ describe('cloud metadata', () => {
   });
 });
 
-it('refuses everything within what is denied, and nothing else by that', () => {
+it('refuses exactly the addresses within a denied range', () => {
   const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
   const dotted = (number: number) =>
     [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');

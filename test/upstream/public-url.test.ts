@@ -104,8 +104,8 @@ const REFUSED = expect.objectContaining({
   param: 'callback_url',
 });
 
-describe('an address that is not for everybody', () => {
-  test('is refused however it is written', () => {
+describe('a non-public address', () => {
+  test('is refused in every notation', () => {
     fc.assert(
       fc.property(special, fc.constantFrom(...SPELLINGS), (number, spelling) => {
         expect(check(spelling(number))).toThrow(REFUSED);
@@ -157,7 +157,7 @@ describe('an address that is not for everybody', () => {
   });
 
   it.each(['localhost', '127.0.0.1', '[::1]', '10.0.0.1'])(
-    'is let through where the operator says so: %s',
+    'is allowed where the policy allows private addresses: %s',
     (host) => {
       expect(checkPublicUrl(`http://${host}:8080/a?b`, 'x', ANYWHERE, 'input').href).toBe(
         `http://${host}:8080/a?b`,
@@ -165,13 +165,16 @@ describe('an address that is not for everybody', () => {
     },
   );
 
-  it.each(['', 'a', '::ffff', '1.2.3', '1.2.3.4.5', '8.8.8.8%lo'])('is no address: %j', (text) => {
-    expect(isPublicAddress(text)).toBe(false);
-  });
+  it.each(['', 'a', '::ffff', '1.2.3', '1.2.3.4.5', '8.8.8.8%lo'])(
+    'isPublicAddress rejects the invalid address %j',
+    (text) => {
+      expect(isPublicAddress(text)).toBe(false);
+    },
+  );
 });
 
-describe('an address for everybody', () => {
-  test('is let through however it is written', () => {
+describe('a public address', () => {
+  test('is allowed in every notation', () => {
     fc.assert(
       fc.property(common, fc.constantFrom(...SPELLINGS), (number, spelling) => {
         expect(check(spelling(number))).not.toThrow();
@@ -189,12 +192,12 @@ describe('an address for everybody', () => {
     '[2a00:1450:4001::200e]',
     '[64:ff9b::808:808]',
     'bücher.example',
-  ])('is let through: %s', (host) => {
+  ])('is allowed: %s', (host) => {
     expect(check(host)).not.toThrow();
   });
 });
 
-describe('what is no address to connect to', () => {
+describe('an invalid URL', () => {
   it.each([
     ['', 'expected an http or https URL, received ""'],
     ['/path', 'expected an http or https URL, received "/path"'],
@@ -229,7 +232,7 @@ describe('what is no address to connect to', () => {
     );
   });
 
-  test('never throws anything but a failure', () => {
+  test('throws only Failures for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary-ascii' }), fc.ipV6()), (text) => {
         for (const given of [text, `http://${text}`, `https://[${text}]:0`]) {

@@ -47,7 +47,7 @@ it.each([
   ['IPv4 alone', FOUR, [], ['192.0.2.1', '127.0.0.1']],
   ['IPv6 alone', [], SIX, ['2001:db8::1']],
   ['one kind where the other fails', FAILED, SIX, ['2001:db8::1']],
-] as const)('tells the addresses of a name: %s', async (_, four, six, addresses) => {
+] as const)('resolves the addresses of a name: %s', async (_, four, six, addresses) => {
   const server = await nameServer(
     new Map<number, readonly Buffer[] | number>([
       [A, four],
@@ -57,7 +57,7 @@ it.each([
   expect(await resolveByDns('name.example', [server])).toEqual(addresses);
 });
 
-it('tells that a name has no address', async () => {
+it('rejects a name without addresses', async () => {
   const server = await nameServer(new Map());
   await expect(resolveByDns('name.example', [server])).rejects.toThrow('ENODATA name.example');
 });

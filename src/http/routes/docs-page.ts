@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { matchesTag } from './range.ts';
 
 /**
@@ -91,7 +91,7 @@ export class MemoryFile {
 }
 
 /** Serves the page `/docs`, which reads `/openapi.json` beside it, from memory. */
-export function docsPage(server: FastifyInstance): void {
+function docsPage(server: FastifyInstance): void {
   const manifest = createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json');
   const files = new Map([
     ...LIBRARY_FILES.map((name) => {
@@ -115,4 +115,22 @@ export function docsPage(server: FastifyInstance): void {
       file.send(request, reply),
     );
   }
+}
+
+/** Serves `/openapi.json`, and the page `/docs` that shows it. */
+export function documentRoutes(document: () => MemoryFile): FastifyPluginAsync {
+  return async (server) => {
+    docsPage(server);
+    server.get('/openapi.json', {
+      schema: {
+        summary: 'This document',
+        tags: ['Operation'],
+        security: [],
+        response: {
+          200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
+        },
+      },
+      handler: async (request, reply) => document().send(request, reply),
+    });
+  };
 }

@@ -105,10 +105,10 @@ export function readExif(bytes: Uint8Array): ExifTags | null {
   };
   for (const [name, offset] of DATES) {
     const change = (date: string) => withOffset(isoDateTime(date), tags.photo[offset]);
-    correct(tags.image, name, change);
-    correct(tags.photo, name, change);
+    replaceText(tags.image, name, change);
+    replaceText(tags.photo, name, change);
   }
-  correct(tags.gps, 'GPSDateStamp', isoDate);
+  replaceText(tags.gps, 'GPSDateStamp', isoDate);
   return tags;
 }
 
@@ -154,7 +154,8 @@ function readValue(block: TiffBlock, field: Field, name: string): ExifValue | un
   return numbers.length === 1 ? numbers[0]! : numbers;
 }
 
-function correct(tags: Tags, name: string, change: (text: string) => string | null): void {
+/** Replaces a text, or removes it if the result is null. */
+function replaceText(tags: Tags, name: string, change: (text: string) => string | null): void {
   const value = tags[name];
   if (value === undefined) return;
   const changed = typeof value === 'string' ? change(value) : null;

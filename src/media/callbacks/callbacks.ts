@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../operations/fair-semaphore.ts';
@@ -60,6 +61,8 @@ export class Callbacks {
 
   constructor(options: CallbacksOptions) {
     this.#options = options;
+    // Every attempt under way listens.
+    setMaxListeners(0, this.#closing.signal);
     this.#now = options.now ?? Date.now;
     this.#backoff = options.backoff ?? ((attempts) => retryDelay(attempts, Math.random()));
   }

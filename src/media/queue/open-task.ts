@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Failure } from '../../failure.ts';
 import type { Task } from '../../store/task.ts';
 import { TaskExpired } from './abort-reasons.ts';
@@ -22,6 +23,8 @@ export class OpenTask {
   /** @param now milliseconds since the epoch */
   constructor(task: Task, now: number) {
     this.task = task;
+    // Each download of a task listens; ten images exceed Node's limit of ten listeners.
+    setMaxListeners(0, this.signal);
     // A clock that was set back must not extend the time beyond the whole.
     const remaining = Math.min(task.deadline - now, task.deadline - task.createdAt);
     this.deadline = performance.now() + remaining;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Config, Model } from '../../config/schema.ts';
 import type { ErrorCode } from '../../error-codes.ts';
 import { Failure } from '../../failure.ts';
@@ -89,6 +90,8 @@ export class TaskRunner {
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
     this.#queues = new ProviderQueues(options.config);
+    // Every waiting client and every retry of a store operation listens.
+    setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
   }
 
   /** Number of tasks that have not ended. */

@@ -719,7 +719,7 @@ describe('a picture from a camera', () => {
   }
 
   it('has position and exposure', ({ skip }) => {
-    if (!existsSync(path)) skip(`${path} is not there; ORIEL_SHARED tells where it is`);
+    if (!existsSync(path)) skip(`${path} is missing; set ORIEL_SHARED to its folder`);
     const tags = readExif(exifOf(readFileSync(path)))!;
     const position = gpsPosition(tags)!;
     expect(position.latitude).toBeCloseTo(43.46745, 4);

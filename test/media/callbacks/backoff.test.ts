@@ -16,7 +16,7 @@ function allWaits(random: () => number): number[] {
   return waits;
 }
 
-test('tries spread over a day, further and further apart', () => {
+test('delays between attempts grow and add up to a day', () => {
   const waits = allWaits(() => 0.5);
   expect(waits[0]).toBe(5000);
   expect(waits).toEqual(waits.toSorted((a, b) => a - b));
@@ -25,7 +25,7 @@ test('tries spread over a day, further and further apart', () => {
   expect(day / HOUR).toBeLessThanOrEqual(24);
 });
 
-test('chance moves each wait by a tenth at most', () => {
+test('jitter changes each delay by a tenth at most', () => {
   const middle = allWaits(() => 0.5);
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (random) => {
@@ -39,7 +39,7 @@ test('chance moves each wait by a tenth at most', () => {
   expect(retryDelay(1, 0)).not.toBe(retryDelay(1, 1));
 });
 
-test('what was planned is kept, as far as the clock can be trusted', () => {
+test('remainingDelay never exceeds the planned delay after a clock change', () => {
   expect(remainingDelay(1000, 5000, 3)).toBe(0);
   expect(remainingDelay(6000, 5000, 1)).toBe(1000);
   // Set back by a year.

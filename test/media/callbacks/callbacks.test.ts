@@ -59,38 +59,41 @@ const inTurn =
 const answered = (status: number): Reply => ({ status });
 
 describe('a callback', () => {
-  it.each(['completed', 'failed', 'expired'] as const)('tells that a task %s', async (status) => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url, { status });
-    const onAttempt = vi.fn();
-    const deliverer = callbacks(store, { onAttempt });
-    deliverer.added(task);
-    const delivery = await store.ended(task);
-    await deliverer.close();
+  it.each(['completed', 'failed', 'expired'] as const)(
+    'is sent for a task that %s',
+    async (status) => {
+      const receiver = await receiving();
+      const store = new Deliveries();
+      const task = store.add(receiver.url, { status });
+      const onAttempt = vi.fn();
+      const deliverer = callbacks(store, { onAttempt });
+      deliverer.added(task);
+      const delivery = await store.ended(task);
+      await deliverer.close();
 
-    const [received, ...more] = receiver.received;
-    expect(more).toEqual([]);
-    expect(WebhookReceiver.verified(store.secretOf(), received!)).toEqual({
-      type: `task.${status}`,
-      timestamp: '2026-11-21T12:00:00.000Z',
-      data: { task_id: task.id, status },
-    });
-    expect(received).toMatchObject({
-      method: 'POST',
-      path: '/hook',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'Oriel',
-        'webhook-id': delivery.id,
-      },
-    });
-    const attempt = { at: expect.any(Number), status: 204, error: null };
-    expect(delivery).toMatchObject({ status: 'delivered', nextAt: null, attempts: [attempt] });
-    expect(onAttempt.mock.calls).toEqual([[delivery, delivery.attempts[0]]]);
-  });
+      const [received, ...more] = receiver.received;
+      expect(more).toEqual([]);
+      expect(WebhookReceiver.verified(store.secretOf(), received!)).toEqual({
+        type: `task.${status}`,
+        timestamp: '2026-11-21T12:00:00.000Z',
+        data: { task_id: task.id, status },
+      });
+      expect(received).toMatchObject({
+        method: 'POST',
+        path: '/hook',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'Oriel',
+          'webhook-id': delivery.id,
+        },
+      });
+      const attempt = { at: expect.any(Number), status: 204, error: null };
+      expect(delivery).toMatchObject({ status: 'delivered', nextAt: null, attempts: [attempt] });
+      expect(onAttempt.mock.calls).toEqual([[delivery, delivery.attempts[0]]]);
+    },
+  );
 
-  it('is signed with the secret of its account, and no other', async () => {
+  it('is signed with the secret of its account only', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const tasks = ['acct_1', 'acct_2'].map((accountId) => store.add(receiver.url, { accountId }));
@@ -102,7 +105,7 @@ describe('a callback', () => {
     expect(() => WebhookReceiver.verified(store.secretOf('acct_2'), mine)).toThrow();
   });
 
-  it('says the same at every try, signed for its time', async () => {
+  it('has the same body and id at every attempt, and a new signature', async () => {
     let now = Date.now() - 100_000;
     const receiver = await receiving(inTurn(answered(500), 'hangs up', answered(200)));
     const store = new Deliveries();
@@ -130,7 +133,7 @@ describe('a callback', () => {
     ]);
   });
 
-  it('is given up after enough tries', async () => {
+  it('fails after the last attempt', async () => {
     const receiver = await receiving(inTurn(answered(503)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -151,7 +154,7 @@ describe('a callback', () => {
     expect(other.received).toEqual([]);
   });
 
-  it('is not tried again where its receiver is gone for good', async () => {
+  it('is not retried after 410', async () => {
     const receiver = await receiving(inTurn(answered(410)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -162,7 +165,7 @@ describe('a callback', () => {
     });
   });
 
-  it('gives its receiver 15 seconds, which count as a failed try', async () => {
+  it('times out after 15 seconds, which counts as a failed attempt', async () => {
     const receiver = await receiving(inTurn('never', answered(200)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -184,7 +187,7 @@ describe('a callback', () => {
     expect(given).toEqual([15_000, 15_000]);
   });
 
-  it('is delivered by its status, whatever body comes with it', async () => {
+  it('is delivered by a 2xx status, whatever the body', async () => {
     const receiver = await receiving(() => ({ status: 200, body: Buffer.alloc(50_000_000) }));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -192,7 +195,7 @@ describe('a callback', () => {
     expect(await store.ended(task)).toMatchObject({ status: 'delivered', attempts: [{}] });
   });
 
-  it('is not wanted by most tasks', async () => {
+  it('is not sent for a task without callback_url', async () => {
     const store = new Deliveries();
     const list = vi.spyOn(store, 'listDeliveries');
     callbacks(store).added({ id: 'task_9', accountId: 'acct_1', callbackUrl: null });
@@ -202,7 +205,7 @@ describe('a callback', () => {
   it.each([
     ['task', (store: Deliveries) => store.tasks.clear()],
     ['account', (store: Deliveries) => store.accounts.clear()],
-  ])('fails where its %s is gone', async (what, remove) => {
+  ])('fails where its %s was deleted', async (what, remove) => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -216,8 +219,8 @@ describe('a callback', () => {
   });
 });
 
-describe('an address that is private', () => {
-  it('is not connected to, and not tried again', async () => {
+describe('a private callback address', () => {
+  it('is not connected to, and not retried', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -234,7 +237,7 @@ describe('an address that is private', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('is not connected to at a port that is not open for callbacks', async () => {
+  it('is not connected to at a port that callbacks may not use', async () => {
     const store = new Deliveries();
     const task = store.add('http://hooks.example:6379/hook');
     callbacks(store, { allowPrivateAddresses: false, callbackPorts: ['1024-6378'] }).added(task);
@@ -244,7 +247,7 @@ describe('an address that is private', () => {
     });
   });
 
-  it('is told by what DNS says at every try', async () => {
+  it('is detected by DNS at every attempt', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(`http://hooks.example:${receiver.port}/hook`);
@@ -271,7 +274,7 @@ describe('an address that is private', () => {
 });
 
 describe('several callbacks', () => {
-  it('do not wait for receivers that do not answer', async () => {
+  it('are not delayed by other receivers that do not answer', async () => {
     const slow = await receiving(inTurn('never'));
     const quick = await receiving();
     const store = new Deliveries();
@@ -288,7 +291,7 @@ describe('several callbacks', () => {
     expect(slow.received).toHaveLength(8);
   });
 
-  it('all arrive, a few at a time', async () => {
+  it('are delivered with limited concurrency', async () => {
     const receiver = await receiving(() => ({ status: 200, after: 5 }));
     const store = new Deliveries();
     const tasks = Array.from({ length: 60 }, () => store.add(receiver.url));
@@ -299,7 +302,7 @@ describe('several callbacks', () => {
     expect(receiver.most).toBeLessThanOrEqual(8);
   });
 
-  it('are taken up once, however often they are told of', async () => {
+  it('are sent once although added several times', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -315,8 +318,8 @@ describe('several callbacks', () => {
   });
 });
 
-describe('the end of the process', () => {
-  it('cuts short what is under way, which the next one makes again', async () => {
+describe('close', () => {
+  it('aborts attempts under way, which the next process repeats', async () => {
     const receiver = await receiving(inTurn('never', answered(200)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -332,7 +335,7 @@ describe('the end of the process', () => {
     expect(ids).toEqual([store.of(task).id, store.of(task).id]);
   });
 
-  it('lets nothing more begin', async () => {
+  it('starts no further attempts', async () => {
     const receiver = await receiving(inTurn('never'));
     const store = new Deliveries();
     const deliverer = callbacks(store);
@@ -347,7 +350,7 @@ describe('the end of the process', () => {
     );
   });
 
-  it('does not wait for what is to be tried later', async () => {
+  it('does not wait for scheduled retries', async () => {
     const receiver = await receiving(inTurn(answered(500)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -360,8 +363,8 @@ describe('the end of the process', () => {
   });
 });
 
-describe('a clock that is set back', () => {
-  it('holds up no delivery of before', async () => {
+describe('a clock set back', () => {
+  it('does not delay an earlier delivery', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -370,7 +373,7 @@ describe('a clock that is set back', () => {
     expect((await store.ended(task)).status).toBe('delivered');
   });
 
-  it('holds up no further try', async () => {
+  it('does not delay the next attempt', async () => {
     const receiver = await receiving(inTurn(answered(500), answered(200)));
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -383,8 +386,8 @@ describe('a clock that is set back', () => {
   });
 });
 
-describe('a fault', () => {
-  it('of ours is told, and counts as a try', async () => {
+describe('an error', () => {
+  it('inside the server is reported, and counts as an attempt', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -406,7 +409,7 @@ describe('a fault', () => {
     expect(faults).toEqual([defect]);
   });
 
-  it('of the store delivers nothing twice', async () => {
+  it('of the store causes no second delivery', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -420,7 +423,7 @@ describe('a fault', () => {
       vi.useRealTimers();
     });
     const faults: unknown[] = [];
-    const told = new Promise<void>((resolve) => {
+    const faultReported = new Promise<void>((resolve) => {
       callbacks(store, {
         onFault: (error) => {
           faults.push(error);
@@ -430,14 +433,14 @@ describe('a fault', () => {
     });
     while (vi.getTimerCount() === 0) await new Promise(setImmediate);
     await vi.advanceTimersByTimeAsync(0);
-    await told;
+    await faultReported;
     expect(store.of(task).attempts).toEqual([]);
     await vi.advanceTimersByTimeAsync(5000);
     expect((await store.ended(task)).status).toBe('delivered');
     expect([receiver.received.length, faults]).toEqual([1, [full]]);
   });
 
-  it('of the store does not keep the process from ending', async () => {
+  it('of the store does not block close', async () => {
     const store = new Deliveries();
     const task = store.add('http://127.0.0.1:1/');
     store.faults.push(new Error('the disk is full'));
@@ -452,7 +455,7 @@ describe('a fault', () => {
     expect(store.of(task).attempts).toEqual([]);
   });
 
-  it('of recording what nobody knows any more ends it', async () => {
+  it('of recording a deleted delivery ends it', async () => {
     const receiver = await receiving();
     const store = new Deliveries();
     const task = store.add(receiver.url);
@@ -471,7 +474,7 @@ describe('a fault', () => {
   });
 });
 
-describe('a secret that was rotated', () => {
+describe('a rotated secret', () => {
   it.each([
     ['signs as well for a while', OVERLAP - 1000, true],
     ['then signs no more', OVERLAP, false],

@@ -63,8 +63,8 @@ function data(bytes: Buffer, head = 'image/png;base64'): string {
 
 const kept = () => readdirSync(folder, { recursive: true, withFileTypes: true }).length;
 
-describe('admitting', () => {
-  it('takes an address as it is, to be fetched later', async () => {
+describe('acceptInput', () => {
+  it('keeps a URL, to be fetched later', async () => {
     expect(await admit('HTTPS://Example.com/a b.png?c#d')).toEqual({
       reference: { url: 'https://example.com/a%20b.png?c#d' },
       asset: null,
@@ -72,7 +72,7 @@ describe('admitting', () => {
   });
 
   it.each(['image/png;base64', ';base64', 'text/html; charset=x ;BASE64'])(
-    'keeps what data:%s holds, by what it is',
+    'stores the image of data:%s by its detected type',
     async (head) => {
       const { reference, asset } = await admit(data(png, head));
       expect(reference).toEqual({ asset: asset?.id });
@@ -86,13 +86,13 @@ describe('admitting', () => {
     },
   );
 
-  it('takes the other alphabet of Base64, padded or not', async () => {
+  it('accepts base64url, padded or not', async () => {
     const bytes = await quadrants({ width: 9, height: 7 }).png().toBuffer();
     const { asset } = await admit(`data:;base64,${bytes.toString('base64url')}`);
     expect(await files.read(asset!)).toEqual(bytes);
   });
 
-  it('knows its own assets, whatever their bytes are kept for', async () => {
+  it('accepts asset URLs of this server', async () => {
     const id = await keep('image/png', 'png');
     const given = `${OURS}/assets/${id}`;
     const expected = { reference: { asset: id }, asset: null };
@@ -126,7 +126,7 @@ describe('admitting', () => {
     ['a page', Buffer.from('<!doctype html><title>Not found</title>')],
     ['half an image', png.subarray(0, 20)],
     ['another kind', Buffer.from('BM and so on')],
-  ])('refuses a data: URL that holds %s', async (_, bytes) => {
+  ])('refuses a data: URL with %s', async (_, bytes) => {
     const before = kept();
     await expect(admit(data(bytes))).rejects.toMatchObject({
       type: 'invalid_request',
@@ -136,7 +136,7 @@ describe('admitting', () => {
     expect(kept()).toBe(before);
   });
 
-  it('refuses a data: URL of more bytes than a file may have', async () => {
+  it('refuses a data: URL larger than a file may be', async () => {
     const limits = { ...DEFAULT_LIMITS, fileBytes: png.length - 1 };
     await expect(admit(data(png), { limits })).rejects.toMatchObject({
       param: PARAM,
@@ -145,7 +145,7 @@ describe('admitting', () => {
     await admit(data(png), { limits: { ...limits, fileBytes: png.length } });
   });
 
-  it('refuses an asset that is no image', async () => {
+  it('refuses an asset of another media type', async () => {
     const id = await keep('audio/wav', 'wav');
     await expect(admit(`${OURS}/assets/${id}`)).rejects.toMatchObject({
       param: PARAM,
@@ -154,10 +154,10 @@ describe('admitting', () => {
   });
 });
 
-describe('loading', () => {
+describe('loadInput', () => {
   const serving = async (listener: RequestListener) => ({ url: (await listening(listener)).url });
 
-  it('fetches an image and names it by what it is', async () => {
+  it('fetches an image and names it by its detected type', async () => {
     const reference = await serving((_, response) => {
       response.setHeader('content-type', 'image/jpeg');
       response.end(png);
@@ -178,7 +178,7 @@ describe('loading', () => {
     });
   });
 
-  it('tells where an asset is gone', async () => {
+  it('rejects a deleted asset by its param', async () => {
     const asset = await keep('image/png', 'png');
     assets.delete(asset);
     await expect(load({ asset })).rejects.toMatchObject({
@@ -217,7 +217,7 @@ describe('loading', () => {
       },
       { type: 'network_error', code: 'connection_lost' },
     ],
-  ])('tells which input %s', async (_, listener, failure) => {
+  ])('rejects an input that %s, naming its param', async (_, listener, failure) => {
     await expect(load(await serving(listener))).rejects.toMatchObject({
       ...failure,
       param: PARAM,
@@ -225,7 +225,7 @@ describe('loading', () => {
     });
   });
 
-  it('goes to no private address, unless the operator says so', async () => {
+  it('fetches no private address unless the policy allows it', async () => {
     let asked = 0;
     const reference = await serving((_, response) => {
       asked += 1;
@@ -239,7 +239,7 @@ describe('loading', () => {
     expect(asked).toBe(0);
   });
 
-  it('ends with the work, for its reason', async () => {
+  it("rejects with the signal's reason once that is aborted", async () => {
     const controller = new AbortController();
     const why = new Error('the deadline');
     const url = await saying(() => controller.abort(why));

@@ -18,7 +18,7 @@ it.each([
   ['Opus', 'OggS\0\x02OpusHead', 'audio/ogg', 'opus'],
   ['FLAC', 'fLaC\0\0\0\x22', 'audio/flac', 'flac'],
   ['M4A', '\0\0\0\x20ftypM4A \0', 'audio/mp4', 'm4a'],
-])('tells %s', (_, head, mediaType, extension) => {
+])('sniffMedia detects %s', (_, head, mediaType, extension) => {
   expect(sniffMedia(bytes(head))).toEqual({ kind: mediaType.split('/')[0], mediaType, extension });
 });
 
@@ -29,7 +29,7 @@ it.each([
   ['avif', 'avif'],
   ['gif', 'gif'],
   ['tiff', 'tiff'],
-] as const)('tells %s', async (format, extension) => {
+] as const)('sniffMedia detects %s', async (format, extension) => {
   const image = await photo({ width: 8, height: 8 }).toFormat(format).toBuffer();
   expect(sniffMedia(image)).toEqual({ kind: 'image', mediaType: `image/${format}`, extension });
 });
@@ -47,12 +47,12 @@ it.each([
   ['AVI', 'RIFF\x24\0\0\0AVI LIST', 'of an unknown kind'],
   ['zeros', '\0'.repeat(600), 'of an unknown kind'],
   ['ones', '\xff'.repeat(600), 'of an unknown kind'],
-])('takes %s for no media', (_, head, description) => {
+])('sniffMedia rejects %s', (_, head, description) => {
   expect(sniffMedia(bytes(head))).toBeNull();
   expect(describeBytes(bytes(head))).toBe(description);
 });
 
-it('tells words from samples', () => {
+it('isText distinguishes text from samples', () => {
   expect(isText(Buffer.from('Größe: 3\r\n'))).toBe(true);
   expect(isText(Buffer.from([1, 0, 2, 0]))).toBe(false);
 });

@@ -88,7 +88,7 @@ async function keeping(home: string, more: Partial<StoreOptions> = {}) {
   return { keep, kept, files };
 }
 
-/** A provider that answers each path as told, and counts. */
+/** A provider that answers each path by its listener, and records requests. */
 async function provider(paths: Readonly<Record<string, RequestListener>>) {
   const asked: string[] = [];
   const { url } = await listening((request, response) => {
@@ -104,8 +104,8 @@ const sending = (body: Uint8Array | string) => (_: unknown, response: ServerResp
   response.end(body);
 };
 
-describe('what a provider made', () => {
-  it('is kept from bytes and from addresses, in order', async () => {
+describe('storeResults', () => {
+  it('stores bytes and downloads in order', async () => {
     const { url } = await provider({ '/a.png': sending(png) });
     const { keep, kept, files } = await keeping(url);
     const jpeg = await photo({ width: 32, height: 24 }).jpeg().toBuffer();
@@ -130,7 +130,7 @@ describe('what a provider made', () => {
     expect(kept().sort()).toEqual(assets.map(({ id }) => id).sort());
   });
 
-  it('is left out where it is more than was asked for', async () => {
+  it('leaves out more files than requested', async () => {
     const { keep, kept } = await keeping('http://127.0.0.1:1');
     const { assets } = await keep([{ bytes: png }, { bytes: png }, { bytes: png }]);
     expect([assets.length, kept().length]).toEqual([2, 2]);
@@ -144,7 +144,7 @@ describe('what a provider made', () => {
     ['a film', () => MP4, /video\/mp4 rather than an image/],
     ['nothing', () => Buffer.alloc(0), /it is empty/],
   ])(
-    'is left out where it is %s, and billable where nothing else came',
+    'leaves out %s, and fails as billable_error where no other file came',
     async (_, make, message) => {
       const { keep, kept } = await keeping('http://127.0.0.1:1');
       const { assets } = await keep([{ bytes: make() }, { bytes: png }]);
@@ -159,7 +159,7 @@ describe('what a provider made', () => {
     },
   );
 
-  it('may have any size where the model has none of its own', async () => {
+  it('accepts any size of models without native sizes', async () => {
     const { keep } = await keeping('http://127.0.0.1:1');
     const { assets } = await keep([{ bytes: wrongSize }], { ...IMAGE, native: false });
     expect(assets).toHaveLength(1);
@@ -171,7 +171,7 @@ describe('what a provider made', () => {
     ['sound', AUDIO, Buffer.from('RIFF\x24\0\0\0WAVEfmt '), 'audio/wav'],
     ['sound in MPEG-4', AUDIO, MP4, 'audio/mp4'],
     ['samples', { ...AUDIO, format: 'pcm' }, Buffer.alloc(1000), 'audio/pcm'],
-  ] as const)('may be %s', async (_, work, bytes, mediaType) => {
+  ] as const)('accepts %s', async (_, work, bytes, mediaType) => {
     const { keep } = await keeping('http://127.0.0.1:1');
     const made = bytes ?? (await photo({ width: 9, height: 9 }).webp().toBuffer());
     expect((await keep([{ bytes: made }], work)).assets).toMatchObject([{ mediaType }]);
@@ -179,9 +179,9 @@ describe('what a provider made', () => {
 
   it.each([
     ['words for samples', { ...AUDIO, format: 'pcm' }, 'Not today'],
-    ['samples that nobody asked for', AUDIO, '\0\0\x01\0'],
+    ['samples without a request for pcm', AUDIO, '\0\0\x01\0'],
     ['a page for a film', VIDEO, '<html>'],
-  ] as const)('is no use where it is %s', async (_, work, text) => {
+  ] as const)('rejects %s', async (_, work, text) => {
     const { keep } = await keeping('http://127.0.0.1:1');
     await expect(keep([{ bytes: Buffer.from(text) }], work)).rejects.toMatchObject({
       type: 'billable_error',
@@ -190,7 +190,7 @@ describe('what a provider made', () => {
 });
 
 describe('a download', () => {
-  it('takes the headers home and nowhere else', async () => {
+  it("sends headers to the provider's origin only", async () => {
     const seen: (string | undefined)[] = [];
     const note: RequestListener = ({ headers }, response) => {
       seen.push(headers.authorization);
@@ -211,7 +211,7 @@ describe('a download', () => {
     expect(seen).toEqual(['Bearer secret', undefined, undefined]);
   });
 
-  it('does not go to private addresses that are not the provider, unless the operator says so', async () => {
+  it('connects to private addresses other than the provider only where allowed', async () => {
     const away = await provider({ '/b': sending(png) });
     const home = await provider({
       '/a': sending(png),
@@ -227,7 +227,7 @@ describe('a download', () => {
     expect(away.asked).toEqual([]);
   });
 
-  it('is tried again where it fails for the moment', async () => {
+  it('is retried after a transient failure', async () => {
     let times = 0;
     const home = await provider({
       '/a': (_, response) => {
@@ -245,7 +245,7 @@ describe('a download', () => {
     expect(kept()).toEqual([assets[0]!.id]);
   });
 
-  it('is not tried again where that would not help', async () => {
+  it('is not retried after a permanent failure', async () => {
     const home = await provider({
       '/html': sending('<html>'),
       '/round': (_, response) => {
@@ -259,7 +259,7 @@ describe('a download', () => {
     expect(home.asked.filter((path) => path !== '/round')).toEqual(['/gone', '/html']);
   });
 
-  it('lets go of a page before it has come whole', async () => {
+  it('is aborted at the first bytes of an HTML page', async () => {
     let closed = () => {};
     const left = new Promise<void>((resolve) => {
       closed = resolve;
@@ -273,7 +273,7 @@ describe('a download', () => {
     await left;
   });
 
-  it('ends with the reason of who cancels, and leaves no file', async () => {
+  it("rejects with the signal's reason, and leaves no file", async () => {
     const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
     let begun = () => {};
@@ -297,16 +297,16 @@ describe('a download', () => {
     ['EIO', 'sync', /\.new$/],
     ['EMFILE', 'open', /\.new$/],
     ['ENOSPC', 'rename', /\.png$/],
-  ])('waits while the disk says %s to %s, and loses nothing', async (code, operation, path) => {
+  ])('retries after %s of %s, and loses no file', async (code, operation, path) => {
     const disk: { hook: Hook } = { hook: () => {} };
     const { url } = await provider({ '/a.png': sending(png) });
-    const told: (string | null)[] = [];
+    const reported: (string | null)[] = [];
     const { keep, kept, files } = await keeping(url, {
       files: await AssetFiles.open(temporaryFolder(), {
         files: hookedFiles((...args) => disk.hook(...args)),
       }),
       onStorageFailure: (failure) => {
-        told.push(failure?.code ?? null);
+        reported.push(failure?.code ?? null);
         disk.hook = () => {};
       },
     });
@@ -320,11 +320,11 @@ describe('a download', () => {
     const { result, assets } = await keep([{ bytes: png }, { url: `${url}/a.png` }]);
     expect(result.outputs).toHaveLength(2);
     for (const asset of assets) expect(await files.read(asset)).toEqual(png);
-    expect(told).toEqual(['storage_unavailable', null]);
+    expect(reported).toEqual(['storage_unavailable', null]);
     expect(kept()).toHaveLength(2);
   });
 
-  it('waits for the disk until it is cancelled, and leaves no file', async () => {
+  it('retries until the signal is aborted, and leaves no file', async () => {
     const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
     const { keep, kept } = await keeping('http://127.0.0.1:1', {
@@ -340,7 +340,7 @@ describe('a download', () => {
     expect(kept()).toEqual([]);
   });
 
-  it('does not take an image for broken that the disk garbled', async () => {
+  it('reports a file that does not read back as a storage failure', async () => {
     const disk = { garbles: true };
     const folder = temporaryFolder();
     const { keep, kept } = await keeping('http://127.0.0.1:1', {

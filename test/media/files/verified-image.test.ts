@@ -15,7 +15,7 @@ afterAll(() => pool.close());
 
 const SIZE = { width: 300, height: 200 };
 
-it('proves bytes, which stay with the caller, and files', async () => {
+it('verifies bytes, which the caller keeps, and files', async () => {
   const bytes = await photo(SIZE).jpeg().toBuffer();
   const proof = {
     format: 'jpeg',
@@ -38,7 +38,7 @@ it.each([
   ['half an image', (whole: Buffer) => whole.subarray(0, 2000), {}, 'corrupt_image', 400],
   ['too many pixels', (whole: Buffer) => whole, { pixels: 59_999 }, 'image_too_large', 413],
   ['too many bytes', (whole: Buffer) => whole, { fileBytes: 100 }, 'image_too_large', 413],
-])('refuses %s by the name of its param', async (_, make, limits, code, status) => {
+])('rejects %s naming the param', async (_, make, limits, code, status) => {
   const bytes = make(await photo(SIZE).png().toBuffer());
   const proof = verifyImage(pool, bytes, { ...DEFAULT_LIMITS, ...limits }, 'image[1]');
   await expect(proof).rejects.toMatchObject({
@@ -50,7 +50,7 @@ it.each([
   });
 });
 
-it('does not blame the client for a file that cannot be read', async () => {
+it('rejects an unreadable file as service_error', async () => {
   await expect(verifyImage(pool, '/nowhere/a.png', DEFAULT_LIMITS)).rejects.toMatchObject({
     type: 'service_error',
     status: 503,

@@ -19,8 +19,8 @@ async function upload(bytes: number): Promise<string> {
   return ((await sent.json()) as { url: string }).url;
 }
 
-describe('whatever a client sends', () => {
-  it('a part of a form that says to be JSON is not too deep', async () => {
+describe('a hostile client', () => {
+  it('cannot overflow the stack with a deep JSON part of a form', async () => {
     const form = new FormData();
     form.append('model', 'sandbox');
     form.append('image', new Blob([new Uint8Array(await png())]), 'a.png');
@@ -40,7 +40,7 @@ describe('whatever a client sends', () => {
     ]);
   });
 
-  it('all images of a work together have a limit', async () => {
+  it('cannot exceed the limit for all images of a task', async () => {
     const url = await upload(27 * 2 ** 20);
     const { status, json } = await post(hostile(), '/v1/images/generations/sync', {
       model: 'sandbox',
@@ -52,7 +52,7 @@ describe('whatever a client sends', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'a client that leaves answers behind one another leaves no open file',
+    'leaves no open file after aborted downloads',
     async () => {
       const { daemon } = hostile();
       const { pathname } = new URL(await upload(2 ** 23));
@@ -71,7 +71,7 @@ describe('whatever a client sends', () => {
     },
   );
 
-  it('many may wait for images, and leave', async () => {
+  it('may disconnect many requests that wait for images', async () => {
     const leaving = new AbortController();
     const { daemon } = hostile();
     const waits = Array.from({ length: 16 }, (_, index) =>
@@ -100,7 +100,7 @@ describe('whatever a client sends', () => {
     expect(await count('completed')).toBe(16);
   });
 
-  it('a failure that a prompt asks for is no defect of ours', async () => {
+  it('causes no defect report by a sandbox failure', async () => {
     const { json } = await post(hostile(), '/v1/images/generations/sync', {
       model: 'sandbox',
       prompt: 'sandbox:fail=unknown',
@@ -108,7 +108,7 @@ describe('whatever a client sends', () => {
     expect(json.error).toMatchObject({ type: 'unknown', code: 'sandbox_failure' });
   });
 
-  it('it leaves no trace', () => expectCalm(hostile()));
+  it('leaves the daemon idle without errors', () => expectCalm(hostile()));
 });
 
 async function wholeOf(form: Response): Promise<{ body: Buffer; headers: string }> {

@@ -6,8 +6,8 @@ const hostile = hostileDaemon();
 const IMAGES = 'POST /images/generations';
 const draw = () => post(hostile(), '/v1/images/generations/sync', { model: 'draws', prompt: 'a' });
 
-describe('whatever a provider sends', () => {
-  it('a download that is slower than the disk leaves the daemon awake', async () => {
+describe('a hostile provider', () => {
+  it('cannot block the event loop by a download faster than the disk', async () => {
     const { provider } = hostile();
     provider.images('url');
     provider.next('GET /files/:id', { trickle: { pieces: 8, pause: 20 } });
@@ -15,7 +15,7 @@ describe('whatever a provider sends', () => {
     provider.reset();
   });
 
-  it('an answer made of lists is not even parsed', async () => {
+  it('sending nested lists is rejected before parsing', async () => {
     const lists = `{"data":[${'[],'.repeat(250_000)}1]}`;
     hostile().provider.next(IMAGES, { type: 'application/json', body: lists });
     const { json } = await draw();
@@ -24,7 +24,7 @@ describe('whatever a provider sends', () => {
   });
 
   it.each([`http://${SECRET}.invalid/a.png`, `http://127.0.0.1:1/${SECRET}`])(
-    'a key in the address of a result is not told: %s',
+    'cannot leak the key by the URL of a result: %s',
     async (url) => {
       hostile().provider.next(IMAGES, { body: { data: [{ url }] } });
       const { json, text } = await draw();
@@ -33,7 +33,7 @@ describe('whatever a provider sends', () => {
     },
   );
 
-  it('a key among the names of a moderation is not told', async () => {
+  it('cannot leak the key by category names of a moderation', async () => {
     const values = <Value>(value: Value) => ({ [SECRET]: value });
     const result = { flagged: true, categories: values(true), category_scores: values(1) };
     hostile().provider.next('POST /moderations', {
@@ -46,7 +46,7 @@ describe('whatever a provider sends', () => {
     expect([status, text.includes(SECRET)]).toEqual([200, false]);
   });
 
-  it('scores that are no numbers in JSON are no scores', async () => {
+  it('sending infinite scores is rejected', async () => {
     const body =
       '{"id":"a","model":"b","results":[{"flagged":false,"categories":{"a":false},"category_scores":{"a":1e999}}]}';
     hostile().provider.next('POST /moderations', { type: 'application/json', body });
@@ -55,7 +55,7 @@ describe('whatever a provider sends', () => {
     );
   });
 
-  it('what is said of a job is short', async () => {
+  it('sending a large job record is rejected', async () => {
     const { daemon, provider } = hostile();
     provider.next('GET /videos/:id', { body: { status: 'completed', x: 'a'.repeat(2 ** 21) } });
     const made = await post(hostile(), '/v1/videos/generations', { model: 'films', prompt: 'a' });
@@ -65,5 +65,5 @@ describe('whatever a provider sends', () => {
       .toMatchObject({ status: 'failed', error: { code: 'upstream_answer_too_large' } });
   });
 
-  it('it leaves no trace', () => expectCalm(hostile()));
+  it('leaves the daemon idle without errors', () => expectCalm(hostile()));
 });

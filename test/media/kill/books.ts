@@ -23,7 +23,7 @@ export interface Acknowledged {
   readonly taskId: string | null;
 }
 
-/** What somebody looked at, and what was wrong with it. */
+/** One checked subject and its violations. */
 export class Books {
   readonly rows: { readonly what: string; readonly looked: number; readonly faults: number }[] = [];
   readonly faults: string[] = [];
@@ -49,17 +49,17 @@ export const isEnded = ({ status }: TaskRecord) =>
 
 const imagesOf = ({ result }: TaskRecord) => result?.data.length ?? 0;
 
-/** Whoever was killed once too often has given up. */
+/** Tasks that crashed too often fail as abandoned. */
 const isAbandoned = ({ error }: TaskRecord) => error?.code === 'task_abandoned';
 
 export function outcomeFaults(order: ClientRequest, record: TaskRecord): string[] {
   if (isAbandoned(record)) return [];
   const wanted = deliveredOf(order);
   const status = wanted > 0 ? 'completed' : 'failed';
-  const told = `${record.task_id} (${order.prompt}, n ${order.n})`;
-  if (record.status !== status) return [`${told} is ${JSON.stringify(record)}`];
+  const label = `${record.task_id} (${order.prompt}, n ${order.n})`;
+  if (record.status !== status) return [`${label} is ${JSON.stringify(record)}`];
   const has = imagesOf(record);
-  return has === wanted ? [] : [`${told} has ${has} images, expected ${wanted}`];
+  return has === wanted ? [] : [`${label} has ${has} images, expected ${wanted}`];
 }
 
 /** Of orders that were refused, and of those that should have been. */
@@ -67,7 +67,7 @@ export function refusalFaults({ order, taskId }: Acknowledged): string[] {
   const has = ACCOUNTS[order.account]!;
   if (mostOf(order) > has && taskId !== null)
     return [`${order.prompt} is beyond what ${order.account} has`];
-  // Whoever has plenty is never refused.
+  // Accounts with enough credits are never refused.
   return taskId === null && has > 1e8 ? [`${order.account} was refused`] : [];
 }
 
@@ -113,23 +113,23 @@ export function webhookId({ headers }: Received): string {
   return String(headers['webhook-id']);
 }
 
-/** A task's callbacks are signed, are all one, and tell what looking it up tells. */
+/** A task.s callbacks are signed, have one id, and have the record of the lookup. */
 export function callbackFaults(
   received: readonly Received[],
   secret: string,
   record: TaskRecord,
 ): string[] {
   const ids = new Set(received.map(webhookId));
-  const told = record.task_id;
-  if (ids.size !== 1) return [`${told}: ${received.length} callbacks with ${ids.size} ids`];
+  const label = record.task_id;
+  if (ids.size !== 1) return [`${label}: ${received.length} callbacks with ${ids.size} ids`];
   return received.flatMap((callback) => {
     try {
       const body = WebhookReceiver.verified(secret, callback) as { type: string; data: unknown };
       const is = JSON.stringify([body.type, body.data]);
       const expected = JSON.stringify([`task.${record.status}`, record]);
-      return is === expected ? [] : [`${told}: ${is}, expected ${expected}`];
+      return is === expected ? [] : [`${label}: ${is}, expected ${expected}`];
     } catch (error) {
-      return [`${told}: ${String(error)}`];
+      return [`${label}: ${String(error)}`];
     }
   });
 }

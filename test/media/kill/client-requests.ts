@@ -1,10 +1,10 @@
 import type { Random } from './random.ts';
 
-/** Sums that leave a remainder wherever somebody rounds. In micro-credits. */
+/** Prices in micro-credits that any rounding would change. */
 export const PRICES = { drawn: 370_001, 'sandbox-image': 40_003 } as const;
 export type ModelName = keyof typeof PRICES;
 
-/** Who orders, and the micro-credits that each has. The last one has hardly any. */
+/** Accounts and their micro-credits; the last one has few. */
 export const ACCOUNTS: Readonly<Record<string, number>> = {
   anna: 1_000_000_000,
   bert: 1_000_000_000,
@@ -26,7 +26,7 @@ export interface ClientRequest {
   readonly size: string;
   /** Whether it comes with an image to be looked at. */
   readonly input: boolean;
-  /** Whether its end is to be told. */
+  /** Whether the request has a callback URL. */
   readonly callback: boolean;
   /** Whether it is sent once more when it has been answered. */
   readonly twice: boolean;
@@ -41,7 +41,7 @@ export function makeOrders(random: Random, count: number): ClientRequest[] {
     const account = index % 8 === 3 ? POOR : random.pick(names.filter((name) => name !== POOR));
     const model: ModelName = index % 5 === 1 ? 'sandbox-image' : 'drawn';
     const manner = model === 'drawn' ? mannerOf(random, index) : index % 2 ? 'well' : 'badly';
-    // Every other order of whoever has hardly anything costs more than that.
+    // Every other request of the last account costs more than it has.
     const n = account === POOR && index % 16 === 3 ? 4 : random.whole(1, 4);
     const directive = model === 'drawn' ? `do it ${manner}` : SANDBOX[manner as 'well' | 'badly'];
     return {
@@ -67,7 +67,7 @@ function mannerOf(random: Random, index: number): Manner {
     : random.pick(['well', 'slowly']);
 }
 
-/** What it costs at most: more than somebody has is refused. */
+/** Its maximum price; a request beyond the account.s credits is refused. */
 export function mostOf({ model, n }: ClientRequest): number {
   return PRICES[model] * n;
 }

@@ -99,7 +99,7 @@ function wantedOf(path: string, body: Buffer): Wanted {
 
 function mannerOf(prompt: string): Manner {
   const manner = MANNERS.find((name) => prompt.endsWith(`do it ${name}`));
-  if (manner === undefined) throw new Error(`an order that nobody gave: ${prompt}`);
+  if (manner === undefined) throw new Error(`an unknown request: ${prompt}`);
   return manner;
 }
 

@@ -64,7 +64,7 @@ export class Victim {
         await delay(50);
       } catch {
         this.lost += 1;
-        // The system may tell of its death before we are told of it.
+        // The exit event may come after the port is closed.
         await delay(5);
       }
     }

@@ -4,7 +4,7 @@ import { bytesOfBase64 } from '../../../src/media/providers/base64.ts';
 
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 50 }).map((array) => Buffer.from(array));
 
-it('what base64 says is told, padded or not, with a head or without', () => {
+it('bytesOfBase64 decodes with and without padding and data: prefix', () => {
   const head = fc.constantFrom('', 'data:image/png;base64,', 'DATA:;base64,');
   fc.assert(
     fc.property(bytes, head, fc.boolean(), (data, before, padded) => {
@@ -14,7 +14,7 @@ it('what base64 says is told, padded or not, with a head or without', () => {
   );
 });
 
-it('what is no digit makes it none, wherever it stands', () => {
+it('bytesOfBase64 rejects invalid characters at any position', () => {
   const stranger = fc.constantFrom('!', ' ', '\n', '=', '€', '\0', ',', '%3D');
   fc.assert(
     fc.property(bytes, stranger, fc.nat(), (data, strange, where) => {
@@ -26,7 +26,7 @@ it('what is no digit makes it none, wherever it stands', () => {
 });
 
 it.each(['', '=', '==', 'A', 'AA=', 'AAAA=', 'AA===', 'data:image/png;base64,', 'data:,AAAA'])(
-  '%j says nothing',
+  'bytesOfBase64 rejects %j',
   (text) => {
     expect(bytesOfBase64(text)).toBeNull();
   },

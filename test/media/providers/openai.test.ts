@@ -26,7 +26,7 @@ const generate = (changes?: Parameters<typeof newContext>[0], n = 1) =>
   provider.makeImages(imageJob({ n }), newContext(changes));
 
 describe('images', () => {
-  it('are asked for by what was asked for, and nothing more', async () => {
+  it('are requested without default parameters', async () => {
     await generate();
     await provider.makeImages(imageJob({ size: 'auto', quality: 'auto', seed: 7 }), newContext());
     const all = { n: 3, size: '1536x1024', quality: 'high', user: 'u-1' } as const;
@@ -41,7 +41,7 @@ describe('images', () => {
     });
   });
 
-  it('come as base64', async () => {
+  it('are decoded from base64', async () => {
     expect(await generate({}, 2)).toEqual({
       files: [0, 1].map((shade) => ({
         bytes: png(64, 64, shade),
@@ -58,7 +58,7 @@ describe('images', () => {
     });
   });
 
-  it('come as addresses', async () => {
+  it('are returned as URLs', async () => {
     mock().images('url');
     const { files } = await generate();
     expect(files).toMatchObject([{ url: expect.stringMatching(/^http:.*file-1$/) }]);
@@ -109,7 +109,7 @@ describe('images', () => {
       [3, 4, 7, 0],
     ],
     ['beyond reason', { input_tokens: 2 ** 52, output_tokens: 4 }, [0, 4, 4, 0]],
-  ] as const)('bear usage %s', async (_, usage, expected) => {
+  ] as const)('have usage %s', async (_, usage, expected) => {
     mock().next(GENERATIONS, { body: { created: 1, data: [{ b64_json: picture }], usage } });
     const made = (await generate()).usage;
     expect(
@@ -117,13 +117,13 @@ describe('images', () => {
     ).toEqual(expected);
   });
 
-  it('come in pieces, and after a while', async () => {
+  it('are read from a slow response in chunks', async () => {
     mock().next(GENERATIONS, { wait: 20, trickle: { pieces: 8, pause: 2 } });
     expect((await generate()).files).toHaveLength(1);
   });
 });
 
-describe('a request that is charged', () => {
+describe('a billable request', () => {
   it.each([
     ['images', (context: ProviderContext) => provider.makeImages(imageJob(), context)],
     [
@@ -132,7 +132,7 @@ describe('a request that is charged', () => {
     ],
     ['a video', (context: ProviderContext) => provider.makeVideo(videoJob(), context)],
     ['speech', (context: ProviderContext) => provider.makeAudio(audioJob(), context)],
-  ])('for %s is announced once, before it is sent', async (_, make) => {
+  ])('for %s calls beforeBillableRequest once, before it is sent', async (_, make) => {
     const context = newContext();
     const refused = new Error('the note cannot be written');
     await expect(
@@ -145,7 +145,7 @@ describe('a request that is charged', () => {
 });
 
 describe('inputs', () => {
-  it('go as a form, with a mask', async () => {
+  it('are sent as a form, with the mask', async () => {
     const work = { edit: true, n: 2, size: '64x64', quality: 'low', user: 'u' } as const;
     const { files } = await provider.makeImages(
       imageJob(work, [input(1)], input(9, 'mask.png')),
@@ -169,7 +169,7 @@ describe('inputs', () => {
     expect(parts[7]!.bytes).toEqual(png(8, 8, 9));
   });
 
-  it('that are to be looked at go the same way', async () => {
+  it('that are references are sent as a form', async () => {
     await provider.makeImages(imageJob({}, [input(1), input(2)]), newContext());
     const files = mock()
       .to(EDITS)[0]!
@@ -180,7 +180,7 @@ describe('inputs', () => {
     ]);
   });
 
-  it('cannot break out of the form, whatever they are called', async () => {
+  it('cannot break out of the form by names, types or text', async () => {
     const filename = 'a"; name="model"\r\nX-Other: 1\r\n\r\nö.png';
     const prompt = '--\r\nContent-Disposition: form-data; name="model"\r\n\r\nother ünï';
     const odd = { ...input(1, filename), mediaType: 'image/png\r\nX-Other: 1' };
@@ -217,7 +217,7 @@ const SPENT: readonly (readonly [string, Behaviour])[] = [
 ];
 
 describe('a provider that sends', () => {
-  it.each(SPENT)('%s, may have charged', async (_, behaviour) => {
+  it.each(SPENT)('%s, gives billable_error', async (_, behaviour) => {
     mock().next(GENERATIONS, behaviour);
     const failure = await failureOf(generate());
     expect(failure.type).toBe('billable_error');
@@ -225,7 +225,7 @@ describe('a provider that sends', () => {
     expect(failure.message).toMatch(/may have charged/);
   });
 
-  it('a page, leaves what it said to the log', async () => {
+  it('an HTML page, has its title in the detail only', async () => {
     mock().next(GENERATIONS, { body: PAGE });
     const failure = await failureOf(generate());
     expect(failure.message).toBe('The provider sent no JSON. It may have charged for it');
@@ -236,7 +236,7 @@ describe('a provider that sends', () => {
     ['nothing', { fault: 'silence' }, { firstByte: 50 }, 'first_byte_timeout'],
     ['half', { stopAt: { share: 0.5, end: 'silence' } }, { idle: 50 }, 'idle_timeout'],
     ['ever less', { trickle: { pieces: 50, pause: 20 } }, { total: 100 }, 'total_timeout'],
-  ] as const)('%s in time, may have charged', async (_, behaviour, timeouts, code) => {
+  ] as const)('%s in time, gives billable_error', async (_, behaviour, timeouts, code) => {
     mock().next(GENERATIONS, behaviour);
     const failure = await failureOf(generate({ timeouts }));
     expect(failure).toMatchObject({ type: 'billable_error', code });
@@ -260,7 +260,7 @@ describe('a provider that sends', () => {
     ],
     [302, '', 'service_error', false, true],
   ] as const)(
-    'the status %s, has charged nothing',
+    'the status %s, gives no billable_error',
     async (status, body, type, again, elsewhere) => {
       mock().next(GENERATIONS, { status, body, headers: { location: '/other' } });
       const failure = await failureOf(generate());
@@ -274,18 +274,18 @@ describe('a provider that sends', () => {
     },
   );
 
-  it('an error as if all were well, has charged nothing', async () => {
+  it('an error with status 200, gives no billable_error', async () => {
     const error = { message: 'blocked', code: 'content_policy_violation' };
     mock().next(GENERATIONS, { body: { error } });
     expect(await failureOf(generate())).toMatchObject({ type: 'content_policy' });
   });
 
-  it('a time to come back at, is told with it', async () => {
+  it('Retry-After, has it in the failure', async () => {
     mock().next(GENERATIONS, { status: 429, body: {}, headers: { 'retry-after': '7' } });
     expect(await failureOf(generate())).toMatchObject({ type: 'rate_limit', retryAfter: 7 });
   });
 
-  it('our key in whatever it says, does not get it told', async () => {
+  it('the key in its error, has it redacted', async () => {
     mock().next(
       GENERATIONS,
       { status: 400, body: { error: { message: `${KEY}!`, code: KEY, param: KEY } } },
@@ -303,13 +303,13 @@ describe('a provider that sends', () => {
   });
 });
 
-it('nobody that listens has charged nothing', async () => {
+it('a refused connection gives no billable_error', async () => {
   const failure = await failureOf(generate({ baseUrl: 'http://127.0.0.1:1/v1' }));
   expect(failure).toMatchObject({ type: 'network_error', code: 'unreachable' });
   expect(isRetriable(failure)).toBe(true);
 });
 
-it('what is given up is given up for its reason', async () => {
+it("an aborted request rejects with the signal's reason", async () => {
   mock().next(GENERATIONS, { fault: 'silence' });
   const context = newContext();
   const made = provider.makeImages(imageJob(), context);
@@ -324,7 +324,7 @@ describe('videos', () => {
   const CREATE = 'POST /videos';
   const LOOK = 'GET /videos/:id';
 
-  it('are jobs that are waited for', async () => {
+  it('are polled until the job is done', async () => {
     mock().jobs({ looks: 2 });
     const context = newContext();
     const order = videoJob({ size: '16:9', duration: 8 }, [input(1)]);
@@ -350,7 +350,7 @@ describe('videos', () => {
     ['1024x1792', '1024x1792'],
     ['auto', undefined],
     [null, undefined],
-  ])('of %s are asked for as %s', async (size, sent) => {
+  ])('of size %s are requested as %s', async (size, sent) => {
     await provider.makeVideo(videoJob({ size }), newContext());
     const { parts } = mock().to(CREATE)[0]!;
     expect(parts.find(({ name }) => name === 'size')?.value).toBe(sent);
@@ -366,7 +366,7 @@ describe('videos', () => {
     expect(mock().requests).toEqual([]);
   });
 
-  it('that cannot be noted may have been charged', async () => {
+  it('whose job id cannot be saved give billable_error', async () => {
     const context = newContext();
     const saveState = async () => {
       throw new Failure('service_error', 'the disk is full', { status: 503 });
@@ -375,7 +375,7 @@ describe('videos', () => {
     expect((await failureOf(made)).type).toBe('billable_error');
   });
 
-  it('that were noted are waited for, and not made again', async () => {
+  it('with a saved job id are polled, not submitted again', async () => {
     const first = newContext();
     mock().jobs({ looks: 1 });
     mock().next(LOOK, { fault: 'silence' });
@@ -399,7 +399,7 @@ describe('videos', () => {
     ['sends a page', { body: PAGE }],
     ['sends half', { stopAt: { share: 0.5, end: 'reset' } }],
     ['sends another type', { body: '7', type: 'application/json' }],
-    ['says what nobody knows', { body: { id: 'video_1', status: 'pondering' } }],
+    ['has an unknown status', { body: { id: 'video_1', status: 'pondering' } }],
     ['says nothing of it', { body: { status: { a: 1 } } }],
   ])('are looked at again where a look %s', async (_, behaviour) => {
     mock().next(LOOK, behaviour, behaviour);
@@ -408,7 +408,7 @@ describe('videos', () => {
     expect(mock().to(CREATE)).toHaveLength(1);
   });
 
-  it('are looked at again where a look takes too long', async () => {
+  it('are polled again after a timeout', async () => {
     mock().next(LOOK, { fault: 'silence' });
     const context = newContext({ timeouts: { firstByte: 200 } });
     expect((await provider.makeVideo(videoJob(), context)).files).toHaveLength(1);
@@ -419,7 +419,7 @@ describe('videos', () => {
     [{ code: 'server_error', message: `broke ${KEY}` }, 'service_error', 'broke'],
     ['broke', 'service_error', 'broke'],
     [{ code: {}, message: [] }, 'service_error', 'failed'],
-  ])('that fail say why: %j', async (error, type, message) => {
+  ])('that fail have the error of the job: %j', async (error, type, message) => {
     mock().jobs({ looks: 1, error: error as object });
     const context = newContext();
     const failure = await failureOf(provider.makeVideo(videoJob(), context));
@@ -430,14 +430,14 @@ describe('videos', () => {
     expect(context.savedStates.at(-1)).toBeNull();
   });
 
-  it('that nobody knows any more have failed', async () => {
+  it('whose job is unknown (404) fail', async () => {
     const context = newContext({ savedState: { id: 'video_gone' } });
     const failure = await failureOf(provider.makeVideo(videoJob(), context));
     expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
     expect(context.savedStates).toEqual([null]);
   });
 
-  it('that may not be looked at any more may have been charged', async () => {
+  it('whose polls are refused give billable_error', async () => {
     mock().always(LOOK, { status: 401, body: { error: { message: 'no' } } });
     expect((await failureOf(provider.makeVideo(videoJob(), newContext()))).type).toBe(
       'billable_error',
@@ -456,13 +456,13 @@ describe('videos', () => {
     expect(context.savedStates).toEqual([]);
   });
 
-  it('are made anew where what was noted is nothing', async () => {
+  it('with an invalid saved state are submitted again', async () => {
     const context = newContext({ savedState: { id: 7 } });
     expect((await provider.makeVideo(videoJob(), context)).files).toHaveLength(1);
     expect(mock().to(CREATE)).toHaveLength(1);
   });
 
-  it('cannot lead the key to another path', async () => {
+  it('cannot change the path by their job id', async () => {
     const id = 'a/../../b?c#d%2f';
     mock().next(CREATE, { body: { id, status: 'queued' } });
     mock().next(`GET /videos/:id`, { body: { status: 'completed' } });
@@ -476,7 +476,7 @@ describe('videos', () => {
 describe('speech', () => {
   const SPEECH = 'POST /audio/speech';
 
-  it('is asked for with a voice', async () => {
+  it('is requested with a voice', async () => {
     await provider.makeAudio(audioJob(), newContext());
     const { files } = await provider.makeAudio(
       audioJob({ voice: 'coral', format: 'wav' }),
@@ -495,7 +495,7 @@ describe('speech', () => {
     expect(product.bytes.toString('latin1', 0, 4)).toBe('RIFF');
   });
 
-  it('of a duration is refused', async () => {
+  it('with a duration is refused', async () => {
     const failure = await failureOf(provider.makeAudio(audioJob({ duration: 5 }), newContext()));
     expect(failure).toMatchObject({ type: 'invalid_request', param: 'duration' });
   });
@@ -511,7 +511,7 @@ describe('speech', () => {
     expect(failure.type).toBe('billable_error');
   });
 
-  it('that is an error is none', async () => {
+  it('that is a JSON error fails', async () => {
     mock().next(SPEECH, { body: { error: { message: 'no', code: 'content_filter' } } });
     const failure = await failureOf(provider.makeAudio(audioJob(), newContext()));
     expect(failure.type).toBe('content_policy');
@@ -521,7 +521,7 @@ describe('speech', () => {
 describe('moderations', () => {
   const MODERATIONS = 'POST /moderations';
 
-  it('are passed on, with a word for what is not judged', async () => {
+  it('are passed on, with defaults for null categories', async () => {
     const answer = await provider.moderate(['a', 'flag b'], newContext());
     expect(mock().only().json).toEqual({ model: 'upstream-model', input: ['a', 'flag b'] });
     expect(answer).toMatchObject({
@@ -537,7 +537,7 @@ describe('moderations', () => {
     });
   });
 
-  it('of parts are one', async () => {
+  it('of several parts have one result', async () => {
     const parts = [
       { type: 'text', text: 'a' },
       { type: 'image_url', image_url: { url: 'data:,' } },
@@ -558,13 +558,13 @@ describe('moderations', () => {
     { id: 'a', model: 'b', results: [{ ...good, category_scores: [0] }] },
     { id: 'a', model: 'b', results: [null] },
     { error: { message: 'broke', type: 'server_error' } },
-  ])('of another shape are a failure: %j', async (body) => {
+  ])('of another shape fail: %j', async (body) => {
     mock().next(MODERATIONS, { body });
     const failure = await failureOf(provider.moderate('a', newContext()));
     expect([failure.type, isRetriable(failure)]).toEqual(['service_error', true]);
   });
 
-  it('that get lost may be asked for again', async () => {
+  it('that are lost may be retried', async () => {
     mock().next(MODERATIONS, { fault: 'reset' });
     const failure = await failureOf(provider.moderate('a', newContext()));
     expect(isRetriable(failure)).toBe(true);

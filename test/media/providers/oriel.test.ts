@@ -32,7 +32,7 @@ const usage = {
 const dataUrl = (index: number) => `data:image/png;base64,${png(8, 8, index).toString('base64')}`;
 
 describe('images', () => {
-  it('are tasks of the other gateway', async () => {
+  it('are created as a task and polled', async () => {
     mock().jobs({ looks: 2 });
     const context = newContext();
     const order = imageJob({ n: 2, size: '64x64', quality: 'high', seed: 5, user: 'u' }, [
@@ -61,12 +61,12 @@ describe('images', () => {
     expect(looks[0]!.headers['authorization']).toBe(`Bearer ${KEY}`);
   });
 
-  it('are asked for by nothing that was not asked for', async () => {
+  it('are requested without default parameters', async () => {
     await provider.makeImages(imageJob({ size: 'auto', quality: 'auto' }), newContext());
     expect(mock().to(GENERATIONS)[0]!.json).toEqual(asked);
   });
 
-  it('may be in the record itself', async () => {
+  it('may be in the first response', async () => {
     mock().images('b64_json');
     const { files } = await provider.makeImages(imageJob(), newContext());
     expect(files).toMatchObject([{ bytes: png(64, 64) }]);
@@ -75,7 +75,7 @@ describe('images', () => {
   it.each([
     ['at once', 0, 0],
     ['after a while', 1, 2],
-  ])('are changed %s', async (_, looks, seen) => {
+  ])('are edited %s', async (_, looks, seen) => {
     mock().jobs({ looks, retryAfter: 0 });
     const context = newContext();
     const order = imageJob({ edit: true, n: 2, seed: 5 }, [input(1), input(2)], input(3));
@@ -96,7 +96,7 @@ describe('images', () => {
     expect(context.savedStates).toEqual(seen === 0 ? [] : [{ taskId: 'task_1', failed: 0 }]);
   });
 
-  it('that were noted are waited for, and not asked for again', async () => {
+  it('with a saved task id are polled, not requested again', async () => {
     await provider.makeImages(imageJob(), newContext());
     const context = newContext({ savedState: { taskId: 'task_1', failed: 0 } });
     expect((await provider.makeImages(imageJob(), context)).files).toHaveLength(1);
@@ -104,13 +104,13 @@ describe('images', () => {
     expect(context.savedStates).toEqual([]);
   });
 
-  it('may be asked for again, so that asking is not announced', async () => {
+  it('never call beforeBillableRequest', async () => {
     const context = newContext();
     await provider.makeImages(imageJob(), context);
     expect(context.billableRequests()).toBe(0);
   });
 
-  it('may be asked for again where the answer was lost, and are made once', async () => {
+  it('are made once although the first response was lost', async () => {
     mock().next(GENERATIONS, { stopAt: { share: 0.5, end: 'reset' } });
     const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect([failure.type, isRetriable(failure)]).toEqual(['network_error', true]);
@@ -121,7 +121,7 @@ describe('images', () => {
 });
 
 describe('videos', () => {
-  it('are tasks', async () => {
+  it('are created as a task and polled', async () => {
     const order = videoJob({ size: '16:9', duration: 6, user: 'u' }, [input(1), input(2)]);
     const { files } = await provider.makeVideo(order, newContext());
     expect(files).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
@@ -136,7 +136,7 @@ describe('videos', () => {
 });
 
 describe('audio', () => {
-  it('is a task', async () => {
+  it('is created as a task and polled', async () => {
     const order = audioJob({ voice: 'v', format: 'wav', duration: 3 });
     const { files } = await provider.makeAudio(order, newContext());
     expect(files).toEqual([{ url: expect.stringMatching(/file-1$/) }]);
@@ -149,7 +149,7 @@ describe('audio', () => {
   });
 });
 
-it('moderations are answered', async () => {
+it('moderations are passed on', async () => {
   const { results } = await provider.moderate('flag', newContext());
   expect(results[0]!.flagged).toBe(true);
 });
@@ -173,7 +173,7 @@ describe('a result', () => {
   });
 
   it.each([null, [], 'x', {}, { urls: [] }, { video_url: 'javascript:alert(1)' }])(
-    'without any has been charged: %j',
+    'without usable files gives billable_error: %j',
     async (result) => {
       mock().next(LOOK, record(result));
       const failure = await failureOf(provider.makeVideo(videoJob(), newContext()));
@@ -181,7 +181,7 @@ describe('a result', () => {
     },
   );
 
-  it('of an edit without any has been charged', async () => {
+  it('of an edit without images gives billable_error', async () => {
     mock().next(EDITS, { body: { created: 1, data: [], usage: null } });
     const made = provider.makeImages(imageJob({ edit: true }, [input(1)]), newContext());
     expect((await failureOf(made)).type).toBe('billable_error');
@@ -200,26 +200,26 @@ describe('a task', () => {
     // What is between the gateways is no affair of our client's.
     ['insufficient_quota', 'service_error', false, true],
     ['auth_error', 'service_error', false, true],
-  ])('that failed with %s is told as %s', async (type, told, again, elsewhere) => {
+  ])('that failed with %s gives %s', async (type, expectedType, again, elsewhere) => {
     const error = { type, message: `it did not ${KEY} work`, code: null };
     mock().jobs({ looks: 1, error, retryAfter: 0 });
     const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
-      told,
+      expectedType,
       again,
       elsewhere,
     ]);
     expect(failure.message).not.toContain('5ecre7');
   });
 
-  it('that expired is out of time', async () => {
+  it('that expired gives a timeout', async () => {
     mock().jobs({ looks: 1, expires: true });
     const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect(failure.type).toBe('timeout');
   });
 
   it.each([null, 'broke', 5, { type: 5, message: {} }])(
-    'that failed with %j has failed all the same',
+    'that failed with the error %j fails',
     async (error) => {
       mock().next(LOOK, { body: { task_id: 'task_1', status: 'failed', error } });
       const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
@@ -227,7 +227,7 @@ describe('a task', () => {
     },
   );
 
-  it('that failed is another one at the next try', async () => {
+  it('that failed is submitted with a new key at the next attempt', async () => {
     const error = { type: 'service_error', message: 'broke' };
     mock().jobs({ looks: 1, error });
     const first = newContext();
@@ -244,14 +244,14 @@ describe('a task', () => {
     expect(third.savedStates).toEqual([{ taskId: 'task_3', failed: 2 }]);
   });
 
-  it('that nobody knows any more has failed', async () => {
+  it('that is unknown (404) fails', async () => {
     const context = newContext({ savedState: { taskId: 'task_gone', failed: 0 } });
     const failure = await failureOf(provider.makeImages(imageJob(), context));
     expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
     expect(context.savedStates).toEqual([{ taskId: null, failed: 1 }]);
   });
 
-  it('is looked at where the gateway is, wherever it says that it is', async () => {
+  it('is polled at the configured origin, whatever its poll_url', async () => {
     mock().next(GENERATIONS, {
       status: 202,
       body: { task_id: 'task_1', status: 'pending', poll_url: 'http://127.0.0.1:1/v1/tasks/x' },
@@ -261,7 +261,7 @@ describe('a task', () => {
     expect(mock().to(LOOK)[0]!.path).toBe('/tasks/task_1');
   });
 
-  it('goes on where a look at it goes wrong', async () => {
+  it('is polled again after a failed poll', async () => {
     mock().next(
       LOOK,
       { fault: 'reset' },
@@ -274,7 +274,7 @@ describe('a task', () => {
     expect(mock().to(GENERATIONS)).toHaveLength(1);
   });
 
-  it('keeps its note where we leave while it goes on', async () => {
+  it('keeps its saved state where polling is aborted', async () => {
     mock().next(LOOK, { fault: 'silence' });
     const context = newContext();
     const made = provider.makeImages(imageJob(), context);
@@ -284,12 +284,12 @@ describe('a task', () => {
     expect(context.savedStates).toEqual([{ taskId: 'task_1', failed: 0 }]);
   });
 
-  it('is left while it is waited for', async () => {
+  it("rejects with the signal's reason while it waits", async () => {
     const context = newContext();
     const made = orielProvider(() => 3_600_000).makeImages(
       imageJob(),
       Object.assign(context, {
-        note: async () => {
+        saveState: async () => {
           setImmediate(() => context.cancellation.abort(new Error('drained')));
         },
       }),
@@ -307,15 +307,18 @@ describe('a submission', () => {
     [429, 'rate_limit', 'rate_limit', true, true],
     [503, 'service_error', 'service_error', true, true],
     [502, 'billable_error', 'billable_error', false, false],
-  ] as const)('that is refused with %s %s', async (status, type, told, again, elsewhere) => {
-    mock().next(GENERATIONS, { status, body: { error: { type, message: 'no' } } });
-    const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
-    expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
-      told,
-      again,
-      elsewhere,
-    ]);
-  });
+  ] as const)(
+    'that is refused with %s gives %s',
+    async (status, type, expectedType, again, elsewhere) => {
+      mock().next(GENERATIONS, { status, body: { error: { type, message: 'no' } } });
+      const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
+      expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
+        expectedType,
+        again,
+        elsewhere,
+      ]);
+    },
+  );
 
   it.each<[string, Behaviour]>([
     ['a page', { body: '<title>Welcome</title>' }],
@@ -327,7 +330,7 @@ describe('a submission', () => {
     expect(isRetriable(failure)).toBe(true);
   });
 
-  it('that meets with an answer that is none has perhaps been charged', async () => {
+  it('with an invalid response gives billable_error', async () => {
     mock().next(GENERATIONS, { status: 202, body: { task_id: '..', status: 'pending' } });
     const failure = await failureOf(provider.makeImages(imageJob(), newContext()));
     expect(failure.type).toBe('billable_error');

@@ -52,7 +52,7 @@ const refused = (model: string, more: object, reader?: Reader) => {
 };
 
 describe('an image request', () => {
-  it('has defaults for all that it does not say', () => {
+  it('has defaults for missing fields', () => {
     expect(read('native', {})).toEqual({
       request: {
         type: 'image',
@@ -75,7 +75,7 @@ describe('an image request', () => {
     });
   });
 
-  it('keeps what it says', () => {
+  it('keeps its fields', () => {
     const inputs = ['https://example.com/a.png', 'data:image/png;base64,AA=='];
     const said = { n: 10, quality: 'high', seed: 7, user: 'me', input_images: inputs };
     expect(read('native', { ...said, callback_url: 'https://example.com/hook' })).toMatchObject({
@@ -85,7 +85,7 @@ describe('an image request', () => {
     });
   });
 
-  it('takes null for nothing, whatever the field', () => {
+  it('treats null as a missing field', () => {
     const names = ['size', 'n', 'quality', 'input_images', 'seed', 'user', 'callback_url', 'style'];
     const nothing = Object.fromEntries(names.map((name) => [name, null]));
     expect(read('native', nothing)).toEqual(read('native', {}));
@@ -112,11 +112,11 @@ describe('an image request', () => {
     [{ size: 'landscape_16_9', aspect_ratio: '1:1' }, 'landscape_16_9'],
     [{ img_size: '512x512', aspect_ratio: '1:1' }, '512x512'],
     [{ aspect_ratio: '16:9', n: 1, quality: 'auto' }, '16:9'],
-  ])('with %j leaves the word to another model: %s', (more, size) => {
+  ])('with %j passes the size on to other models: %s', (more, size) => {
     expect(read('image', more)).toMatchObject({ request: { size, quality: null, n: 1 } });
   });
 
-  it('counts characters, and mends those of which half is missing', () => {
+  it('counts characters, and replaces unpaired surrogates', () => {
     const longest = '🙂'.repeat(32_000);
     expect(read('native', { prompt: longest })).toMatchObject({ request: { prompt: longest } });
     expect(read('native', { prompt: 'a\ud83d b\ude42', user: '\ud800' })).toMatchObject({
@@ -206,11 +206,11 @@ describe('an image request', () => {
     expect(refused(model, more, 'image')).toEqual([param, expect.stringMatching(message)]);
   });
 
-  it('tells the model of another type by a code of its own', () => {
+  it('for a model of another type has code wrong_model_type', () => {
     expect(failing(() => read('audio', {}, 'image')).code).toBe('wrong_model_type');
   });
 
-  it('is refused at its first fault, however many there are', () => {
+  it('is refused at its first invalid field', () => {
     const inputs = Array.from({ length: 1_000_000 }, () => 5);
     expect(refused('native', { input_images: inputs })[0]).toBe('input_images[0]');
   });
@@ -271,7 +271,7 @@ describe('a video request', () => {
     expect(refused('video', more)[0]).toBe(param);
   });
 
-  it('is for models of video', () => {
+  it('requires a model of type video', () => {
     expect(refused('image', {}, 'video')[0]).toBe('model');
   });
 });
@@ -298,11 +298,11 @@ describe('an audio request', () => {
   });
 });
 
-describe('a request for a moderation', () => {
+describe('a moderation request', () => {
   const judge = (input: unknown, more: object = {}) =>
     readModerationRequest({ input, ...more }, modelOf('judge'));
 
-  it('takes a text, texts, or parts', () => {
+  it('accepts a text, texts, or parts', () => {
     expect(judge('a')).toBe('a');
     expect(judge(['a', '\ud800'])).toEqual(['a', '\ufffd']);
     const parts = [
@@ -335,14 +335,14 @@ describe('a request for a moderation', () => {
     },
   );
 
-  it('is for models that judge', () => {
+  it('requires a model of type moderation', () => {
     const refusal = failing(() =>
       readModerationRequest({ model: 'text', input: 'a' }, modelOf('text')),
     );
     expect([refusal.param, refusal.code]).toEqual(['model', 'wrong_model_type']);
   });
 
-  it('goes to the first such model that the key may use', () => {
+  it('defaults to the first moderation model that the key may use', () => {
     expect(defaultModerationModel(config, null)).toBe('judge');
     expect(defaultModerationModel(config, ['judge', 'text'])).toBe('judge');
     expect(failing(() => defaultModerationModel(config, ['text']))).toMatchObject({
@@ -353,7 +353,7 @@ describe('a request for a moderation', () => {
 });
 
 test.each([[undefined], [null], [5], [''], [['a']], ['x'.repeat(257)]])(
-  'a request that names its model %j is refused',
+  'a request with the model %j is refused',
   (model) => {
     const refusal = failing(() => modelIdOf({ model }));
     expect([refusal.status, refusal.param]).toEqual([400, 'model']);

@@ -26,14 +26,14 @@ describe('a sandbox image', () => {
     expect(await sizeOf(bytes!)).toBe(expected);
   });
 
-  it.each(['large', '8193x1', '8192x8192', '0x5'])('cannot have the size %s', async (size) => {
+  it.each(['large', '8193x1', '8192x8192', '0x5'])('refuses the size %s', async (size) => {
     await expect(images({ size })).rejects.toMatchObject({
       type: 'invalid_request',
       param: 'size',
     });
   });
 
-  it('is the same for the same prompt, seed and number, and another for any other', async () => {
+  it('depends on prompt, seed and number only', async () => {
     const pair = await images({ n: 2 });
     expect(await images({ n: 2 })).toEqual(pair);
     const others = [
@@ -45,14 +45,14 @@ describe('a sandbox image', () => {
     expect(new Set(all).size).toBe(5);
   });
 
-  it('is a picture of many colours, none of it transparent', async () => {
+  it('has many colours and no transparency', async () => {
     const [bytes] = await images({ size: '400x300' });
     const { channels, isOpaque } = await sharp(bytes).stats();
     expect([channels.length, isOpaque]).toEqual([3, true]);
     for (const { stdev } of channels) expect(stdev).toBeGreaterThan(10);
   });
 
-  it('takes after its inputs', async () => {
+  it('has colours of its inputs', async () => {
     const meanOf = async (colour: readonly number[]) => {
       const bytes = await painted(SIZE, () => colour)
         .png()
@@ -74,7 +74,7 @@ describe('a sandbox edit', () => {
       { inputs: [inputFile(source)], ...(mask && { mask: inputFile(mask, 'mask') }) },
     );
 
-  it('changes what the mask lets through, and not a pixel beside', async () => {
+  it('changes only pixels that the mask allows', async () => {
     const source = await photo(SIZE).png().toBuffer();
     const mask = await painted({ ...SIZE, channels: 4 }, (x) => [0, 0, 0, x < 32 ? 0 : 255])
       .png()
@@ -101,7 +101,7 @@ describe('a sandbox edit', () => {
     expect(await sizeOf(bytes!)).toBe(expected);
   });
 
-  it('shows what it was made of, and is as repeatable as a drawing', async () => {
+  it('shows its source, and is repeatable', async () => {
     for (const [name, bytes] of Object.entries(await quartersOfEveryKind(SIZE))) {
       const [first] = await edit({}, bytes);
       const { width, height, rgb } = await decode(first!);
@@ -115,7 +115,7 @@ describe('a sandbox edit', () => {
     expect(await edit({ n: 2 }, source)).toEqual(await edit({ n: 2 }, source));
   });
 
-  it('is made smaller where its input is too large to be drawn', async () => {
+  it('is scaled down where its source exceeds the limits', async () => {
     const wide = await sharp({ create: { width: 9000, height: 9, channels: 3, background: 'red' } })
       .png()
       .toBuffer();

@@ -10,7 +10,7 @@ describe('a sandbox video', () => {
     [1, 6],
     [4, 24],
     [3600, 64],
-  ])('of %i seconds lasts as long', async (duration, frames) => {
+  ])('of %i seconds has that duration', async (duration, frames) => {
     const [bytes] = await video({ duration });
     const { format, pages, width, height, delay } = await sharp(bytes).metadata();
     expect([format, pages, width, height]).toEqual(['webp', frames, 64, 48]);
@@ -18,14 +18,14 @@ describe('a sandbox video', () => {
     expect(Math.abs(total - duration * 1000)).toBeLessThan(frames);
   });
 
-  it('has fewer frames the larger it is, and the same for the same prompt', async () => {
+  it('has fewer frames at larger sizes, and is repeatable', async () => {
     const [bytes] = await video({ size: '3000x2000', duration: 10 });
     expect((await sharp(bytes).metadata()).pages).toBe(4);
     expect(await video()).toEqual(await video());
     expect(await video({ seed: 1 })).not.toEqual(await video());
   });
 
-  it('cannot be larger than what is drawn', async () => {
+  it('refuses sizes beyond the limits', async () => {
     await expect(video({ size: '8000x8000' })).rejects.toMatchObject({ param: 'size' });
   });
 });
@@ -49,7 +49,7 @@ describe('sandbox audio', () => {
     expect(loudest).toBeLessThan(32_767);
   });
 
-  it('follows from prompt, seed and voice', async () => {
+  it('depends on prompt, seed and voice only', async () => {
     expect(await audio()).toEqual(await audio());
     for (const more of [{ prompt: 'rain' }, { seed: 1 }, { voice: 'low' }]) {
       expect(await audio(more)).not.toEqual(await audio());
@@ -59,7 +59,7 @@ describe('sandbox audio', () => {
   it.each([
     ['format', { format: 'mp3' }, /wav only/],
     ['duration', { duration: 61 }, /60 seconds/],
-  ])('refuses what it cannot make: %s', async (param, more, message) => {
+  ])('refuses unsupported parameters: %s', async (param, more, message) => {
     await expect(audio(more)).rejects.toMatchObject({
       type: 'invalid_request',
       param,
@@ -81,7 +81,7 @@ describe('sandbox moderation', () => {
       1,
     ],
     ['nothing', [], 1],
-  ] as const)('judges %s', async (_, input, results) => {
+  ] as const)('classifies %s', async (_, input, results) => {
     const answer = await moderation(input);
     expect(answer).toMatchObject({ id: expect.stringMatching(/^modr-/), model: 'moderation' });
     expect(answer.results).toHaveLength(results);
@@ -93,8 +93,8 @@ describe('sandbox moderation', () => {
   });
 });
 
-describe('a prompt', () => {
-  it.each(FAILURE_TYPES)('fails with sandbox:fail=%s, whatever is made', async (type) => {
+describe('a prompt with directives', () => {
+  it.each(FAILURE_TYPES)('fails with sandbox:fail=%s for every media type', async (type) => {
     const prompt = `a house, sandbox:fail=${type}.`;
     for (const making of [images({ prompt }), video({ prompt }), audio({ prompt })]) {
       await expect(making).rejects.toMatchObject({ type });
@@ -102,7 +102,7 @@ describe('a prompt', () => {
     await expect(moderation(prompt)).rejects.toMatchObject({ type });
   });
 
-  it('gets fewer images, another size, or none', async () => {
+  it('gets fewer images, another size, or garbage', async () => {
     expect(await images({ n: 3, prompt: 'sandbox:partial=2' })).toHaveLength(2);
     const [small] = await images({ prompt: 'sandbox:size=20x10' });
     expect(await sharp(small).metadata()).toMatchObject({ width: 20, height: 10 });
@@ -121,7 +121,7 @@ describe('a prompt', () => {
     ['sandbox:partial=11', /from 1 to 10/],
     ['sandbox:size=big', /a size/],
     ['sandbox:repeat=3', /unknown; expected fail, delay, partial, size or garbage/],
-  ])('is told what is wrong with %s', async (prompt, message) => {
+  ])('is refused for the invalid directive %s', async (prompt, message) => {
     await expect(images({ prompt })).rejects.toMatchObject({
       type: 'invalid_request',
       param: 'prompt',
@@ -129,7 +129,7 @@ describe('a prompt', () => {
     });
   });
 
-  it('waits with sandbox:delay=9m until the task is let go', async () => {
+  it('waits with sandbox:delay=9m until the signal is aborted', async () => {
     const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
     const audio = { type: 'audio', seed: null, user: null, voice: null, format: null } as const;
@@ -141,7 +141,7 @@ describe('a prompt', () => {
   });
 });
 
-it('has no models but its own', async () => {
+it('the sandbox refuses unknown models', async () => {
   const fields = { type: 'audio', prompt: '', seed: null, user: null } as const;
   const job = {
     request: { ...fields, voice: null, format: null, duration: 1 },
@@ -153,7 +153,7 @@ it('has no models but its own', async () => {
   });
 });
 
-it('tells a usage that adds up', async () => {
+it('the sandbox reports consistent usage', async () => {
   const fields = { type: 'audio', prompt: 'a song', seed: null, user: null } as const;
   const job = {
     request: { ...fields, voice: null, format: null, duration: 1 },

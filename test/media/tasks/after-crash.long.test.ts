@@ -25,8 +25,8 @@ function lastCall(data: string): string | undefined {
   return /"call":"(\w+)"/.exec(last)?.[1];
 }
 
-describe('a provider that was being asked', () => {
-  it('is asked again after a crash', async () => {
+describe('a crash during a billable provider call', () => {
+  it('repeats the request by default', async () => {
     const { first, next } = await succession(NONE);
     const { daemon, ann } = await next();
     first.always(POST, NEVER);
@@ -39,10 +39,10 @@ describe('a provider that was being asked', () => {
     for (const id of ids) expect(await again.ended(id)).toMatchObject(DONE);
     expect(first.to(POST)).toHaveLength(MANY);
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * MANY });
-    const told = second.log.filter(
+    const lines = second.log.filter(
       ({ msg }) => msg === 'the daemon had stopped during a request to the provider',
     );
-    expect(told.map(({ afterCrash }) => afterCrash)).toEqual(
+    expect(lines.map(({ afterCrash }) => afterCrash)).toEqual(
       Array.from({ length: 8 }, () => 'retry'),
     );
   });
@@ -50,7 +50,7 @@ describe('a provider that was being asked', () => {
   it.each([
     ['kill -9', 'SIGKILL'],
     ['a stop without grace', 'SIGTERM'],
-  ] as const)('is not asked again after %s where routing.afterCrash is fail', async (_, signal) => {
+  ] as const)('fails the task after %s where routing.afterCrash is fail', async (_, signal) => {
     const { first, next } = await succession({ ...NONE, ...routing('fail') });
     const { daemon, ann } = await next();
     first.always(POST, NEVER);
@@ -74,7 +74,7 @@ describe('a provider that was being asked', () => {
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * (MANY - 8) });
   });
 
-  it('for speech, or was being given a job, is not asked again either', async () => {
+  it('fails speech and video submissions as well where routing.afterCrash is fail', async () => {
     const { first, next } = await succession({ ...NONE, ...routing('fail') });
     const { daemon, ann } = await next();
     for (const path of ['POST /audio/speech', 'POST /videos']) first.always(path, NEVER);
@@ -89,7 +89,7 @@ describe('a provider that was being asked', () => {
 });
 
 describe('where routing.afterCrash is fail', () => {
-  it('results at addresses are fetched, not made again', async () => {
+  it('results with URLs are downloaded, not requested again', async () => {
     const { first, next } = await succession(routing('fail'));
     const { daemon, ann } = await next();
     first.images('url');
@@ -104,7 +104,7 @@ describe('where routing.afterCrash is fail', () => {
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
   });
 
-  it('a job that the provider has is asked for', async () => {
+  it('a submitted job is polled', async () => {
     const { first, next } = await succession(routing('fail'));
     first.jobs({ looks: 1_000_000, retryAfter: 0 });
     const { daemon, ann } = await next();
@@ -117,7 +117,7 @@ describe('where routing.afterCrash is fail', () => {
     expect(first.to('POST /videos')).toHaveLength(1);
   });
 
-  it('a provider that knows the key of the task is asked again', async () => {
+  it('a provider with idempotency keys gets the request again', async () => {
     const { far, next } = await succession(routing('fail'));
     far.always(POST, NEVER);
     const { daemon, ann } = await next();
@@ -132,13 +132,13 @@ describe('where routing.afterCrash is fail', () => {
     expect(repeated.headers['idempotency-key']).toBe(headers['idempotency-key']);
   });
 
-  it('a provider that refused leaves no doubt', async () => {
+  it('a refused request does not fail the task', async () => {
     const { first, next } = await succession(routing('fail', { retries: 1 }));
     first.next(POST, { status: 429, headers: { 'retry-after': '9' }, body: 'later' });
     const { daemon, ann } = await next();
     const id = await ann.begin({ model: 'any' });
     await first.received(POST);
-    // It waits for its second try: what it was told is on disk.
+    // The checkpoint is on disk while the task waits for its second attempt.
     await expect.poll(() => lastCall(daemon.data), { timeout: 8000 }).toBeUndefined();
     await daemon.stop('SIGKILL');
     const { ann: again } = await next();
@@ -147,7 +147,7 @@ describe('where routing.afterCrash is fail', () => {
   });
 });
 
-it('notes that a provider is asked before it is, and that it answered before results are kept', async () => {
+it('saves a checkpoint before a billable request, and after its response', async () => {
   const { first, next } = await succession();
   const { daemon, ann } = await next();
   const asked = gate();

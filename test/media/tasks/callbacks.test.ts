@@ -12,7 +12,7 @@ async function receive(reply?: WebhookReceiver['reply']): Promise<WebhookReceive
   return receiver;
 }
 
-it('bears the record of the task, signed with the secret of its account', async () => {
+it('has the task record, signed with the secret of the account', async () => {
   const { first, client } = media();
   const [ann, bob] = await Promise.all([client(), client()]);
   const secretOf = async (one: typeof ann) =>
@@ -43,7 +43,7 @@ it('bears the record of the task, signed with the secret of its account', async 
   expect(callbacks[0]!.headers['webhook-id']).not.toBe(callbacks[1]!.headers['webhook-id']);
 });
 
-it('is signed with both secrets for a while after a rotation', async () => {
+it('is signed with both secrets during the overlap after a rotation', async () => {
   const { client, daemon } = media();
   const ann = await client();
   const receiver = await receive();
@@ -87,7 +87,7 @@ it('is signed with both secrets for a while after a rotation', async () => {
   ]);
 });
 
-it('is listed with its tries', async () => {
+it('is listed with its attempts', async () => {
   const ann = await media().client();
   const receiver = await receive();
   const { task_id } = await ann.make({ model: 'any', callback_url: receiver.url });
@@ -112,7 +112,7 @@ it('is listed with its tries', async () => {
   ]);
 });
 
-it('is tried later where it was not taken, and never again after 410', async () => {
+it('is retried after a failure, and not after 410', async () => {
   const ann = await media().client();
   const busy = await receive(() => ({ status: 500 }));
   const gone = await receive(() => ({ status: 410 }));
@@ -134,7 +134,7 @@ it('is tried later where it was not taken, and never again after 410', async () 
   expect(await never!()).toMatchObject({ attempts: [{ status: 410 }], next_attempt_at: null });
 });
 
-it('is nothing where nobody asked for it, and nothing before the end', async () => {
+it('is not sent without callback_url, nor before the task ends', async () => {
   const { first, client } = media();
   const ann = await client();
   const quiet = await ann.make({ model: 'any' });

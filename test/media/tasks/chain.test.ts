@@ -30,7 +30,7 @@ const outer = sharedDaemon({
         film: modelTo('video', 'sandbox-video'),
         sound: modelTo('audio', 'sandbox-audio'),
         judge: modelTo('moderation', 'sandbox-moderation'),
-        stranger: modelTo('image', 'nobody-knows'),
+        stranger: modelTo('image', 'unknown-model'),
       },
     };
   },
@@ -45,7 +45,7 @@ async function bytesAt(url: string): Promise<Buffer> {
 }
 
 describe.concurrent('one Oriel behind another', () => {
-  it('makes images of the size that was asked for', async () => {
+  it('generates images of the requested size', async () => {
     const ann = await client();
     const body = { model: 'native', size: '16:9', resolution: '2K', n: 2, seed: 7 };
     const task = await ann.make(body);
@@ -56,7 +56,7 @@ describe.concurrent('one Oriel behind another', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
   });
 
-  it('edits images where a mask says', async () => {
+  it('edits images within the mask', async () => {
     const ann = await client();
     const size = { width: 64, height: 48 };
     const { status, body } = await ann.form(EDITS, [
@@ -71,7 +71,7 @@ describe.concurrent('one Oriel behind another', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
   });
 
-  it('makes films and sounds, with what they are to look like', async () => {
+  it('generates videos and audio with reference images', async () => {
     const ann = await client();
     const still = await quadrants({ width: 32, height: 32 }).png().toBuffer();
     const [film, sound] = await Promise.all([
@@ -92,7 +92,7 @@ describe.concurrent('one Oriel behind another', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 5 });
   });
 
-  it('judges', async () => {
+  it('moderates', async () => {
     const ann = await client();
     const { status, body } = await ann.post('/v1/moderations', { input: ['a house', 'a tree'] });
     expect([status, body.results.length]).toEqual([200, 2]);
@@ -107,17 +107,17 @@ describe.concurrent('one Oriel behind another', () => {
     ['timeout', 'timeout'],
     ['rate_limit', 'rate_limit'],
     ['billable_error', 'billable_error'],
-    // Whom the gateway owes, and who it is there, is nothing that its own clients did.
+    // Clients did not cause errors of the account at the other gateway.
     ['insufficient_quota', 'service_error'],
     ['auth_error', 'service_error'],
-  ])('tells a failure of type %s as one of %s', async (fails, type) => {
+  ])('passes a failure of type %s on as %s', async (fails, type) => {
     const ann = await client();
     const task = await ann.make({ model: 'any', prompt: `a tree sandbox:fail=${fails}` });
     expect(task).toMatchObject({ status: 'failed', result: null, error: { type } });
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  it('gives what it got where that was not all, and nothing where it was nothing', async () => {
+  it('completes with partial output, and fails without output', async () => {
     const ann = await client();
     const part = await ann.make({ model: 'native', n: 3, prompt: 'a tree sandbox:partial=2' });
     expect(part.result.data).toHaveLength(2);
@@ -126,7 +126,7 @@ describe.concurrent('one Oriel behind another', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
   });
 
-  it('does not know every model', async () => {
+  it('fails for an unknown model', async () => {
     const ann = await client();
     const answer = await ann.post(`${GENERATIONS}/sync`, { model: 'stranger', prompt: 'a' });
     expect(answer.status).toBe(502);

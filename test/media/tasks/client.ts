@@ -85,7 +85,7 @@ export class Client {
     return this.ask(path, { method: 'POST', headers, body });
   }
 
-  /** Has an image begun, and tells the task's name. */
+  /** Starts an image task, and returns its id. */
   async begin(body: object, path = GENERATIONS): Promise<string> {
     const answer = await this.post(path, { prompt: 'a lighthouse', ...body });
     if (answer.status !== 202) {

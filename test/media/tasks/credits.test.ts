@@ -11,8 +11,8 @@ const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => sta
 const names = (answers: readonly Answer[]) =>
   new Set(answers.map(({ body }) => body.task_id as string));
 
-describe('an account without the credits', () => {
-  it('is told, and gets no task', async () => {
+describe('an account without enough credits', () => {
+  it('gets 402 and no task', async () => {
     const { first, client } = media();
     const ann = await client({ credits: '11' });
     const { status, body } = await ann.post(GENERATIONS, { model: 'native', prompt: 'a', n: 3 });
@@ -28,7 +28,7 @@ describe('an account without the credits', () => {
     expect((await ann.make({ model: 'native', n: 2 })).status).toBe('completed');
   });
 
-  it('gets one task of two that race for its last credits', async () => {
+  it('gets one of two concurrent tasks for its last credits', async () => {
     const { client } = media();
     for (let round = 0; round < 5; round += 1) {
       const ann = await client({ credits: '4' });
@@ -44,7 +44,7 @@ describe('an account without the credits', () => {
 });
 
 describe('a key', () => {
-  it('spends no more than its budget', async () => {
+  it('cannot exceed its budget', async () => {
     const ann = await media().client({ budget: '10' });
     const { status, body } = await ann.post(GENERATIONS, { model: 'native', prompt: 'a', n: 3 });
     expect([status, body.error.code]).toEqual([402, 'key_budget_exceeded']);
@@ -55,7 +55,7 @@ describe('a key', () => {
     expect(account.key.budget).toEqual({ granted: 10, reserved: 0, spent: 8 });
   });
 
-  it('names no model that is not on its list', async () => {
+  it('cannot use a model outside its list', async () => {
     const ann = await media().client({ models: 'native' });
     for (const [path, body] of [
       [GENERATIONS, { model: 'any', prompt: 'a' }],
@@ -70,7 +70,7 @@ describe('a key', () => {
     expect((await ann.make({ model: 'native' })).status).toBe('completed');
   });
 
-  it('names no model that is for something else, or is none', async () => {
+  it('cannot use a model of another type or an unknown one', async () => {
     const ann = await media().client();
     const video = await ann.post('/v1/videos/generations', { model: 'native', prompt: 'a' });
     expect([video.status, video.body.error.code]).toEqual([400, 'wrong_model_type']);
@@ -80,7 +80,7 @@ describe('a key', () => {
 });
 
 describe('the same idempotency key', () => {
-  it('with the same request gives the same task, and one charge', async () => {
+  it('with the same request returns the same task, and charges once', async () => {
     const { first, client } = media();
     const ann = await client();
     const body = { model: 'native', prompt: 'a', size: '1:1' };
@@ -92,7 +92,7 @@ describe('the same idempotency key', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
   });
 
-  it('gives the same task even where it could not be made again', async () => {
+  it('returns the same task even where it could not be created now', async () => {
     const { client } = media();
     const ann = await client({ credits: '4' });
     const body = { model: 'native', prompt: 'a' };
@@ -102,7 +102,7 @@ describe('the same idempotency key', () => {
     expect([after.status, after.body.task_id]).toEqual([202, before.body.task_id]);
   });
 
-  it('with another request is a conflict', async () => {
+  it('with another request gives 409', async () => {
     const ann = await media().client();
     await ann.post(GENERATIONS, { model: 'native', prompt: 'a' }, 'k');
     for (const [path, body] of [
@@ -115,7 +115,7 @@ describe('the same idempotency key', () => {
     }
   });
 
-  it('of another account is another key', async () => {
+  it('is independent between accounts', async () => {
     const { client } = media();
     const [ann, bob] = await Promise.all([client(), client()]);
     const body = { model: 'native', prompt: 'a' };
@@ -126,7 +126,7 @@ describe('the same idempotency key', () => {
     expect(names(answers).size).toBe(2);
   });
 
-  it('many times at once gives one task', async () => {
+  it('in concurrent requests gives one task', async () => {
     const { first, client } = media();
     const ann = await client();
     const body = { model: 'native', prompt: 'many times' };
@@ -143,7 +143,7 @@ describe('the same idempotency key', () => {
     expect((await ann.ask('/v1/tasks')).body.data).toHaveLength(1);
   });
 
-  it('of edits minds their files', async () => {
+  it('compares the files of edits', async () => {
     const { first, client } = media();
     const ann = await client();
     const edit = (...files: readonly (readonly [string, Buffer])[]) =>
@@ -165,7 +165,7 @@ describe('the same idempotency key', () => {
     }
   });
 
-  it('of edits tells a mask from an image', async () => {
+  it('distinguishes a mask from an image of edits', async () => {
     const ann = await media().client();
     const images = [alphaPng(), alphaPng()] as const;
     const edit = (second: string, key: string) =>
@@ -184,7 +184,7 @@ describe('the same idempotency key', () => {
   });
 });
 
-it('holds the credits of a task that is under way', async () => {
+it('reserves the credits of a running task', async () => {
   const { first, client } = media();
   first.always(POST, NEVER);
   const ann = await client({ credits: '10' });

@@ -14,7 +14,7 @@ const EXPIRED = {
   error: { type: 'timeout', code: 'task_expired', message: expect.any(String) },
 };
 
-it('ends a task whose provider does not answer, and lets go of the provider', async () => {
+it('expires a task whose provider does not respond, and aborts the request', async () => {
   const { first, client } = media();
   first.always(POST, NEVER);
   const ann = await client();
@@ -29,7 +29,7 @@ it('ends a task whose provider does not answer, and lets go of the provider', as
   ]);
 });
 
-it('ends every one of many tasks as expired, whichever timer comes first', async () => {
+it('expires all of many tasks, whichever timer fires first', async () => {
   const { first, client } = roomy();
   first.always(POST, NEVER);
   const ann = await client();
@@ -39,7 +39,7 @@ it('ends every one of many tasks as expired, whichever timer comes first', async
   expect(first.to(POST).length).toBeGreaterThan(0);
 });
 
-it('ends tasks that still wait for their places', async () => {
+it('expires tasks that wait for a slot', async () => {
   const { first, client } = media();
   first.always(POST, NEVER);
   const ann = await client();
@@ -53,7 +53,7 @@ it('ends tasks that still wait for their places', async () => {
   await expect.poll(async () => (await ann.make({ model: 'native' })).status).toBe('completed');
 });
 
-it('ends a task that is looked at, and one whose files are slow to come', async () => {
+it('expires a task during polling, and one during a download', async () => {
   const { far, first, client } = media();
   far.jobs({ looks: 1000, retryAfter: 0 });
   first.images('url');
@@ -68,7 +68,7 @@ it('ends a task that is looked at, and one whose files are slow to come', async 
   expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
 });
 
-it('tells whoever waits, and whoever asked to be told', async () => {
+it('answers waiting clients and sends the callback', async () => {
   const { first, client } = media();
   first.always(POST, NEVER);
   const receiver = await WebhookReceiver.open();
@@ -82,10 +82,10 @@ it('tells whoever waits, and whoever asked to be told', async () => {
   expect(status).toBe(504);
   expect(body.error).toMatchObject({ type: 'timeout', code: 'task_expired' });
   const { secret } = (await ann.ask('/v1/account/callback-secret')).body;
-  const told = WebhookReceiver.verified(secret, await receiver.nth(1)) as {
+  const callback = WebhookReceiver.verified(secret, await receiver.nth(1)) as {
     type: string;
     data: { task_id: string };
   };
-  expect(told).toMatchObject({ type: 'task.expired', data: EXPIRED });
-  expect(told.data).toEqual(await ann.look(told.data.task_id));
+  expect(callback).toMatchObject({ type: 'task.expired', data: EXPIRED });
+  expect(callback.data).toEqual(await ann.look(callback.data.task_id));
 });

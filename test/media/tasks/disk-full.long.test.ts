@@ -21,7 +21,7 @@ const assetsOf = (data: string) =>
   readdirSync(join(data, 'assets'), { recursive: true }).filter((name) => /\./.test(String(name)));
 
 describe('a full disk', () => {
-  it('refuses tasks and uploads before anything is asked, and takes them when there is room', async () => {
+  it('refuses tasks and uploads until there is space', async () => {
     const { first, next, disk } = await succession();
     const { daemon, ann } = await next();
     disk(FULL);
@@ -47,7 +47,7 @@ describe('a full disk', () => {
     expect(await ann.make({ model: 'any' })).toMatchObject(DONE);
   });
 
-  it('keeps tasks that were taken on waiting, and their provider unasked', async () => {
+  it('keeps accepted tasks waiting without a provider request', async () => {
     const { first, next, disk } = await succession({ concurrency: 1 });
     const { daemon, ann } = await next();
     const held = gate();
@@ -65,7 +65,7 @@ describe('a full disk', () => {
     expect(first.to(POST)).toHaveLength(2);
   });
 
-  it('ends tasks as our own fault when their time is over', async () => {
+  it('fails tasks as storage_unavailable at their deadline', async () => {
     const { first, next, disk } = await succession({ limits: { taskDeadline: '8s' } });
     const { daemon, ann } = await next();
     const held = gate();
@@ -83,13 +83,13 @@ describe('a full disk', () => {
   });
 });
 
-describe('results that cannot be kept', () => {
+describe('results that cannot be stored', () => {
   it.each([
     ['ENOSPC', '/assets/.* writeFile'],
     ['EIO', '/assets/.* sync'],
     ['EMFILE', '/assets/.* open'],
     ['ENOSPC', '/store/journal/.* (write|datasync)'],
-  ])('wait while the disk says %s to %s, and are never called partly done', async (code, path) => {
+  ])('are retried after %s of %s, and never complete in part', async (code, path) => {
     const { first, next, disk } = await succession();
     const { daemon, ann } = await next();
     const held = gate();
@@ -110,11 +110,11 @@ describe('results that cannot be kept', () => {
   });
 });
 
-describe('a daemon that is asked to end while its disk is full', () => {
+describe('a daemon that shuts down while its disk is full', () => {
   it.each([
     ['files', '/assets/'],
     ['records', '/store/journal/.* (write|datasync)'],
-  ])('keeps its grace for results whose %s it cannot write', async (_, path) => {
+  ])('uses its grace for results whose %s cannot be written', async (_, path) => {
     const { first, next, disk, diskFailures } = await succession({ server: { grace: '60s' } });
     const { daemon, ann } = await next();
     const held = gate();
@@ -135,7 +135,7 @@ describe('a daemon that is asked to end while its disk is full', () => {
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
   });
 
-  it('ends with its grace, and leaves the task to the next', async () => {
+  it('stops after its grace, and leaves the task to the next process', async () => {
     const { first, next, disk } = await succession({ server: { grace: '1s' } });
     const { daemon, ann } = await next();
     const held = gate();
@@ -151,7 +151,7 @@ describe('a daemon that is asked to end while its disk is full', () => {
     expect(await again.ended(id)).toMatchObject(DONE);
   });
 
-  it('gives back at once what has asked nobody yet', async () => {
+  it('requeues at once tasks without a provider request', async () => {
     const { first, next, disk } = await succession({ server: { grace: '1h' } });
     const { daemon, ann } = await next();
     const held = gate();
@@ -168,7 +168,7 @@ describe('a daemon that is asked to end while its disk is full', () => {
   });
 });
 
-it('answers an upload although its spooled file cannot be removed', async () => {
+it('accepts an upload although its spooled file cannot be removed', async () => {
   const { next, disk } = await succession();
   const { daemon, ann } = await next();
   disk({ fails: ['/spool/.* rm'], code: 'EIO' });

@@ -9,8 +9,8 @@ const NONE = { server: { grace: '0s' } };
 const NEVER = { wait: new Promise(() => {}) };
 const DONE = { status: 'completed', error: null };
 
-describe('a daemon that is asked to end', () => {
-  it('finishes what is at work, answers who waits, and keeps what has not begun', async () => {
+describe('a daemon that shuts down', () => {
+  it('finishes running tasks, answers waiting clients, and keeps pending tasks', async () => {
     const { first, next } = await succession({ concurrency: 1, ...LONG });
     const { daemon, ann } = await next();
     const held = gate();
@@ -19,22 +19,25 @@ describe('a daemon that is asked to end', () => {
     await first.received(POST);
     const waiting = await ann.begin({ model: 'any', prompt: 'waits' });
     const ended = daemon.stop();
-    // Whoever waits is told at once, before the work is done.
-    const told = await sync;
-    expect([told.status, told.body.poll_url]).toEqual([202, `/v1/tasks/${told.body.task_id}`]);
+    // Waiting clients get 202 at once, before the task ends.
+    const response = await sync;
+    expect([response.status, response.body.poll_url]).toEqual([
+      202,
+      `/v1/tasks/${response.body.task_id}`,
+    ]);
     held.open();
     expect((await ended).status).toBe(0);
     expect(first.to(POST).map(({ json }) => json.prompt)).toEqual(['at work']);
 
     first.always(POST, NEVER);
     const { ann: again } = await next();
-    expect(await again.look(told.body.task_id)).toMatchObject(DONE);
+    expect(await again.look(response.body.task_id)).toMatchObject(DONE);
     await first.received(POST, 1);
     expect(await again.look(waiting)).toMatchObject({ status: 'processing' });
     expect(await again.credits()).toMatchObject({ reserved: 4, spent: 4 });
   });
 
-  it('gives back what outlasts its grace, for the next to complete', async () => {
+  it('requeues tasks that outlast its grace, for the next process', async () => {
     const { first, next } = await succession(NONE);
     const { daemon, ann } = await next();
     first.next(POST, NEVER);
@@ -53,7 +56,7 @@ describe('a daemon that is asked to end', () => {
   it.each([
     ['video job', 'film', 'POST /videos', 'GET /videos/:id'],
     ["gateway's task", 'far-film', 'POST /videos/generations', 'GET /tasks/:id'],
-  ])('leaves a %s that is looked at, for the next to look at it', async (_, model, post, look) => {
+  ])('stops polling a %s, which the next process resumes', async (_, model, post, look) => {
     const { first, far, next } = await succession(LONG);
     const provider = model === 'film' ? first : far;
     provider.jobs({ looks: 1_000_000, retryAfter: 0 });

@@ -8,8 +8,8 @@ import { mediaDaemon } from './media-daemon.ts';
 const media = mediaDaemon();
 const POST = 'POST /images/generations';
 
-describe('a task that was taken', () => {
-  it('is on disk, with its reservation, before the client hears of it', async () => {
+describe('an accepted task', () => {
+  it('is on disk, with its reservation, before the response', async () => {
     const { daemon, first, client } = media();
     const ann = await client();
     first.always(POST, { wait: new Promise(() => {}) });
@@ -30,7 +30,7 @@ describe('a task that was taken', () => {
     await first.received(POST);
   });
 
-  it('completes with what the provider made, at addresses that never change', async () => {
+  it("completes with the provider's images at permanent URLs", async () => {
     const { first, client } = media();
     const ann = await client();
     const task = await ann.make({ model: 'native', size: '1:1', quality: 'low' });
@@ -56,13 +56,13 @@ describe('a task that was taken', () => {
   });
 });
 
-describe('words that a model may take for a prompt', () => {
+describe('all text that a model may read', () => {
   it.each([
     { prompt: 'A child', size: 'nude' },
     { prompt: 'A child', aspect_ratio: 'wide, nude' },
     { prompt: 'nude', img_size: 'child' },
     { prompt: '%63hild', size: 'n.u.d.e' },
-  ])('are judged together: %j', async (body) => {
+  ])('is screened together: %j', async (body) => {
     const ann = await media().client();
     const { status, body: answer } = await ann.post(GENERATIONS, { model: 'any', ...body });
     expect([status, answer.error.code]).toEqual([400, 'content_policy']);
@@ -123,7 +123,7 @@ describe('sizes of a native-size model reach the provider as one of its seven', 
   });
 });
 
-describe('another model gets the size', () => {
+describe('a model without native sizes gets the size', () => {
   it.each([
     [{}, undefined],
     [{ size: 'auto' }, undefined],
@@ -150,7 +150,7 @@ describe('another model gets the size', () => {
     expect([status, body.error.param]).toEqual([400, param]);
   });
 
-  it('and may give an image of another one', async () => {
+  it('and may return an image of another size', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, { body: { data: [{ b64_json: png(30, 20).toString('base64') }] } });
@@ -169,7 +169,7 @@ const made = (...images: readonly (Buffer | string)[]) => ({
 const sound = (shade = 0) => png(1024, 1024, shade);
 
 describe('several images', () => {
-  it('are charged one by one', async () => {
+  it('are charged per image', async () => {
     const { first, client } = media();
     const ann = await client();
     const task = await ann.make({ model: 'native', n: 3 });
@@ -182,7 +182,7 @@ describe('several images', () => {
     ]);
   });
 
-  it('that came in part are charged in part', async () => {
+  it('of which only some are returned are charged in part', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, made(sound(1), pngBomb(), sound(2), sound(3).subarray(0, 40), 'no base64'));
@@ -199,7 +199,7 @@ describe('several images', () => {
     expect(body.data[0]).toMatchObject({ requests: 1, outputs: 2, credits: 8 });
   });
 
-  it('more than were asked for are left out', async () => {
+  it('beyond the requested number are left out', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, made(sound(1), sound(2), sound(3)));
@@ -208,7 +208,7 @@ describe('several images', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
   });
 
-  it('at addresses of the provider are fetched from there', async () => {
+  it('at URLs of the provider are downloaded', async () => {
     const { first, client } = media();
     first.images('url');
     const ann = await client();
@@ -225,7 +225,7 @@ describe('several images', () => {
   });
 });
 
-describe('a provider that says all is well, and gives', () => {
+describe('a successful response with', () => {
   it.each([
     ['a page', { body: '<!doctype html><title>Sign in</title>', type: 'text/html' }],
     ['a page that calls itself JSON', { body: '<html>', type: 'application/json' }],
@@ -240,7 +240,7 @@ describe('a provider that says all is well, and gives', () => {
     ['a page as an image', made(Buffer.from('<html>'))],
     ['an image of another size', made(png(512, 512))],
     ['a script as an image', made(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))],
-  ])('%s has done nothing that is charged', async (_, behaviour) => {
+  ])('%s is not charged', async (_, behaviour) => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, behaviour);
@@ -256,7 +256,7 @@ describe('a provider that says all is well, and gives', () => {
     expect(first.to(POST)).toHaveLength(1);
   });
 
-  it('images that are nowhere has done nothing that is charged', async () => {
+  it('missing images is not charged', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, { body: { data: [{ url: `${first.url}/gone` }] } });
@@ -266,14 +266,14 @@ describe('a provider that says all is well, and gives', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  it('its answer in pieces, slowly, has done its work', async () => {
+  it('a slow body completes the task', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, { wait: 300, trickle: { pieces: 5, pause: 30 } });
     expect(await ann.make({ model: 'native' })).toMatchObject({ status: 'completed' });
   });
 
-  it('its answer in half and goes may have charged: it is not asked again', async () => {
+  it('an interrupted body gives billable_error and is not retried', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, { stopAt: { share: 0.5, end: 'reset' } });
@@ -297,7 +297,7 @@ describe('a client that waits', () => {
     expect(Buffer.from(body.data[0].b64_json, 'base64')).toEqual(sound());
   });
 
-  it('gets the status of what went wrong', async () => {
+  it("gets the status of the task's failure", async () => {
     const { first, client } = media();
     const ann = await client();
     first.next(POST, made(pngBomb()));
@@ -309,7 +309,7 @@ describe('a client that waits', () => {
     expect(body.error).toMatchObject({ type: 'billable_error', code: 'unusable_result' });
   });
 
-  it('may leave: its task is done all the same', async () => {
+  it('may disconnect without ending its task', async () => {
     const { first, client } = media();
     const ann = await client();
     let answer = () => {};

@@ -39,7 +39,7 @@ afterAll(() => {
 describe('reference images', () => {
   const media = mediaDaemon();
 
-  it('reach the provider wherever they come from, in their order', async () => {
+  it('reach the provider from all sources, in order', async () => {
     const { first, client } = media();
     const ann = await client();
     const { url } = (await ann.form(UPLOAD, [['file', png(3, 3, 9)]])).body;
@@ -58,7 +58,7 @@ describe('reference images', () => {
     expect(images.map(({ bytes }) => bytes)).toEqual([jpeg, png(5, 5, 1), png(3, 3, 9)]);
   });
 
-  it('reach another gateway as data', async () => {
+  it('reach another gateway as data: URLs', async () => {
     const { far, client } = media();
     far.jobs({ looks: 0, retryAfter: 0 });
     const ann = await client();
@@ -73,7 +73,7 @@ describe('reference images', () => {
     ['a bomb', '/bomb', 'image_too_large'],
     ['nothing', '/none', null],
     ['redirects without end', '/round', null],
-  ])('that are %s end the task, and cost nothing', async (_, path, code) => {
+  ])('that are %s fail the task without a charge', async (_, path, code) => {
     const { first, client } = media();
     const ann = await client();
     const task = await ann.make({ model: 'native', input_images: [at('/a.png'), at(path)] });
@@ -96,14 +96,14 @@ describe('reference images', () => {
   ])('that are %s are refused', async (_, url) => {
     const ann = await media().client();
     const body = { model: 'any', prompt: 'a', input_images: [dataUrl(png(2, 2)), url] };
-    const { status, body: told } = await ann.post(GENERATIONS, body);
+    const { status, body: answer } = await ann.post(GENERATIONS, body);
     expect([400, 413]).toContain(status);
-    expect(told.error).toMatchObject({ type: 'invalid_request', param: 'input_images[1]' });
-    expect(told.error.message).not.toContain('secret');
+    expect(answer.error).toMatchObject({ type: 'invalid_request', param: 'input_images[1]' });
+    expect(answer.error.message).not.toContain('secret');
     expect((await ann.ask('/v1/tasks')).body.data).toEqual([]);
   });
 
-  it('that were never uploaded, or are no images, are refused', async () => {
+  it('that are unknown assets or no images are refused', async () => {
     const { daemon, client } = media();
     const ann = await client();
     const sound = await ann.make({ model: 'speech', format: 'wav' }, '/v1/audio/generations');
@@ -125,7 +125,7 @@ describe('reference images', () => {
 const names = new URL('names.mjs', import.meta.url).href;
 const ANY = ['1-65535'];
 
-describe('where the operator lists addresses and ports', () => {
+describe('with configured addresses and ports', () => {
   const network = {
     inputPorts: ANY,
     allow: ['127.0.0.1', 'mapped.example.com'],
@@ -134,7 +134,7 @@ describe('where the operator lists addresses and ports', () => {
   const media = mediaDaemon({ network }, { NODE_OPTIONS: `--import=${names}` });
 
   it.each(['127.0.0.1', 'inside.example.com', 'mapped.example.com'])(
-    'an input comes from an address that is allowed: %s',
+    'an input is fetched from an allowed address: %s',
     async (host) => {
       const ann = await media().client();
       const input = `http://${host}:${port()}/moved`;
@@ -142,7 +142,7 @@ describe('where the operator lists addresses and ports', () => {
     },
   );
 
-  it('a redirect to an address that is not allowed ends the task', async () => {
+  it('a redirect to an address that is not allowed fails the task', async () => {
     const ann = await media().client();
     const redirects: [string, string][] = [
       [`http://127.0.0.2:${port()}/a.png`, 'private_address'],
@@ -164,7 +164,7 @@ describe('where the operator lists addresses and ports', () => {
     ['callback_url', 'http://1.1.1.1/', 'address_denied'],
     ['callback_url', 'https://example.com:8443/', 'port_denied'],
     ['callback_url', 'http://example.com:25/', 'port_denied'],
-  ])('refuses %s %s before a task is made', async (field, url, code) => {
+  ])('refuses %s %s before a task is created', async (field, url, code) => {
     const ann = await media().client();
     const value = field === 'callback_url' ? url : [url];
     const { status, body } = await ann.post(GENERATIONS, {
@@ -194,7 +194,7 @@ describe('where private addresses are not allowed', () => {
     'http://0x7f.1/a',
     'http://2130706433/a',
     'http://0.0.0.0/a',
-  ])('%s is refused before a task is made', async (url) => {
+  ])('%s is refused before a task is created', async (url) => {
     const ann = await media().client();
     for (const [field, value, param] of [
       ['input_images', [url], 'input_images[0]'],
@@ -211,7 +211,7 @@ describe('where private addresses are not allowed', () => {
   });
 
   it.each(['inside.example.com', 'mapped.example.com'])(
-    'a name that leads to one, %s, ends the task',
+    'a name that resolves to one, %s, fails the task',
     async (name) => {
       const { first, client } = media();
       const ann = await client();
@@ -227,7 +227,7 @@ describe('where private addresses are not allowed', () => {
     },
   );
 
-  it('a callback to a name that leads to one is not made', async () => {
+  it('a callback to a name that resolves to one is not sent', async () => {
     const ann = await media().client();
     const url = `http://inside.example.com:${port()}/hook`;
     const { task_id } = await ann.make({ model: 'any', callback_url: url });
@@ -237,7 +237,7 @@ describe('where private addresses are not allowed', () => {
     expect((await listed()).attempts[0].error).toContain('private address');
   });
 
-  it('results that the provider sends us there for are not fetched', async () => {
+  it('results with such URLs are not downloaded', async () => {
     const { first, client } = media();
     const ann = await client();
     first.next('POST /images/generations', { body: { data: [{ url: at('/a.png') }] } });
@@ -255,7 +255,7 @@ describe('uploads', () => {
   const media = mediaDaemon({ limits: { paid: { rpm: 1_000_000, uploads: '1MB' } } });
 
   it.each(['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'] as const)(
-    'of %s are kept as they are',
+    'of %s are stored unchanged',
     async (format) => {
       const ann = await media().client();
       const bytes = await quadrants(SIZE).toFormat(format).toBuffer();
@@ -282,7 +282,7 @@ describe('uploads', () => {
     expect(body.error).toMatchObject({ type: 'invalid_request', param: 'file' });
   });
 
-  it('beyond the room of an account are refused', async () => {
+  it("beyond the account's storage quota are refused", async () => {
     const { client } = media();
     const [ann, bob] = await Promise.all([client(), client()]);
     const random = randomNumbers(1);
@@ -303,7 +303,7 @@ describe('uploads', () => {
 describe('an edit', () => {
   const media = mediaDaemon();
 
-  it('hands its images and its mask over, and waits', async () => {
+  it('sends its images and its mask to the provider, and waits', async () => {
     const { first, client } = media();
     const ann = await client();
     const mask = await quadrants(SIZE).ensureAlpha(0).png().toBuffer();
@@ -346,7 +346,7 @@ describe('an edit', () => {
       ],
       'mask',
     ],
-  ] as const)('%s is refused, and costs nothing', async (_, files, param) => {
+  ] as const)('%s is refused without a charge', async (_, files, param) => {
     const ann = await media().client();
     const alpha = await quadrants(SIZE).ensureAlpha(0).png().toBuffer();
     const { status, body } = await ann.form(EDITS, [

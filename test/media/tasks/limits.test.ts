@@ -52,7 +52,7 @@ it('accepts as many open tasks as the account may have, however many requests ra
   expect([sync.status, sync.body.error.code]).toEqual([429, 'too_many_tasks']);
 });
 
-it('accepts the next task when one has ended, and repeats cost no place', async () => {
+it('accepts the next task when one has ended, and does not count repeated requests', async () => {
   const { first, ann } = await freshDaemon({ limits: { paid: { rpm: 1_000_000, tasks: 1 } } });
   const held = gate();
   first.next(POST, { wait: held.passed });

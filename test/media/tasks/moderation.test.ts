@@ -6,7 +6,7 @@ const POST = 'POST /moderations';
 
 const media = mediaDaemon({ routing: { retries: 1, cooldown: { after: 0 } } });
 
-it('passes judgements on, one for each text, and is charged by the request', async () => {
+it('returns one result per text, and is charged per request', async () => {
   const { first, client } = media();
   const ann = await client();
   const { status, body } = await ann.post(PATH, { model: 'judge', input: ['fine', 'flag'] });
@@ -24,7 +24,7 @@ it('passes judgements on, one for each text, and is charged by the request', asy
   await expect.poll(() => ann.credits()).toMatchObject({ reserved: 0, spent: 0.5 });
 });
 
-it('finds the model by itself where none is named', async () => {
+it('uses the default model where none is named', async () => {
   const { client } = media();
   const ann = await client();
   const parts = [
@@ -35,7 +35,7 @@ it('finds the model by itself where none is named', async () => {
   expect([status, body.results.length]).toEqual([200, 1]);
 });
 
-it('tries again what failed, and charges once', async () => {
+it('retries after a failure, and charges once', async () => {
   const { first, client } = media();
   first.next(POST, { status: 500, body: 'no' });
   const ann = await client();
@@ -60,7 +60,7 @@ it.each([
     400,
     'invalid_request',
   ],
-])('releases what it held where the provider %s', async (_, behaviour, status, type) => {
+])('releases the reservation where the provider %s', async (_, behaviour, status, type) => {
   const { first, client } = media();
   first.always(POST, behaviour);
   const ann = await client();
@@ -71,7 +71,7 @@ it.each([
   expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
 });
 
-it('is refused without the credits, and with a body that is none', async () => {
+it('is refused without credits, and with an invalid body', async () => {
   const { first, client } = media();
   const ann = await client({ credits: '0.4' });
   const { status, body } = await ann.post(PATH, { model: 'judge', input: 'fine' });

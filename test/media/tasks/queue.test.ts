@@ -10,7 +10,7 @@ const POST = 'POST /images/generations';
 
 const media = mediaDaemon({ concurrency: 1 });
 
-it('does the one task of an account next, whatever another has queued', async () => {
+it("runs an account's only task next, however many tasks another has queued", async () => {
   const { first, client } = media();
   const [ann, bob] = await Promise.all([client(), client()]);
   const begun = gate();
@@ -29,7 +29,7 @@ it('does the one task of an account next, whatever another has queued', async ()
   expect(prompts).toHaveLength(41);
 });
 
-it('lets the providers have their places apart from each other', async () => {
+it('limits concurrency per provider', async () => {
   const { first, far, client } = media();
   far.jobs({ looks: 0, retryAfter: 0 });
   const ann = await client();
@@ -43,7 +43,7 @@ it('lets the providers have their places apart from each other', async () => {
   for (const id of ids) expect(await ann.ended(id)).toMatchObject({ status: 'completed' });
 });
 
-it('gives a route that is tried next its own place', async () => {
+it("uses a slot of the next route's provider after a failover", async () => {
   const { first, second, client } = media();
   const ann = await client();
   const held = gate();
@@ -57,7 +57,7 @@ it('gives a route that is tried next its own place', async () => {
   expect(await ann.ended(moved)).toMatchObject({ status: 'completed' });
 });
 
-it('goes by what is configured anew: places, routes and models', async () => {
+it('applies reloaded concurrency, routes and models', async () => {
   const providers = await startProviders();
   onTestFinished(() => providers.close());
   const { first } = providers;
@@ -86,7 +86,7 @@ it('goes by what is configured anew: places, routes and models', async () => {
   await first.received(POST, 2);
   expect(first.to(POST)).toHaveLength(3);
 
-  // Fewer places: who has one keeps it, and nobody gets the next.
+  // With fewer slots running tasks keep theirs, and no other task starts.
   await reload(mediaConfig(providers, { concurrency: 1 }), 2);
   gates[0]!.open();
   expect(await ann.ended(ids[0]!)).toMatchObject({ status: 'completed' });

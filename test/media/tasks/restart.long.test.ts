@@ -12,8 +12,8 @@ const NONE = { server: { grace: '0s' } };
 const NEVER = { wait: new Promise(() => {}) };
 const DONE = { status: 'completed', error: null };
 
-describe('a daemon that is killed', () => {
-  it('has its jobs looked at again, not given again', async () => {
+describe('a killed daemon', () => {
+  it('resumes polling of its jobs without submitting them again', async () => {
     const { first, far, next } = await succession();
     for (const provider of [first, far]) provider.jobs({ looks: 1_000_000, retryAfter: 0 });
     const { daemon, ann } = await next();
@@ -31,7 +31,7 @@ describe('a daemon that is killed', () => {
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 10 });
   });
 
-  it('again and again gives a task up at last', async () => {
+  it('that crashes repeatedly fails the task after 10 starts', async () => {
     const { first, next } = await succession();
     first.always(POST, NEVER);
     const { daemon, ann } = await next();
@@ -54,7 +54,7 @@ describe('a daemon that is killed', () => {
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  it('has tasks ended whose deadline passed, or whose model is gone', async () => {
+  it('ends tasks whose deadline has passed or whose model is gone', async () => {
     const { first, next } = await succession({ concurrency: 1, limits: { taskDeadline: '10m' } });
     first.always(POST, NEVER);
     const { daemon, ann } = await next();
@@ -79,7 +79,7 @@ describe('a daemon that is killed', () => {
   });
 });
 
-it('a clock that is set back changes no end, and gives no task for ever', async () => {
+it('a clock set back changes no ended task and extends no deadline', async () => {
   const YEAR = 365 * 86_400_000;
   const { first, next } = await succession({ ...NONE, limits: { taskDeadline: '8s' } });
   const { daemon, ann } = await next();
@@ -104,7 +104,7 @@ it('a clock that is set back changes no end, and gives no task for ever', async 
   expect(await past.credits()).toMatchObject({ reserved: 0, spent: 8 });
 });
 
-it('tasks, their files and uploads are gone after their retention, and nothing else is', async () => {
+it('retention deletes tasks, their files and uploads, and nothing else', async () => {
   const { first, next } = await succession({ ...NONE, limits: { retention: '1h' } });
   const { daemon, ann } = await next();
   const input = `data:image/png;base64,${png(4, 4).toString('base64')}`;
@@ -141,7 +141,7 @@ it('tasks, their files and uploads are gone after their retention, and nothing e
   expect(await later.credits()).toMatchObject({ reserved: 0, spent: 4 });
 });
 
-it('files that no record names are moved to the quarantine, unless another store may name them', async () => {
+it('orphaned files are quarantined, unless another store may name them', async () => {
   const { next } = await succession(NONE);
   const { daemon, ann } = await next();
   const { result } = await ann.make({ model: 'any' });
@@ -158,8 +158,8 @@ it('files that no record names are moved to the quarantine, unless another store
     return name;
   }) as [string, string, string];
   const { daemon: second, ann: again } = await next();
-  const told = await second.logged('there are files that no record names');
-  expect(told).toMatchObject({ quarantined: 1, foreign: 2, level: 'warn' });
+  const line = await second.logged('there are files that no record names');
+  expect(line).toMatchObject({ quarantined: 1, foreign: 2, level: 'warn' });
   const [day] = readdirSync(join(folder, 'quarantine'));
   expect(readdirSync(join(folder, 'quarantine', day!))).toEqual([within]);
   for (const name of [older, newer]) {
@@ -169,7 +169,7 @@ it('files that no record names are moved to the quarantine, unless another store
   expect(await again.make({ model: 'any' })).toMatchObject(DONE);
 });
 
-it('a file that was damaged on the disk is not served, and is told of in the log', async () => {
+it('a damaged file is not served, and is logged', async () => {
   const { next } = await succession(NONE);
   const { daemon, ann } = await next();
   const { result } = await ann.make({ model: 'any' });
@@ -183,8 +183,8 @@ it('a file that was damaged on the disk is not served, and is told of in the log
   const answer = await fetch(url);
   expect(answer.status).toBe(500);
   expect(await answer.json()).toMatchObject({ error: { code: 'asset_damaged' } });
-  const told = await daemon.logged('a file differs from what was written');
-  expect(told).toMatchObject({ asset: name, level: 'error' });
+  const line = await daemon.logged('a file differs from what was written');
+  expect(line).toMatchObject({ asset: name, level: 'error' });
   // Nor is it an input of something that is paid for.
   const failed = await ann.make({ model: 'any', input_images: [url] });
   expect(failed).toMatchObject({
@@ -194,7 +194,7 @@ it('a file that was damaged on the disk is not served, and is told of in the log
   expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
 });
 
-it('callbacks that nobody took are brought by the next daemon', async () => {
+it('undelivered callbacks are sent by the next daemon', async () => {
   const { next } = await succession();
   const receiver = await WebhookReceiver.open(() => 'hangs up');
   onTestFinished(() => receiver.close());

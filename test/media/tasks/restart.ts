@@ -15,7 +15,7 @@ export interface DiskState {
   readonly fails?: readonly string[];
   /** What the system says then: ENOSPC unless said. */
   readonly code?: string;
-  /** Whether no room is told to be left. */
+  /** Whether the disk reports no free space. */
   readonly full?: boolean;
 }
 

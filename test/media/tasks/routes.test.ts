@@ -15,7 +15,7 @@ const failure = (status: number, error: object, headers = {}): Behaviour => ({
   body: { error: { message: 'no', type: 'server_error', param: null, code: null, ...error } },
 });
 
-describe('the route is tried again', () => {
+describe('a retry of the same route', () => {
   it.each([
     ['500', failure(500, {})],
     ['503 with a page', { status: 503, body: '<html>later</html>' }],
@@ -32,7 +32,7 @@ describe('the route is tried again', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
   });
 
-  it('not before the provider has said', async () => {
+  it('waits for Retry-After', async () => {
     const { first, client } = media();
     first.next(POST, failure(429, { type: 'rate_limit_error' }, { 'retry-after': '1' }));
     const ann = await client();
@@ -46,14 +46,14 @@ describe('the route is tried again', () => {
   });
 });
 
-describe('the next route is tried', () => {
+describe('a failover to the next route', () => {
   it.each([
     ['keeps failing', failure(500, {}), 2],
     ['does not know our key', failure(401, { message: `bad key ${PROVIDER_KEYS.first}` }), 1],
     ['has no credit left', failure(429, { code: 'insufficient_quota' }), 1],
     ['does not know the model', failure(404, { code: 'model_not_found' }), 1],
     ['takes nothing for a minute', failure(429, {}, { 'retry-after': '60' }), 1],
-  ])('where the first %s', async (_, behaviour, tries) => {
+  ])('happens where the first %s', async (_, behaviour, tries) => {
     const { first, second, client } = media();
     first.always(POST, behaviour);
     const ann = await client();
@@ -62,7 +62,7 @@ describe('the next route is tried', () => {
     expect(second.only().headers.authorization).toBe(`Bearer ${PROVIDER_KEYS.second}`);
   });
 
-  it('and what the last one says is in the log alone where all fail', async () => {
+  it("fails with a general message, and logs the provider's own, where all routes fail", async () => {
     const { first, second, client, daemon } = media();
     first.always(POST, failure(500, { message: 'first' }));
     second.always(POST, failure(503, { message: `second, ${PROVIDER_KEYS.second}` }));
@@ -77,7 +77,7 @@ describe('the next route is tried', () => {
   });
 });
 
-describe('nothing is tried again', () => {
+describe('no retry', () => {
   it.each<[string, Behaviour]>([
     ['what was given cannot be used', { body: '<html>' }],
     [
@@ -115,30 +115,33 @@ describe('nothing is tried again', () => {
       { type: 'content_policy', code: 'moderation_blocked' },
       400,
     ],
-  ])('after %s, which the client is told', async (_, status, told, expected, answered) => {
-    const { first, second, client } = media();
-    first.always(POST, failure(status, told));
-    const ann = await client();
-    const task = await ann.make({ model: 'either' });
-    expect(task).toMatchObject({ status: 'failed', error: expected });
-    const words = told.message.replace(PROVIDER_KEYS.first, '');
-    expect(task.error!.message).toContain(words.trim());
-    expect(task.error!.message).not.toContain('5ecre7');
-    expect([first.to(POST).length, second.requests.length]).toEqual([1, 0]);
-    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
-    const waited = await ann.post(`${GENERATIONS}/sync`, { model: 'either', prompt: 'a' });
-    expect(waited.status).toBe(answered);
-    expect(waited.body.error).toMatchObject(expected);
-  });
+  ])(
+    "happens after %s, which the task's error shows",
+    async (_, status, error, expected, answered) => {
+      const { first, second, client } = media();
+      first.always(POST, failure(status, error));
+      const ann = await client();
+      const task = await ann.make({ model: 'either' });
+      expect(task).toMatchObject({ status: 'failed', error: expected });
+      const words = error.message.replace(PROVIDER_KEYS.first, '');
+      expect(task.error!.message).toContain(words.trim());
+      expect(task.error!.message).not.toContain('5ecre7');
+      expect([first.to(POST).length, second.requests.length]).toEqual([1, 0]);
+      expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0, available: 1000 });
+      const waited = await ann.post(`${GENERATIONS}/sync`, { model: 'either', prompt: 'a' });
+      expect(waited.status).toBe(answered);
+      expect(waited.body.error).toMatchObject(expected);
+    },
+  );
 });
 
-describe('what only the operator can mend', () => {
+describe('a failure that needs the operator', () => {
   it.each([
     ['an exhausted quota', failure(429, { code: 'insufficient_quota' }), 503, 'upstream_quota'],
     ['a key that is not accepted', failure(401, {}), 502, 'upstream_auth'],
     ['a key that may not do this', failure(403, {}), 502, 'upstream_auth'],
     ['an overload', failure(529, { type: 'overloaded_error' }), 503, 'upstream_overloaded'],
-  ])('is told by its code: %s', async (_, behaviour, status, code) => {
+  ])('has its code: %s', async (_, behaviour, status, code) => {
     const { first, daemon, client } = media();
     first.always(POST, behaviour);
     const ann = await client();
@@ -156,7 +159,7 @@ describe('what only the operator can mend', () => {
 describe('a route that keeps failing', () => {
   const resting = mediaDaemon({ routing: { retries: 0, cooldown: { after: 2, for: '1h' } } });
 
-  it('is left alone', async () => {
+  it('is skipped during its cooldown', async () => {
     const { first, second, client } = resting();
     first.always(POST, failure(500, {}));
     const ann = await client();
@@ -168,13 +171,13 @@ describe('a route that keeps failing', () => {
   });
 });
 
-describe('where all routes rest', () => {
+describe('with all circuits open', () => {
   const resting = mediaDaemon({
     routing: { retries: 0, cooldown: { after: 2, for: '1s' } },
     concurrency: 4,
   });
 
-  it('tasks wait for them, and do not fail with those that failed', async () => {
+  it('tasks wait for the cooldown instead of failing', async () => {
     const { first, client } = resting();
     const ann = await client();
     const fails = failure(500, {});
@@ -182,7 +185,7 @@ describe('where all routes rest', () => {
     for (let count = 0; count < 2; count += 1) {
       expect(await ann.make({ model: 'native' })).toMatchObject({ status: 'failed' });
     }
-    // One of them tries how it is, which takes longer than the others would be told to wait.
+    // One of them probes the route, which takes longer than the cooldown of the others.
     const probe = gate();
     first.next(POST, { wait: probe.passed });
     const ids = await Promise.all(Array.from({ length: 8 }, () => ann.begin({ model: 'native' })));
@@ -194,8 +197,8 @@ describe('where all routes rest', () => {
   });
 });
 
-describe('a job', () => {
-  it('of video is given once, looked at until it is done, and fetched with the key', async () => {
+describe('a remote job', () => {
+  it('of a video is submitted once, polled until it is done, and downloaded with the key', async () => {
     const { first, client } = media();
     first.jobs({ looks: 3, retryAfter: 0 });
     const ann = await client();
@@ -218,7 +221,7 @@ describe('a job', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 5 });
   });
 
-  it('that cannot be looked at for a while is looked at again', async () => {
+  it('is polled again after failed polls', async () => {
     const { far, client } = media();
     far.jobs({ looks: 2, retryAfter: 0 });
     far.next('GET /tasks/:id', failure(500, {}, { 'retry-after': '0' }), { fault: 'reset' });
@@ -227,7 +230,7 @@ describe('a job', () => {
     expect(far.to(POST)).toHaveLength(1);
   });
 
-  it('that failed tells why, and costs nothing', async () => {
+  it('that failed gives its error without a charge', async () => {
     const { far, client } = media();
     far.jobs({ looks: 1, retryAfter: 0, error: { type: 'content_policy', message: 'not this' } });
     const ann = await client();
@@ -241,7 +244,7 @@ describe('a job', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  it('of speech has its sound', async () => {
+  it('of speech returns its audio', async () => {
     const { first, client } = media();
     const ann = await client();
     const task = await ann.make(
@@ -257,7 +260,7 @@ describe('a job', () => {
     expect(await ann.credits()).toMatchObject({ spent: 2 });
   });
 
-  it('of speech that is a page is none', async () => {
+  it('of speech with an HTML page fails', async () => {
     const { first, client } = media();
     first.next('POST /audio/speech', { body: '<html>', type: 'audio/mpeg' });
     const ann = await client();

@@ -72,7 +72,7 @@ describe('the disk', () => {
     expect((await ann.ended(body.task_id)).status).toBe('completed');
   });
 
-  it('keeps the newest tasks of an account with their results', async () => {
+  it('trims the oldest tasks of an account beyond its history', async () => {
     const { client } = media();
     const ann = await client();
     const tasks: Shown[] = [];
@@ -90,7 +90,7 @@ describe('the disk', () => {
     expect((await image(tasks[2]!)).status).toBe(200);
   });
 
-  it('tells nobody whether a task of another account exists', async () => {
+  it('gives 404 for a task of another account', async () => {
     const { client } = media();
     const [ann, bob] = [await client(), await client()];
     const { task_id: theirs } = await bob.make({ model: 'any' });
