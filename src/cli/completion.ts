@@ -185,7 +185,7 @@ ${bashCases(operands, '          ')}
     flag=$prefix$flag
     [[ $flag == "$word"* ]] && COMPREPLY+=("\${flag:\${#lead}}")
   done
-  # Where there is no reply bash falls back on file names, unless it is recent and told not to.
+  # Without a reply bash falls back to file names; compopt, since bash 4, prevents that.
   [[ $files == yes ]] || compopt +o bashdefault +o default 2> /dev/null
   return 0
 }

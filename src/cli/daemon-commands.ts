@@ -14,8 +14,8 @@ export const serveCommand: CommandDefinition = {
   flags: [{ heading: 'Options:', schema: serveFlags }],
   notes: [
     `Signals:
-  SIGTERM, SIGINT   take nothing new, finish what is under way, end
-  SIGHUP            read the configuration again`,
+  SIGTERM, SIGINT   accept no new work, finish work in progress, exit
+  SIGHUP            reload the configuration`,
     `Environment:
   ORIEL_CONFIG          configuration file
   ORIEL_BOOTSTRAP_KEY   the owner's API key, instead of one that is made and printed`,

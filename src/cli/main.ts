@@ -32,7 +32,7 @@ async function buildProgram(
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
-    .showHelpAfterError('(--help tells more)')
+    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeErr: (text) => printStderrLines(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),

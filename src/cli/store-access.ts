@@ -127,7 +127,7 @@ async function runInDaemon(
     if (error.code === 'unreachable' || error.code === 'connect_timeout') return undefined;
     throw new Failure(
       'network_error',
-      `the daemon (process ${endpoint.pid}) went away while it was asked for "${command.group} ${command.name}"; oriel ${command.group} list tells whether it did it`,
+      `the daemon (process ${endpoint.pid}) closed the connection during "${command.group} ${command.name}", which may have been done; check with oriel ${command.group} list`,
       { code: 'outcome_unknown', cause: error },
     );
   });

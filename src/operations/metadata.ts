@@ -7,16 +7,16 @@ import { defineOperation } from './operation.ts';
 
 export const metadata = defineOperation({
   name: 'metadata',
-  summary: 'Tell what images are: format, size, colours, EXIF',
+  summary: 'Show format, size, colours and EXIF of images',
   gives: 'data',
   endpoint: 'batch-image-metadata',
   cost: 0.1,
   options: v.strictObject({
     exif: v.optional(
-      field(v.picklist(['none', 'basic', 'full']), 'how much of EXIF to tell'),
+      field(v.picklist(['none', 'basic', 'full']), 'how much of EXIF to show'),
       'basic',
     ),
-    gps: v.optional(field(v.boolean(), 'tell where the picture was taken'), false),
+    gps: v.optional(field(v.boolean(), 'show where the picture was taken'), false),
   }),
   columns: () => [
     'format',

@@ -156,8 +156,8 @@ export class TextGateway {
         clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
       if (isCharged) await this.#settle(meter, tracker, call.requestId, id);
       else await meter.release();
-      if (!call.response.begun || !(error instanceof Failure)) throw error;
-      // Keep-alive comments have begun the stream, so that the failure is sent inside it.
+      if (!call.response.started || !(error instanceof Failure)) throw error;
+      // Keep-alive comments have started the stream, so that the failure is sent inside it.
       const encoder = dialect.encodeEvents(execution.context);
       call.response.write(encoder.push({ type: 'error', failure: error }));
       return null;

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../oriel.ts';
 import { UNAUDITED } from './unaudited.ts';
 
 const CREDITS = 1_000_000_000;
-const CHOSEN = 'chosen-by-somebody-0123456789';
+const CHOSEN = 'a-bootstrap-key-0123456789';
 
 async function emptyStore(): Promise<Store> {
   const store = await openStore({ directory: temporaryFolder() });

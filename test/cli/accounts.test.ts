@@ -16,7 +16,7 @@ import { filesBelow } from './folder.ts';
 
 const resident = residentCommand();
 
-/** What one command or another prints. */
+/** The JSON of any command. */
 type Printed = AccountRecord &
   KeyRecord & {
     readonly key: string;
@@ -27,11 +27,11 @@ type Printed = AccountRecord &
 interface Place {
   readonly data: string;
   run(...args: string[]): Promise<Run>;
-  /** What `--json` prints. */
+  /** The output of `--json`. */
   json(...args: string[]): Promise<Printed>;
-  /** Looks into the store, whoever has it. */
+  /** Reads the store directly. */
   look<Seen>(look: (store: Store) => Promise<Seen>): Promise<Seen>;
-  /** All that a daemon has logged. */
+  /** The log of the daemon. */
   log(): string;
 }
 
@@ -50,7 +50,7 @@ function placeAt(data: string, rest: Pick<Place, 'look' | 'log'>): Place {
   };
 }
 
-/** A data directory that nobody has opened. */
+/** A data directory without a daemon. */
 async function alone(): Promise<Place> {
   const data = join(temporaryFolder(), 'data');
   return placeAt(data, {
@@ -62,7 +62,7 @@ async function alone(): Promise<Place> {
   });
 }
 
-/** A data directory that a daemon has: this very process, which the commands are not part of. */
+/** A data directory of a daemon that runs in this process. */
 async function served(): Promise<Place> {
   const data = join(temporaryFolder(), 'data');
   const store = await openStore({ directory: join(data, 'store') });

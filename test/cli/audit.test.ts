@@ -82,7 +82,7 @@ describe('oriel audit', () => {
       ['config.reload', 'configuration', 'refused'],
     ]);
     const [, , , created, reloaded] = running.acts;
-    // The kernel tells who is at the other end of a connection of this machine.
+    // The kernel has the user at the other end of a local connection.
     if (process.platform === 'linux')
       expect(created).toMatchObject({ who: { uid, sudoUser: 'alice' } });
     expect(reloaded!.details['changed']).toEqual(

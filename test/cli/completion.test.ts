@@ -52,7 +52,7 @@ function readLines(output: string): string[][] {
 
 /**
  * Calls the function that bash calls. A line is cut up as readline cuts it, at spaces and between
- * them at "=" and ":". The first word printed tells whether bash falls back on file names.
+ * them at "=" and ":". The first word printed is `files` where bash falls back to file names.
  */
 function callBash(completion: string, lines: readonly string[]): string[][] {
   const driver = `

@@ -96,7 +96,7 @@ describe('input files', () => {
     const { status, stderr } = await oriel(['hash', '-z.jpg'], { cwd });
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: "oriel: unknown option '-z.jpg'\n(--help tells more)\n",
+      stderr: "oriel: unknown option '-z.jpg'\n(see --help)\n",
     });
   });
 
@@ -333,7 +333,7 @@ describe('unreadable inputs', () => {
       );
       expect(named.messages).toEqual([denied, denied, undefined, denied]);
     } finally {
-      // Else nobody but root could remove it.
+      // Otherwise only root could remove it.
       chmodSync(join(cwd, 'closed'), 0o700);
     }
   });

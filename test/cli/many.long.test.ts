@@ -9,7 +9,7 @@ import { writePhotographs } from './photographs.ts';
 const FEW = 500;
 const MANY = 2000;
 
-/** Runs a conversion of so many files and tells the most memory that it ever held, in megabytes. */
+/** Runs a conversion of so many files; returns its peak memory in megabytes. */
 async function peakOf(cwd: string, files: number): Promise<number> {
   const probe = join(cwd, 'probe.cjs');
   writeFileSync(

@@ -26,7 +26,7 @@ export interface MediaServer {
 interface Choices {
   /** What is at `/assets/NAME`, by name. */
   readonly assets?: Readonly<Record<string, { bytes: Uint8Array; type: string }>>;
-  /** What a task's record tells, one look after another; the last stays. */
+  /** Responses to requests of the task, in order; the last is repeated. */
   readonly looks?: readonly object[];
   readonly answer?: Answering;
 }
@@ -55,7 +55,7 @@ export function record(changes: object): object {
   };
 }
 
-/** What a completed image task tells. */
+/** The record of a completed image task. */
 export function pictures(...urls: string[]): object {
   return record({ result: { created: 1, data: urls.map((url) => ({ url })) } });
 }

@@ -176,9 +176,9 @@ describe('oriel generate', () => {
 
 describe('oriel generate fails with a message and exit code 1', () => {
   it('without a daemon, and without a key', async () => {
-    const nobody = await oriel(['generate', 'x', '--url', 'http://127.0.0.1:9']);
-    expect(nobody).toMatchObject({ status: 1, out: '' });
-    expect(nobody.stderr).toContain('`oriel serve` starts one');
+    const unreachable = await oriel(['generate', 'x', '--url', 'http://127.0.0.1:9']);
+    expect(unreachable).toMatchObject({ status: 1, out: '' });
+    expect(unreachable.stderr).toContain('`oriel serve` starts one');
     const server = await mediaServer({
       answer: (_, response) => {
         json(response, { error: { type: 'auth_error', message: 'no key' } }, 401);
@@ -311,7 +311,7 @@ describe('oriel edit', () => {
     expect(refused).toMatchObject({ status: 1, out: '', stderr: 'oriel: busy\n' });
     const lost = await run(server, several, { cwd });
     expect(lost).toMatchObject({ status: 1, out: '' });
-    expect(lost.stderr).toMatch(/went away.*; `oriel tasks` tells what has become of it\n$/);
+    expect(lost.stderr).toMatch(/went away.*; `oriel tasks` lists its task\n$/);
   });
 });
 
@@ -377,8 +377,10 @@ describe('oriel task', () => {
     const waited = await run(server, ['task', 'task_1', '--wait']);
     expect(waited.status).toBe(1);
     expect(waited.out).toContain('error  timeout: the task expired: too\\u001b[2J late\n');
-    const told = await run(server, ['task', 'task_1', '--callbacks']);
-    expect(told.out.split('\n')[1]).toBe('msg_1  delivered  2      204   https://example.com/hook');
+    const callbacks = await run(server, ['task', 'task_1', '--callbacks']);
+    expect(callbacks.out.split('\n')[1]).toBe(
+      'msg_1  delivered  2      204   https://example.com/hook',
+    );
     const none = await run(server, ['task', 'a/../b', '--wait']);
     expect(none).toMatchObject({ status: 1, stderr: 'oriel: there is no such thing\n' });
     expect(server.asked.at(-1)?.path).toBe('/v1/tasks/a%2F..%2Fb');

@@ -232,18 +232,18 @@ describe('the metadata table', () => {
     const cwd = await folderWith('plain.png');
     const image = await photo({ width: 8, height: 8 }).withExif(PRIVATE_EXIF).jpeg().toBuffer();
     writeFileSync(join(cwd, 'a.jpg'), image);
-    const told = async (...flags: string[]) =>
+    const printed = async (...flags: string[]) =>
       (await resident(['metadata', ...flags, 'a.jpg', 'plain.png'], { cwd })).out.split('\n');
-    const full = await told('--exif', 'full');
+    const full = await printed('--exif', 'full');
     expect(full[1]).toMatch(/^a\.jpg +jpeg +8 +8 /);
     expect(full).toContain('  exif.image.Model: Camera Obscura');
     expect(full.at(-2)).toMatch(/^plain\.png /);
     expect(full.join()).not.toContain('GPS');
-    expect((await told('--gps')).filter((line) => line.startsWith(' '))).toEqual([
+    expect((await printed('--gps')).filter((line) => line.startsWith(' '))).toEqual([
       expect.stringMatching(/^ {2}gps\.latitude: \d/),
       expect.stringMatching(/^ {2}gps\.longitude: -?\d/),
     ]);
-    expect(await told()).toHaveLength(4);
+    expect(await printed()).toHaveLength(4);
   });
 });
 

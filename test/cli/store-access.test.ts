@@ -30,8 +30,8 @@ async function granted(): Promise<number> {
   return (JSON.parse(out) as { credits: { granted: number } }).credits.granted;
 }
 
-/** Has another program listen where a door says that the daemon does. */
-async function behindTheDoor(listener: RequestListener): Promise<void> {
+/** Starts another program at the address of an admin endpoint. */
+async function listenAtEndpoint(listener: RequestListener): Promise<void> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   onTestFinished(() => {
     server.closeAllConnections();
@@ -51,7 +51,7 @@ const DONE = { status: 0, stderr: 'account ci has 1 credits to spend\n' };
 describe('the admin endpoint of a daemon that has died', () => {
   it('is not requested where the store is not locked', async () => {
     let heard = 0;
-    await behindTheDoor((_, response) => {
+    await listenAtEndpoint((_, response) => {
       heard += 1;
       response.end();
     });
@@ -69,7 +69,7 @@ describe('the admin endpoint of a daemon that has died', () => {
   ])('where another program listens that %s is ignored', async (_, answer) => {
     const store = await hold();
     let first = true;
-    await behindTheDoor(async (request, response) => {
+    await listenAtEndpoint(async (request, response) => {
       // By now the command has seen that the store is taken.
       if (first) await store.close();
       first = false;
@@ -97,7 +97,7 @@ describe('a command waits for the lock', () => {
   it('of a daemon that has not yet written its endpoint', async () => {
     const store = await hold();
     let admin: Awaited<ReturnType<typeof startAdmin>> | undefined;
-    await behindTheDoor(async (_, response) => {
+    await listenAtEndpoint(async (_, response) => {
       admin ??= await startAdmin({
         ...UNAUDITED,
         store,
@@ -139,16 +139,16 @@ it('a store without permission is reported as such, and not as missing', async (
 
 it('a daemon that closes the connection during a request fails the command with an unknown outcome', async () => {
   const store = await hold();
-  await behindTheDoor((request) => request.socket.destroy());
+  await listenAtEndpoint((request) => request.socket.destroy());
   const { status, stderr } = await grant();
   expect(status).toBe(1);
   expect(stderr).toBe(
-    'oriel: the daemon (process 1) went away while it was asked for "accounts grant"; oriel accounts list tells whether it did it\n',
+    'oriel: the daemon (process 1) closed the connection during "accounts grant", which may have been done; check with oriel accounts list\n',
   );
   await store.close();
 });
 
-/** A process that has the store and a door, as a daemon has. */
+/** A process with the store's lock and an admin endpoint, as a daemon has. */
 const DAEMON = `
   const [root, data] = process.argv.slice(1);
   const load = (path) => import(new URL('dist/src/' + path, 'file://' + root).href);
@@ -202,7 +202,7 @@ describe('a daemon in another process', () => {
       await ended;
     }
     const ends = await Promise.all(runs);
-    const unsure = ends.filter(({ stderr }) => stderr.includes('tells whether it did it'));
+    const unsure = ends.filter(({ stderr }) => stderr.includes('which may have been done'));
     const done = ends.filter(({ status }) => status === 0);
     expect(ends.filter((end) => !done.includes(end) && !unsure.includes(end))).toEqual([]);
     const sum = await granted();

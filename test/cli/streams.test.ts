@@ -253,7 +253,7 @@ describe('--zip', () => {
       [1, 'text.jpg'],
       [2, 'a.png'],
     ]);
-    // What the terminal is told is what the archive says, except that an archive is nobody's terminal.
+    // The report is equal to the manifest, except for the escapes of control characters.
     expect(documentOf(run)).toEqual(result);
   });
 

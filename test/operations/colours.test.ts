@@ -104,8 +104,8 @@ describe('PNG', () => {
         1,
       );
     }
-    const told = await runBatch(['metadata'], { 'a.png': file });
-    expect(told.record('a.png').data).toMatchObject({ hasProfile: false });
+    const metadata = await runBatch(['metadata'], { 'a.png': file });
+    expect(metadata.record('a.png').data).toMatchObject({ hasProfile: false });
   });
 
   test('with a linear gamma is converted to sRGB in 16 bits', async () => {
@@ -281,8 +281,8 @@ describe('YCbCr TIFF without JPEG compression', () => {
       code: 'unsupported_format',
       message: expect.stringContaining('subsampled 2x2'),
     });
-    const told = await runBatch(['metadata'], files);
-    expect(told.record('a.tiff').data).toMatchObject(SIZE);
+    const metadata = await runBatch(['metadata'], files);
+    expect(metadata.record('a.tiff').data).toMatchObject(SIZE);
   });
 });
 

@@ -20,7 +20,7 @@ import { oriel, temporaryFolder } from '../oriel.ts';
 import { decode, differences, letter, quarters } from '../pixels.ts';
 
 const SIZE = { width: 48, height: 32 };
-/** Every pixel tells where it was. */
+/** Every pixel encodes its position. */
 const place = (x: number, y: number) => [x * 5, y * 7, 9];
 const map = () => painted(SIZE, place).png().toBuffer();
 

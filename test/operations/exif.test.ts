@@ -123,10 +123,10 @@ describe('EXIF that libvips does not read', () => {
         .toBuffer();
       const args = ['convert', '--format', format, '--metadata', 'all'];
       const batch = await runBatch(args, files);
-      const told = Object.fromEntries(
+      const outputs = Object.fromEntries(
         Object.keys(files).map((name) => [`${name}.${format}`, batch.bytes(name)]),
       );
-      const metadata = await runBatch(['metadata', '--exif', 'full'], told);
+      const metadata = await runBatch(['metadata', '--exif', 'full'], outputs);
       for (const name of Object.keys(files)) {
         const pixels = await batch.pixels(name);
         expect([pixels.width, quarters(pixels)], name).toEqual([48, 'RGBW']);

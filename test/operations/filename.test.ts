@@ -22,10 +22,10 @@ function isUnsafe(codePoint: number): boolean {
   );
 }
 
-/** Characters that nobody sees, whatever stands around them. */
+/** Characters that are invisible in any context. */
 const ALWAYS_INVISIBLE = ['\u00ad', '\u034f', '\u200b', '\u2060', '\u3164', '\ufeff', '\ufffa'];
 
-/** Every rule that an entry name must keep, told without the code under test. */
+/** The rules of entry names, written without the code under test. */
 function faultsOf(name: string, extension: string): string[] {
   const faults: string[] = [];
   const rule = (kept: boolean, fault: string) => {

@@ -96,22 +96,22 @@ describe('metadata', () => {
 
   test('reports the position with --gps only', async () => {
     const image = await photo(SIZE).withExif(PRIVATE_EXIF).jpeg().toBuffer();
-    const told = async (...args: string[]) => {
+    const dataOf = async (...args: string[]) => {
       const batch = await runBatch(['metadata', ...args], { 'a.jpg': image });
       return batch.record('a.jpg').data as Record<string, unknown>;
     };
-    expect(await told('--exif', 'none')).not.toHaveProperty('exif');
-    const basic = await told();
+    expect(await dataOf('--exif', 'none')).not.toHaveProperty('exif');
+    const basic = await dataOf();
     expect(basic['exif']).toMatchObject({ model: 'Camera Obscura', artist: 'Nobody' });
-    const full = await told('--exif', 'full');
+    const full = await dataOf('--exif', 'full');
     expect(full['exif']).toMatchObject({ image: { Model: 'Camera Obscura' } });
     for (const unasked of [basic, full]) expect(JSON.stringify(unasked)).not.toMatch(/gps|51\.4/i);
-    const asked = await told('--gps');
+    const asked = await dataOf('--gps');
     expect(asked['gps']).toEqual({
       latitude: expect.closeTo(51.4772222, 6),
       longitude: expect.closeTo(-0.0013889, 6),
     });
-    const all = await told('--gps', '--exif', 'full');
+    const all = await dataOf('--gps', '--exif', 'full');
     expect(all['exif']).toMatchObject({ gps: { GPSLatitudeRef: 'N' } });
   });
 

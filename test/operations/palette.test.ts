@@ -13,7 +13,7 @@ const TRICOLOUR = [
   ['#21468b', 100],
 ] as const;
 
-/** Upright stripes of these colours, each as wide as told. */
+/** Upright stripes of these colours, of the given widths. */
 function flag(stripes: typeof TRICOLOUR, height = 120) {
   const columns = stripes.flatMap(([hex, width]) => {
     const value = Number.parseInt(hex.slice(1), 16);

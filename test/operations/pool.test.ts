@@ -7,7 +7,7 @@ import { parseFields } from '../../src/schema/fields.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { decode, quarters } from '../pixels.ts';
 
-/** Threads' files that do as they are told, and that cannot be loaded. */
+/** Thread files: one follows the job's instructions, one cannot be loaded. */
 const OBEDIENT = fileURLToPath(new URL('../fixtures/workers/obedient.mjs', import.meta.url));
 const BROKEN = fileURLToPath(new URL('../fixtures/workers/broken.mjs', import.meta.url));
 

@@ -6,7 +6,7 @@ import { type Batch, type Files, runBatch } from '../batch.ts';
 import { ROOT } from '../oriel.ts';
 import { decode, differences, expectColour } from '../pixels.ts';
 
-/** One image of the collection, as its index tells it. */
+/** One image of the collection, as listed in its index. */
 interface Entry {
   readonly file: string;
   readonly sha256: string;

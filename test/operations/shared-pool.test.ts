@@ -11,7 +11,7 @@ import { parseFields } from '../../src/schema/fields.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { ROOT, startProgram, temporaryFolder } from '../oriel.ts';
 
-/** Entries of processes that do as they are told, and that cannot be loaded. */
+/** Process files: one follows the job's instructions, one cannot be loaded. */
 const OBEDIENT = fileURLToPath(new URL('../fixtures/workers/process.mjs', import.meta.url));
 const BROKEN = fileURLToPath(new URL('../fixtures/workers/broken.mjs', import.meta.url));
 
@@ -290,8 +290,8 @@ test('a client with maxWaiting waiting jobs is refused', async () => {
   const first = pool.run(job('wait', wait.options), { client: 'a' });
   await wait.begun();
   const second = pool.run(job('echo'), { client: 'a' });
-  const turn = { client: 'a', maxWaiting: 1 };
-  await expect(pool.run(job('echo'), turn)).rejects.toMatchObject({ code: 'too_many_waiting' });
+  const context = { client: 'a', maxWaiting: 1 };
+  await expect(pool.run(job('echo'), context)).rejects.toMatchObject({ code: 'too_many_waiting' });
   expect(await pool.run(job('echo'), { client: 'b', maxWaiting: 1 })).toMatchObject({ ok: true });
   wait.open();
   expect([code(await first), code(await second)]).toEqual(['ok', 'ok']);

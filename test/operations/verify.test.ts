@@ -20,7 +20,7 @@ async function verify(bytes: Uint8Array, limits: Partial<typeof DEFAULT_LIMITS> 
 }
 
 it.each(['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'] as const)(
-  'tells what a %s is',
+  'reports the properties of %s',
   async (format) => {
     const bytes = await photo(SMALL).toFormat(format).toBuffer();
     expect(await verify(bytes)).toMatchObject({

@@ -58,6 +58,8 @@ export async function startMockUpstream(): Promise<MockUpstream> {
   const server = createServer((request, response) => {
     void answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
+  // After 5 s, its default, Node may close an idle connection just as the daemon reuses it.
+  server.keepAliveTimeout = 600_000;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     request.socket.setNoDelay(true);
     const chunks: Buffer[] = [];

@@ -24,7 +24,7 @@ export const clientFlags = v.strictObject({
 /** Parameters of a chat completion. */
 export const chatFlags = v.strictObject({
   model: text("the model; the catalog's first text model where not given", 'the id of a model'),
-  system: text('what the model is told before all else', 'a text'),
+  system: text('the system prompt', 'a text'),
   effort: v.optional(field(v.picklist(EFFORTS), 'how much the model is to reason')),
   maxTokens: v.optional(
     field(integer(1, 1_048_576), 'the longest answer, reasoning included, in tokens'),
@@ -45,7 +45,7 @@ const image = {
 };
 
 const idempotencyKey = {
-  idempotencyKey: text('a name for this request, which makes it count once', 'a text'),
+  idempotencyKey: text('a name of this request, so that a repeated one is executed once', 'a text'),
 };
 
 /** Parameters of a generation. */
@@ -63,7 +63,7 @@ export const generateFlags = v.strictObject({
   format: v.optional(
     field(v.picklist(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']), 'how audio is stored'),
   ),
-  callbackUrl: text('whom the daemon tells of the end', 'an http or https URL'),
+  callbackUrl: text('where the daemon sends the result of the task', 'an http or https URL'),
   ...idempotencyKey,
 });
 
@@ -99,14 +99,14 @@ const reporting = {
 export const resultFlags = v.strictObject({ ...destination, ...reporting });
 
 export const waitFlags = v.strictObject({
-  wait: v.optional(field(v.boolean(), 'print the id of the task, and leave it to itself'), true),
+  wait: v.optional(field(v.boolean(), 'print the id of the task and do not wait'), true),
 });
 
 export const uploadFlags = v.strictObject(json);
 
 export const taskFlags = v.strictObject({
   wait: flag('wait for its end'),
-  callbacks: flag('list what was told to its callback URL'),
+  callbacks: flag('list the calls of its callback URL'),
 });
 
 /** As `resultFlags`, but without `--out` the results of a task are not stored. */

@@ -46,7 +46,7 @@ export async function runEdit(
     spinner.show(model);
     results.prepare();
     // If the response is lost, its task is still in the list of tasks.
-    session.resumeHint = '`oriel tasks` tells what has become of it';
+    session.resumeHint = '`oriel tasks` lists its task';
     const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
     const answer = await client
       .form(PATH, form, headers)

@@ -20,7 +20,7 @@ export class SseResponse implements ResponseStream {
   readonly #reply: FastifyReply;
   #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
-  #begun = false;
+  #started = false;
   #waiting: (string | Buffer)[] = [];
   /** Length of the waiting frames, approximately: of texts in characters. */
   #waitingLength = 0;
@@ -29,8 +29,8 @@ export class SseResponse implements ResponseStream {
     this.#reply = reply;
   }
 
-  get begun(): boolean {
-    return this.#begun;
+  get started(): boolean {
+    return this.#started;
   }
 
   /** Sends a comment whenever the stream was idle for 15 s, from now on. */
@@ -38,13 +38,13 @@ export class SseResponse implements ResponseStream {
     this.#idleTimer = setTimeout(() => this.write(COMMENT), KEEP_ALIVE_MS);
   }
 
-  announce(name: string, value: string): void {
-    if (!this.#begun) this.#reply.header(name, value);
+  setHeader(name: string, value: string): void {
+    if (!this.#started) this.#reply.header(name, value);
   }
 
   write(frames: string | Buffer): boolean {
     const { raw } = this.#reply;
-    if (!this.#begun) this.#begin();
+    if (!this.#started) this.#start();
     if (this.#waiting.length === 0) atEndOfTick(this.#flush);
     this.#waiting.push(frames);
     this.#waitingLength += frames.length;
@@ -85,11 +85,11 @@ export class SseResponse implements ResponseStream {
   end(): void {
     clearTimeout(this.#idleTimer);
     this.#flush();
-    if (this.#begun && !this.#reply.raw.writableEnded) this.#reply.raw.end();
+    if (this.#started && !this.#reply.raw.writableEnded) this.#reply.raw.end();
   }
 
-  #begin(): void {
-    this.#begun = true;
+  #start(): void {
+    this.#started = true;
     const { raw } = this.#reply;
     // Hooks have set headers on Fastify's reply, which does not send this response.
     const headers = { ...this.#reply.getHeaders(), ...HEADERS };

@@ -119,6 +119,8 @@ interface ReasoningTraits {
   readonly field: string | null;
   /** Whether upstreams take reasoning back without a signature. */
   readonly isUnsigned: boolean;
+  /** Whether clients that enable reasoning expect to read it. */
+  readonly isShown: boolean;
   /** Whether requests can limit reasoning in tokens. */
   readonly hasBudget: boolean;
   /** Whether a request asks for reasoning by an alias that upstreams need not know. */
@@ -136,6 +138,10 @@ export interface Dialect {
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
+  /** Whether a last turn of the assistant is the beginning of the answer. */
+  readonly prefillsAnswer: boolean;
+  /** Whether its labels and its identifiers of files are OpenAI's. */
+  readonly usesOpenaiFields: boolean;
   readonly reasoning: ReasoningTraits;
   /** The header with the API key where clients send no bearer token, if any. */
   readonly keyHeader?: string;

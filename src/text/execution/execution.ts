@@ -74,5 +74,5 @@ export function announceIgnored(
   const ignored = [...dropped, ...advice, ...forwarded.ignored];
   if (ignored.length === 0) return;
   const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  call.response.announce(IGNORED, shown.join(', ').slice(0, 1000));
+  call.response.setHeader(IGNORED, shown.join(', ').slice(0, 1000));
 }

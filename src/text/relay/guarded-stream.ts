@@ -20,12 +20,12 @@ export class GuardedStream implements ResponseStream {
     this.#filter = isSecret ? new SplitKeyFilter(secret, textMembers) : null;
   }
 
-  get begun(): boolean {
-    return this.#response.begun;
+  get started(): boolean {
+    return this.#response.started;
   }
 
-  announce(name: string, value: string): void {
-    this.#response.announce(name, value);
+  setHeader(name: string, value: string): void {
+    this.#response.setHeader(name, value);
   }
 
   write(frames: string | Buffer): boolean {

@@ -1,9 +1,9 @@
 /** The stream of server-sent events to one client. */
 export interface ResponseStream {
-  /** Whether a frame was written: later failures can only be events of the stream. */
-  readonly begun: boolean;
-  /** Sets a response header; ignored once the stream has begun. */
-  announce(name: string, value: string): void;
+  /** Whether a frame has been written: later failures can only be events of the stream. */
+  readonly started: boolean;
+  /** Sets a response header; ignored once the stream has started. */
+  setHeader(name: string, value: string): void;
   /** Writes frames. @returns false where the client is slow, until `drained` resolves */
   write(frames: string | Buffer): boolean;
   /** Resolves when the client has read what was written, or disconnects. */

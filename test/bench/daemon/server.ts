@@ -12,7 +12,7 @@ export const METRICS_TOKEN = 'bench-metrics-token';
 export const ORIEL = fileURLToPath(new URL('../../../../dist/bin/oriel.cjs', import.meta.url));
 
 /** Milliseconds until a server that is not ready counts as failed. */
-const PATIENCE = 60_000;
+const START_TIMEOUT = 60_000;
 /** Clock ticks per second of the CPU times in /proc. */
 const TICKS_PER_SECOND = 100;
 
@@ -87,7 +87,7 @@ export class Server {
     child.once('exit', () => running.delete(child));
     let url: string | undefined;
     while (url === undefined) {
-      if (child.exitCode !== null || performance.now() - started > PATIENCE) {
+      if (child.exitCode !== null || performance.now() - started > START_TIMEOUT) {
         child.kill('SIGKILL');
         throw new Error(`the server did not start: ${readFileSync(errors, 'utf8').slice(-600)}`);
       }

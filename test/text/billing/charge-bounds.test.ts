@@ -166,7 +166,7 @@ async function ask(
       headers: {},
       holder: HOLDER,
       clientDisconnect: new LightAbortSignal(),
-      response: { begun: false, announce() {}, write: () => true, drained: async () => {} },
+      response: { started: false, setHeader() {}, write: () => true, drained: async () => {} },
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

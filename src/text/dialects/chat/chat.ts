@@ -25,9 +25,12 @@ export const chat: Dialect = {
   endpoints: [endpoint],
   promptField: 'messages',
   settings,
+  prefillsAnswer: false,
+  usesOpenaiFields: true,
   reasoning: {
     field: 'reasoning_content',
     isUnsigned: true,
+    isShown: false,
     hasBudget: false,
     isAlias: ({ thinking }) => typeof thinking === 'object' && thinking !== null,
   },

@@ -1,6 +1,7 @@
 import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
+import { dialectNamed } from '../registry.ts';
 import { refuseNative, refuseSettings } from '../request-errors.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
@@ -32,7 +33,7 @@ const SETTINGS = [
 ] as const satisfies readonly RequestSetting[];
 
 function labelsOf({ dialect, body, advice }: TextRequest): Json {
-  if (dialect !== 'responses') return {};
+  if (!dialectNamed(dialect).usesOpenaiFields) return {};
   // OpenAI accepts `metadata` only with `store`.
   const given = SHARED_LABELS.filter((name) => advice.includes(name));
   return Object.fromEntries(given.map((name) => [name, body[name]]));

@@ -11,6 +11,7 @@ import type {
 } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
 import { nativeValue } from '../native-parts.ts';
+import { dialectNamed } from '../registry.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeMedia } from './media.ts';
@@ -168,7 +169,7 @@ export function encodeTurns(request: TextRequest, target: Target): readonly Mess
 }
 
 /**
- * Marks a prefill, which is the last turn of the assistant in the messages format, as a partial message.
+ * Marks a prefill, which is a last turn of the assistant in some dialects, as a partial message.
  *
  * @throws Failure if the model does not support partial messages
  */
@@ -176,7 +177,7 @@ function markPrefill(messages: Message[], { dialect, turns }: TextRequest, targe
   const last = turns.at(-1);
   const message = messages.at(-1);
   if (last?.role !== 'assistant' || message?.['role'] !== 'assistant') return;
-  if (dialect !== 'messages' && !last.partial) return;
+  if (!dialectNamed(dialect).prefillsAnswer && !last.partial) return;
   if (target.rules !== 'fixed-reasoning') {
     throw untranslatable(
       last.path,

@@ -6,6 +6,7 @@ import {
   type MediaSource,
 } from '../../canonical.ts';
 import { dataUrl, sourceOf } from '../media-source.ts';
+import { dialectNamed } from '../registry.ts';
 import { invalid, untranslatable } from '../request-errors.ts';
 
 /** Formats of audio whose media type has another name. */
@@ -78,8 +79,7 @@ export function encodeMedia(part: MediaPart, from: DialectName): Json {
           file: { filename: 'document', ...name, file_data: dataUrl(source) },
         };
       }
-      // File ids of the messages format are Anthropic's.
-      if (source.kind === 'file' && from !== 'messages') {
+      if (source.kind === 'file' && dialectNamed(from).usesOpenaiFields) {
         return { type: 'file', file: { file_id: source.id, ...name } };
       }
       throw untranslatable(path, 'chat');

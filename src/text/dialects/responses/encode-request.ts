@@ -14,6 +14,7 @@ import type { Target } from '../dialect.ts';
 import { nativeValue } from '../native-parts.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { isWrapped } from '../reasoning-signature.ts';
+import { dialectNamed } from '../registry.ts';
 import { refuseNative, refuseSettings, refuseUnlessDefault } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
@@ -76,7 +77,7 @@ function translate(request: TextRequest, target: Target): Json {
     ...(request.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
   const shared: Record<string, unknown> = {};
-  if (request.dialect === 'chat') {
+  if (dialectNamed(request.dialect).usesOpenaiFields) {
     for (const name of ['metadata', ...SHARED_LABELS]) {
       if ((request.body[name] ?? null) !== null) shared[name] = request.body[name];
     }
@@ -190,12 +191,13 @@ export function encodeRequest(request: TextRequest, target: Target): Json {
   return request.dialect === OWN ? replay(request, target) : translate(request, target);
 }
 
-/** Effort and summary. Messages clients that enable thinking get a summary, since they expect to read it. */
+/** Effort and summary. A client that expects to read reasoning gets a summary. */
 function encodeReasoning({ dialect, reasoning }: TextRequest): Json {
   if (reasoning === null) return {};
   const { effort } = reasoning;
-  const thinks = dialect === 'messages' && effort !== null && effort !== 'none';
-  const summary = reasoning.summary ?? (thinks ? 'auto' : null);
+  const { isShown } = dialectNamed(dialect).reasoning;
+  const isRead = isShown && effort !== null && effort !== 'none';
+  const summary = reasoning.summary ?? (isRead ? 'auto' : null);
   if (effort === null && summary === null) return {};
   return {
     reasoning: { ...(effort !== null && { effort }), ...(summary !== null && { summary }) },

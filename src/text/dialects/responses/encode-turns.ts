@@ -15,6 +15,7 @@ import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
 import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
+import { dialectNamed } from '../registry.ts';
 import { untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isSelfContained } from './reasoning.ts';
@@ -181,7 +182,7 @@ function promptItems({ role, parts }: Turn): unknown[] {
 /** A conversation as a list of items. System turns keep their position. */
 export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
-  const isPrefilled = last?.role === 'assistant' && request.dialect === 'messages';
+  const isPrefilled = last?.role === 'assistant' && dialectNamed(request.dialect).prefillsAnswer;
   if (isPrefilled) throw untranslatable(last.path, OWN);
   return request.turns.flatMap((turn) => {
     if (turn.name !== null) throw untranslatable(`${turn.path}.name`, OWN);
