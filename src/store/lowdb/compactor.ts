@@ -75,6 +75,9 @@ export class JournalCompactor {
 
   /** Starts the next journal and a checkpoint when it is time. Called between batches; returns the journal to use. */
   async afterBatch(journal: Journal, commits: CommitQueue): Promise<Journal> {
+    // Writes wait for a checkpoint that a whole journal has overtaken: on a slow disk, ended tasks would
+    // else pile up in memory faster than checkpoints remove them.
+    if (this.#running && journal.length >= this.#limit) await this.#running;
     const areMany = this.#closed.length >= MAX_JOURNALS && !this.#checkpointFailure;
     if (this.#running || !(journal.length >= this.#limit || areMany)) return journal;
     let next: Journal;

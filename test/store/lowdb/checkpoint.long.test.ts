@@ -293,6 +293,43 @@ describe('a checkpoint', () => {
     }
   });
 
+  it('makes writes wait once a whole journal was written while it is made', async () => {
+    const disk: { hook: Hook } = { hook: () => {} };
+    const store = await openLowdbStore({
+      directory: temporaryFolder(),
+      journalLimit,
+      files: hookedFiles((...args) => disk.hook(...args)),
+    });
+    const { account } = await owner(store, 0);
+    const grant = (to: Store, id: string) => to.grant(id, 1, 'x'.repeat(300));
+    // No shard is written until this resolves.
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    disk.hook = (operation, path) => {
+      return operation === 'open' && path.includes('shards') ? released : undefined;
+    };
+    // More than two journals hold; the journal that is current grows to its limit and no further.
+    let granted = 0;
+    const grants = Array.from({ length: 100 }, () =>
+      grant(store, account.id).then(() => granted++),
+    );
+    const writes = (async () => {
+      for (let n = 0; n < 100; n += 1) await grants[n];
+      for (let n = 0; n < 100; n += 1) await grant(store, account.id).then(() => granted++);
+    })();
+    const other = await openLowdbStore({ directory: temporaryFolder() });
+    const { account: another } = await owner(other, 0);
+    for (let n = 0; n < 300; n += 1) await grant(other, another.id);
+    expect(granted).toBeLessThan(200);
+    release();
+    await writes;
+    expect(await store.findAccount(account.id)).toMatchObject({ granted: 200 });
+    await store.close();
+    await other.close();
+  });
+
   it('writes only the shards with changed rows', async () => {
     const { directory } = await checkpointed();
     const store = await openLowdbStore({ directory, journalLimit: 1e9 });
