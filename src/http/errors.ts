@@ -69,7 +69,8 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
   const failure = failureOf(error, request);
   // A Failure of type unknown comes from a stored task or a provider: it is not a defect of this request.
   const isDefect = failure.type === 'unknown' && failure !== error;
-  if (isDefect) request.log.error({ err: error }, 'a defect, please report it');
+  if (isDefect)
+    request.log.error({ err: error, requestId: request.id }, 'a defect, please report it');
   // Hooks do not run for requests that the router refuses.
   reply.header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');

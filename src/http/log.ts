@@ -1,4 +1,4 @@
-import { LogController } from 'fastify';
+import { type FastifyBaseLogger, LogController } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { printable, printableJson } from '../operations/filename.ts';
@@ -104,9 +104,10 @@ export function serverLog(log: Logger) {
   const level = log.isLevelEnabled('warn') ? 'warn' : log.level;
   return {
     loggerInstance: log.child({}, { level }),
+    // A child for each request takes 5 µs, and hardly any writes a line: those name the request themselves.
+    childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     logController: new LogController({
       disableRequestLogging: true,
-      requestIdLogLabel: 'requestId',
     }),
   };
 }

@@ -40,7 +40,8 @@ export async function sendBatch(
       await store.settle({ accountId: account.id, keyId: key.id }, metered);
     } catch (error) {
       // The response is already being sent; an error in the record of its use must not end it.
-      request.log.error({ err: error }, 'the use of a batch endpoint was not recorded');
+      const { id: requestId } = request;
+      request.log.error({ err: error, requestId }, 'the use of a batch endpoint was not recorded');
     }
   };
 

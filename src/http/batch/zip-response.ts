@@ -26,7 +26,7 @@ export async function sendZip(
   const filled = fill(zip).catch((error: Error) => {
     // Before the headers are sent, the error handler sends and logs the error.
     if (!signal.aborted && reply.raw.headersSent) {
-      reply.log.error({ err: error }, 'a defect, please report it');
+      reply.log.error({ err: error, requestId: reply.request.id }, 'a defect, please report it');
     }
     stream.destroy(error);
   });

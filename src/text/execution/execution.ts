@@ -21,7 +21,8 @@ export interface Outcome {
   readonly failure: Failure | null;
 }
 
-export interface ExecutionOptions {
+/** One client's request, with what all its routes share. */
+export interface TextExecution {
   readonly call: TextCall;
   readonly request: TextRequest;
   /** Settings of the request that the model's rules changed. */
@@ -31,36 +32,29 @@ export interface ExecutionOptions {
   readonly allowance: Allowance;
   /** Paths of properties that were removed from the body. */
   readonly dropped: readonly string[];
+  /** Protocol headers that the client sent for an upstream of its own dialect. */
+  readonly forwarded: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */
   readonly onStored: (ids: readonly string[]) => void;
   readonly model: TextModel;
+  /** The model that answers name; null for the upstream's own name. */
+  readonly publicModel: string | null;
   readonly config: Config;
+  readonly context: EncodeContext;
   readonly tracker: UsageTracker;
   readonly signal: AbortSignalLike;
   readonly upstream: UpstreamClient;
 }
 
-/** One client's request, with what all its routes share. */
-export interface TextExecution extends ExecutionOptions {
-  /** The model that answers name; null for the upstream's own name. */
-  readonly publicModel: string | null;
-  /** Protocol headers that the client sent for an upstream of its own dialect. */
-  readonly forwarded: ForwardedHeaders;
-  readonly context: EncodeContext;
-}
+const NONE_FORWARDED: ForwardedHeaders = { sent: {}, ignored: [] };
 
-export function newExecution(options: ExecutionOptions): TextExecution {
-  const { call, request, config, allowance } = options;
-  const allowsAll = allowance.allows('betas');
-  return {
-    ...options,
-    publicModel: config.answers.model === 'public' ? request.model : null,
-    forwarded: dialectNamed(request.dialect).forwardHeaders?.(call.headers, allowsAll) ?? {
-      sent: {},
-      ignored: [],
-    },
-    context: { request, created: Math.floor(Date.now() / 1000) },
-  };
+/** Headers of a request for upstreams of its dialect, those that the allowance does not cover left out. */
+export function forwardedHeaders(
+  { headers, dialect }: TextCall,
+  allowance: Allowance,
+): ForwardedHeaders {
+  const { forwardHeaders } = dialectNamed(dialect);
+  return forwardHeaders?.(headers, allowance.allows('betas')) ?? NONE_FORWARDED;
 }
 
 /** The header that names the fields of the request that were not sent to the upstream. */
