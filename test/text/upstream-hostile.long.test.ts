@@ -37,7 +37,7 @@ const gateway = gatewayDaemon((url) => {
     routing: {
       retries: 0,
       cooldown: { after: 0 },
-      timeouts: { firstByte: '2s', idle: '2s', total: '5s' },
+      timeouts: { firstByte: '2s', idle: '2s', total: '10s' },
     },
     providers: {
       openai: { kind: 'openai', baseUrl: url, apiKey: key.openai },
