@@ -96,10 +96,9 @@ export function checkOpenRequests(taken: number, request: unknown): void {
 export function approximateSize(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
-  let weight = 16;
-  for (const [name, member] of Object.entries(value))
-    weight += name.length + approximateSize(member);
-  return weight;
+  let size = 16;
+  for (const [name, member] of Object.entries(value)) size += name.length + approximateSize(member);
+  return size;
 }
 
 /** Maximum characters of a text, and elements of a list, in the stored request of a failed task. */

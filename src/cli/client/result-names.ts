@@ -105,7 +105,9 @@ export class ResultNames {
 
 /** Whether the extension of a path fits that of its content. */
 export function extensionFits(path: string, extension: string): boolean {
-  const said = extname(path).slice(1).toLowerCase();
-  const format = formatOfExtension(said);
-  return said === extension || (format !== null && format === formatOfExtension(extension));
+  const extensionGiven = extname(path).slice(1).toLowerCase();
+  const format = formatOfExtension(extensionGiven);
+  return (
+    extensionGiven === extension || (format !== null && format === formatOfExtension(extension))
+  );
 }

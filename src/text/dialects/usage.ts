@@ -24,9 +24,9 @@ export function integersOf({ input, output, cachedInput }: Usage) {
  *
  * @returns whether it lacked any
  */
-export function completeUsage(told: Json, usage: Usage): boolean {
+export function completeUsage(native: Json, usage: Usage): boolean {
   const integers = integersOf(usage);
-  const own = told as Record<string, unknown>;
+  const own = native as Record<string, unknown>;
   let lacked = false;
   for (const name in integers) {
     if (countOf(own[name]) !== null) continue;
