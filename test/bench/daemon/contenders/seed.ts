@@ -60,6 +60,8 @@ const worker = async () => {
       callbackUrl: null,
       idempotency: null,
       reservation: 4 * CREDIT,
+      maxOpenTasks: UNLIMITED,
+      storageQuota: Infinity,
       assets: [],
     });
     await store.claimTask(task.id);

@@ -66,6 +66,8 @@ const task = {
   callbackUrl: null,
   idempotency: null,
   reservation: 4 * CREDIT,
+  maxOpenTasks: Number.MAX_SAFE_INTEGER,
+  storageQuota: Infinity,
   assets: [],
 };
 const create = async () => (await store.createTask(task)).task.id;
