@@ -260,10 +260,10 @@ export interface Store {
   /**
    * Replaces the oldest entries of an account's ledger by one `carried` entry.
    *
-   * @param before entries before this time are replaced, in milliseconds since the epoch
+   * @param before entries before this time are replaced, in milliseconds since the epoch; left out, none by age
    * @param lines entries to keep once there are a tenth more than that, since all of them are in memory
    */
-  compactLedger(accountId: string, limits: { before: number; lines: number }): Promise<void>;
+  compactLedger(accountId: string, limits: { before?: number; lines: number }): Promise<void>;
 
   /** Time range of the records, from the first account on; null if there are none. Reads all records. */
   timeRange(): Promise<TimeRange | null>;

@@ -90,8 +90,8 @@ export class RetentionSweeper {
     if (!account) return;
     const { history, historySize } = config().limits[account.plan];
     await this.#delete(() => store.trimTasks(accountId, { tasks: history, bytes: historySize }));
-    const { ledger, ledgerLines } = config().limits;
-    await store.compactLedger(accountId, { before: Date.now() - ledger, lines: ledgerLines });
+    // By number alone: by age the whole ledger is read, which is too slow for the end of each task.
+    await store.compactLedger(accountId, { lines: config().limits.ledgerLines });
   }
 
   /** Deletes records, a number of tasks at a time, and then their files. */
@@ -118,13 +118,16 @@ export class RetentionSweeper {
 
   async #deleteExpired(): Promise<void> {
     const { config, store, files } = this.#options;
-    const { retention } = config().limits;
+    const { retention, ledger, ledgerLines } = config().limits;
     const now = Date.now();
     await this.#deleteInputs();
     await this.#delete(() => store.deleteTasks(now - retention));
     const uploads = await store.deleteUploads(now - retention);
     await files.remove(uploads.map(({ id }) => id));
-    for (const { id } of await store.listAccounts()) await this.#trim(id);
+    for (const { id } of await store.listAccounts()) {
+      await this.#trim(id);
+      await store.compactLedger(id, { before: now - ledger, lines: ledgerLines });
+    }
     await files.emptyQuarantine(now);
   }
 }

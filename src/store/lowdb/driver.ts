@@ -263,13 +263,12 @@ export class LowdbStore extends StoreReader implements Store {
 
   async compactLedger(
     accountId: string,
-    { before, lines }: { before: number; lines: number },
+    { before = -Infinity, lines }: { before?: number; lines: number },
   ): Promise<void> {
     const { ledgerOfAccount } = this.records.state;
-    const [oldest] = ledgerOfAccount.oldest(accountId);
     const count = ledgerOfAccount.count(accountId);
     const excess = count > lines * LEDGER_SLACK ? count - lines : 0;
-    if (excess === 0 && (oldest === undefined || oldest[1].at >= before)) return;
+    if (excess === 0 && before === -Infinity) return;
     const entries = [...ledgerOfAccount.oldest(accountId)];
     const isFolded = (entry: LedgerEntry, index: number) => index < excess || entry.at < before;
     const folded = carryForward(
