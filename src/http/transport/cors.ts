@@ -33,7 +33,10 @@ export function answerPreflights(context: AppContext) {
     const { cors } = context.config.server;
     const { origin, 'access-control-request-method': asked } = headers;
     const isPreflight = method === 'OPTIONS' && origin !== undefined && asked !== undefined;
-    if (cors === undefined || !isPreflight || !isAllowed(cors, origin)) return next();
+    if (cors === undefined || !isPreflight || !isAllowed(cors, origin)) {
+      next();
+      return;
+    }
     const names = headers['access-control-request-headers'];
     // Named one by one: `*` does not include Authorization.
     if (names !== undefined) reply.header('access-control-allow-headers', names);
