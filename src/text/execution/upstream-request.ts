@@ -1,4 +1,4 @@
-import { kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
+import { kindOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
@@ -38,7 +38,8 @@ export async function openUpstream(
 ): Promise<UpstreamResponse> {
   const { upstream } = execution;
   const { path } = dialectNamed(target.dialect);
-  const exchange = await upstream.open(provider.baseUrl + path(target, stream), {
+  const at = { path: path(target, stream), model: target.model };
+  const exchange = await upstream.open(urlOf(provider, at), {
     name: 'The provider',
     headers: headersOf(execution, provider, target),
     body: JSON.stringify(body),
