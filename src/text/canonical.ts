@@ -175,6 +175,8 @@ export interface TextRequest extends RequestSettings {
   /** Whether a stream ends with its usage. In chat the client must request it. */
   readonly includeUsage: boolean;
   readonly turns: readonly Turn[];
+  /** Parts of `turns` that are conversations of their own, each of which gets the same number of the `n` answers. */
+  readonly conversations?: readonly (readonly Turn[])[];
   readonly tools: readonly (Tool | NativePart)[];
   /** Properties that other dialects cannot express and that change the answer. */
   readonly native: readonly NativePart[];

@@ -1,6 +1,7 @@
 import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
 import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
 import type { Target } from '../dialects/dialect.ts';
+import { upstreamDialectOf } from '../dialects/registry.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 import { canPass, passThrough } from './pass-through.ts';
 import { answerBySandbox } from './sandbox-answer.ts';
@@ -21,7 +22,7 @@ export async function runRoute(
   const { config, model, request } = execution;
   const provider = config.providers[route.provider]!;
   const target: Target = {
-    dialect: dialectFor(route, provider, request.dialect),
+    dialect: dialectFor(route, provider, upstreamDialectOf(request.dialect)),
     provider: route.provider,
     model: route.model,
     rules: model.rules ?? null,

@@ -5,6 +5,7 @@ import type { Target } from '../dialects/dialect.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
+import { conversationOf, conversationsOf } from './conversations.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
@@ -21,10 +22,11 @@ export async function answerBySandbox(
   const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
   try {
     const origin = { name: target.provider };
+    const conversations = conversationsOf(request);
     const options = { dialect: target.dialect, target, model: publicModel, origin };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
-      await answerFromSandbox(request, target, {
+      await answerFromSandbox(conversations[conversationOf(request, choice)]!, target, {
         signal: controller.signal,
         emit: (event) => {
           passOn(event, options, push);
