@@ -79,6 +79,8 @@ export const HTTP_CODES = {
     unsupported_image: 'The input is in no image format that is read.',
     not_allowed: 'Neither the model nor the key allows this feature.',
     not_supported_by_model: "The model's upstream has no equivalent of this parameter.",
+    thread_unsupported_request:
+      'The request uses a thread, a conversation that the provider stores; send the whole conversation.',
     conflicting_parameters: 'Two parameters contradict each other.',
     reasoning_missing: 'An earlier answer of the assistant comes without its reasoning.',
     unsupported_parameter: 'The model does not take this parameter.',

@@ -14,6 +14,12 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       apiKey: `\${ANTHROPIC_API_KEY}`,
     },
     other: { kind: 'oriel', baseUrl: 'https://gateway.example/v1', apiKey: `\${OTHER_KEY}` },
+    azure: {
+      kind: 'azure',
+      baseUrl: 'https://name.openai.azure.com',
+      apiKey: `\${AZURE_OPENAI_API_KEY}`,
+      apiVersion: '2024-10-21',
+    },
     sandbox: { kind: 'sandbox' },
   },
   models: {
@@ -35,7 +41,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       },
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
-      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, output: 10 },
+      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
     },
     'some-thinking-model': {
       type: 'text',

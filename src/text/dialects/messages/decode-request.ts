@@ -1,17 +1,14 @@
 import { checkedBody } from '../../../schema/body.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
-import { invalid } from '../request-errors.ts';
 import { remainderOf, settingsOf } from './decode-settings.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
 import { type MessagesRequest, messagesRequest } from './request.ts';
+import { refuseThread } from './thread.ts';
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRequest(value: unknown): TextRequest {
   const body: MessagesRequest = checkedBody(messagesRequest, value);
-  const { thread } = body;
-  if (thread !== undefined && thread !== null) {
-    throw invalid('thread', 'not supported; send the whole conversation in messages');
-  }
+  refuseThread(body);
   const { native, advice: topAdvice } = remainderOf(body);
   const advice = [...topAdvice];
   const { turns, native: turnNative } = decodeTurns(body, advice);

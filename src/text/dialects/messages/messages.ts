@@ -10,6 +10,7 @@ import { forwardHeaders, VERSION } from './headers.ts';
 import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
+import { withThreadDetails } from './thread.ts';
 
 /** The format of Anthropic's messages (interface part 4.3). */
 export const messages: Dialect = {
@@ -18,12 +19,17 @@ export const messages: Dialect = {
   endpoints: [endpoint],
   promptField: 'messages',
   settings,
+  stops: { takesBlank: false },
   prefillsAnswer: true,
   usesOpenaiFields: false,
   reasoning: { field: null, isUnsigned: false, isShown: true, hasBudget: true },
   keyHeader: 'x-api-key',
   requestIdHeader: 'request-id',
-  errorBody: (body, requestId) => ({ type: 'error', ...body, request_id: requestId }),
+  errorBody: (body, requestId) => ({
+    type: 'error',
+    ...withThreadDetails(body),
+    request_id: requestId,
+  }),
   forwardHeaders,
   path: () => '/messages',
   headers: VERSION,
