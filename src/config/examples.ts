@@ -14,6 +14,12 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       apiKey: `\${ANTHROPIC_API_KEY}`,
     },
     other: { kind: 'oriel', baseUrl: 'https://gateway.example/v1', apiKey: `\${OTHER_KEY}` },
+    azure: {
+      kind: 'azure',
+      baseUrl: 'https://name.openai.azure.com',
+      apiKey: `\${AZURE_OPENAI_API_KEY}`,
+      apiVersion: '2024-10-21',
+    },
     sandbox: { kind: 'sandbox' },
   },
   models: {
