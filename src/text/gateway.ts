@@ -1,4 +1,5 @@
 import { findModel, type TextModel } from '../config/catalog.ts';
+import { upstreamModelOf } from '../config/model-names.ts';
 import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
@@ -82,18 +83,18 @@ export class TextGateway {
     const { holder, clientDisconnect } = call;
     const dialect = dialectNamed(call.dialect);
     const decoded = dialect.decodeRequest(call.body, call.address);
-    const id = decoded.model;
-    const model = findModel(config, id, holder.key.models);
+    const name = decoded.model;
+    const { id, part, model } = findModel(config, name, holder.key.models);
     if (model.type !== 'text') {
       throw invalid(
         'model',
-        `${id} is a model of type ${model.type}, not of text`,
+        `${name} is a model of type ${model.type}, not of text`,
         'wrong_model_type',
       );
     }
     const imagePrompt = imagePromptOf(
       decoded,
-      model.routes.map((route) => route.model),
+      model.routes.map((route) => upstreamModelOf(route, part)),
     );
     if (imagePrompt !== null) {
       await this.#options.admitPrompt(imagePrompt, dialect.promptField, holder.account.id);
@@ -132,7 +133,8 @@ export class TextGateway {
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
       model,
-      publicModel: config.answers.model === 'public' ? id : null,
+      wildcardPart: part,
+      publicModel: config.answers.model === 'public' ? name : null,
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
