@@ -62,6 +62,8 @@ export interface ToolCallPart extends WithPath {
   readonly arguments: string;
   /** Whether it calls a tool with text input. */
   readonly hasTextInput?: true;
+  /** Whether it searches for further tools. */
+  readonly isSearch?: true;
   /** The namespace of the tool; absent for none. */
   readonly namespace?: string;
 }
@@ -127,6 +129,8 @@ export interface Tool extends WithPath {
   readonly strict: boolean | null;
   /** Present where the input is free text in place of a JSON object. Only dialects that say so are sent one. */
   readonly textInput?: { readonly grammar: Grammar | null };
+  /** Whether the client searches for further tools by it, which later requests then have. */
+  readonly isSearch?: true;
   /** Absent for none. Only dialects that say so are sent one. */
   readonly namespace?: Namespace;
 }
@@ -283,6 +287,7 @@ export type TextEvent =
       /** The client's name of the tool. */
       readonly name: string;
       readonly hasTextInput?: true;
+      readonly isSearch?: true;
       readonly namespace?: string;
     }
   /** A piece of the arguments: JSON, unless the tool has text input. No piece at all means `{}`. */
