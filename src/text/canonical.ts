@@ -215,6 +215,8 @@ export interface TextRequest extends RequestSettings {
   readonly stream: boolean;
   /** Whether a stream ends with its usage. In chat the client must request it. */
   readonly includeUsage: boolean;
+  /** Whether the client knows only one `function_call` for each answer, in place of tool calls. */
+  readonly hasFunctions?: boolean;
   readonly turns: readonly Turn[];
   readonly tools: readonly (Tool | NativePart)[];
   /** Properties that other dialects cannot express and that change the answer. */
