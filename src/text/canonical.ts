@@ -76,6 +76,8 @@ export interface ToolCallPart extends Cacheable {
   readonly arguments: string;
   /** Whether it calls a tool with text input. */
   readonly hasTextInput?: true;
+  /** Whether it searches for further tools. */
+  readonly isSearch?: true;
   /** The namespace of the tool; absent for none. */
   readonly namespace?: string;
 }
@@ -141,6 +143,8 @@ export interface Tool extends Cacheable {
   readonly strict: boolean | null;
   /** Present where the input is free text in place of a JSON object. Only dialects that say so are sent one. */
   readonly textInput?: { readonly grammar: Grammar | null };
+  /** Whether the client searches for further tools by it, which later requests then have. */
+  readonly isSearch?: true;
   /** Absent for none. Only dialects that say so are sent one. */
   readonly namespace?: Namespace;
 }
@@ -225,6 +229,8 @@ export interface TextRequest extends RequestSettings {
   readonly stream: boolean;
   /** Whether a stream ends with its usage. In chat the client must request it. */
   readonly includeUsage: boolean;
+  /** Whether the client knows only one `function_call` for each answer, in place of tool calls. */
+  readonly hasFunctions?: boolean;
   readonly turns: readonly Turn[];
   readonly tools: readonly (Tool | NativePart)[];
   /** Properties that other dialects cannot express and that change the answer. */
@@ -297,6 +303,7 @@ export type TextEvent =
       /** The client's name of the tool. */
       readonly name: string;
       readonly hasTextInput?: true;
+      readonly isSearch?: true;
       readonly namespace?: string;
     }
   /** A piece of the arguments: JSON, unless the tool has text input. No piece at all means `{}`. */

@@ -145,7 +145,9 @@ export type Ability =
   /** Any stop sequences; `stops` says which where they are some. */
   | 'stop'
   /** Tools whose input is free text. */
-  | 'text-input';
+  | 'text-input'
+  /** A tool by which the client finds further tools. */
+  | 'tool-search';
 
 /** One wire format of text: its name in settings and URLs, and how its requests and answers are read and written. */
 export interface Dialect {
