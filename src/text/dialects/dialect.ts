@@ -1,6 +1,13 @@
 import type * as v from 'valibot';
 import type { Failure } from '../../failure.ts';
-import type { Json, RequestSetting, TextEvent, TextRequest, Usage } from '../canonical.ts';
+import type {
+  CacheMark,
+  Json,
+  RequestSetting,
+  TextEvent,
+  TextRequest,
+  Usage,
+} from '../canonical.ts';
 import type { Check } from './inspection.ts';
 
 /** Where a request is sent. */
@@ -179,6 +186,8 @@ export interface Dialect {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
+  /** The cache marks of a request of another dialect that an upstream of this one gets; absent for none. */
+  cacheMarks?(request: TextRequest): readonly CacheMark[];
 
   /**
    * Decodes a client's request. An address is given with a request that has one.
