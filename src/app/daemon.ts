@@ -17,6 +17,7 @@ import { preparePromptRules } from '../media/prompt-screening.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
+import { TokenCounter } from '../text/counting/token-counter.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { attemptObserver } from './attempt-observer.ts';
 import { Closers } from './closers.ts';
@@ -130,6 +131,7 @@ async function startServices(start: Start): Promise<Services> {
   const onAttempt = attemptObserver(state, log, metrics);
   const parts = { state, store, span, upstream, pool, onAttempt, log, metrics };
   const text = createTextGateway(parts);
+  const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, onAttempt });
   const daemonMedia = await createMedia(parts, closers);
   const draining = new AbortController();
   const context: AppContext = {
@@ -140,6 +142,7 @@ async function startServices(start: Start): Promise<Services> {
     store,
     audit,
     text,
+    tokenCounter,
     media: daemonMedia.media,
     assets: daemonMedia.files,
     pool,

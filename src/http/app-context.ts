@@ -5,6 +5,7 @@ import type { SharedPool } from '../operations/pool.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
+import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './uploads/spool.ts';
@@ -21,6 +22,7 @@ export interface AppContext {
   readonly store: Store;
   readonly audit: AuditTrail;
   readonly text: TextGateway;
+  readonly tokenCounter: TokenCounter;
   readonly media: Media;
   readonly assets: AssetFiles;
   readonly pool: SharedPool;

@@ -17,6 +17,7 @@ const PATHS: Readonly<Record<string, DialectName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
+  '/v1/messages/count_tokens': 'messages',
 };
 
 type Body = Readonly<Record<string, unknown>>;
