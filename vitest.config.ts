@@ -14,9 +14,24 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Files that change what other files of the same process would see: modules, the registry of dialects. */
+const TESTS = ['test/**/*.test.ts'];
+const LONG = ['test/**/*.long.test.ts'];
+const ISOLATED = ['test/store/lowdb/lock.test.ts', 'test/text/toy/*.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      // One process runs many files, so that Oriel's modules are loaded once a process and not once a file.
+      {
+        extends: true,
+        test: { name: 'shared', include: TESTS, exclude: [...LONG, ...ISOLATED], isolate: false },
+      },
+      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      { extends: true, test: { name: 'long', include: LONG } },
+    ],
+    unstubEnvs: true,
+    restoreMocks: true,
     globalSetup: ['test/build.setup.ts'],
     // Generous, for machines under load: tests do not measure time by them.
     testTimeout: 300_000,
