@@ -121,7 +121,7 @@ export class Meter {
   readonly #id: string;
   readonly #model: TextModel;
   /** Input tokens that are charged where the provider reports no usage. */
-  readonly #input: number;
+  readonly inputTokens: number;
   /** Null where reported usage is charged in full. */
   readonly #bounds: Bounds | null;
   #reservation: Reservation | null = null;
@@ -137,7 +137,7 @@ export class Meter {
     this.#holder = holder;
     this.#id = id;
     this.#model = model;
-    this.#input = input;
+    this.inputTokens = input;
     this.#bounds = bounds;
   }
 
@@ -168,7 +168,7 @@ export class Meter {
   async settle(usage: Usage | null, observed: ObservedOutput): Promise<Metered> {
     const reported = usage ?? {
       ...NO_USAGE,
-      input: observed.begun ? this.#input : 0,
+      input: observed.begun ? this.inputTokens : 0,
       output: observed.outputTokens,
     };
     const used = this.#bounds === null ? reported : within(reported, this.#bounds);

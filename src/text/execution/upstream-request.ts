@@ -22,16 +22,23 @@ export interface RemoteRoute {
   readonly timeouts: Timeouts;
 }
 
+/** One request of the `n` that answer a client's. */
+interface UpstreamRequest {
+  readonly body: Json;
+  /** Whether it asks for a stream. */
+  readonly stream: boolean;
+  readonly signal: AbortSignalLike;
+}
+
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
 export async function openUpstream(
   execution: TextExecution,
   { provider, target, timeouts }: RemoteRoute,
-  body: Json,
-  signal: AbortSignalLike,
+  { body, stream, signal }: UpstreamRequest,
 ): Promise<UpstreamResponse> {
-  const { upstream, request } = execution;
+  const { upstream } = execution;
   const { path } = dialectNamed(target.dialect);
-  const at = { path: path(target, request.stream), model: target.model };
+  const at = { path: path(target, stream), model: target.model };
   const exchange = await upstream.open(urlOf(provider, at), {
     name: 'The provider',
     headers: headersOf(execution, provider, target),
