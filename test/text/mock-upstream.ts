@@ -6,6 +6,8 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { geminiFault } from './gemini/gemini-rules.ts';
+import { GEMINI_ERROR, geminiAnswer, geminiFrames } from './gemini/render-gemini.ts';
 import { CHAT_ERROR, chatAnswer, chatFrames } from './render-chat.ts';
 import { MESSAGES_ERROR, messagesAnswer, messagesFrames } from './render-messages.ts';
 import { responsesAnswer, responsesErrorFrames, responsesFrames } from './render-responses.ts';
@@ -13,18 +15,26 @@ import type { Fault, Frame, Framing, Script } from './script.ts';
 
 export type DialectName = 'chat' | 'responses' | 'messages';
 
-const PATHS: Readonly<Record<string, DialectName>> = {
+/** The wire formats of the mock: those of all clients, and gemini. */
+type FormatName = DialectName | 'gemini';
+
+const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
 };
+
+/** A method of Google's, whose path names the model and chooses whether to stream. */
+const GEMINI = /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generate|streamGenerate)Content$/;
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** A request that the upstream received. */
 export interface Received {
   readonly path: string;
-  readonly dialect: DialectName | null;
+  /** The query of the URL, with its question mark; empty for none. */
+  readonly query: string;
+  readonly dialect: FormatName | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
@@ -66,8 +76,9 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
     const body = parse(text);
-    const path = request.url?.split('?', 1)[0] ?? '';
-    const dialect = PATHS[path] ?? null;
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    const method = GEMINI.exec(path);
+    const dialect = method ? 'gemini' : (PATHS[path] ?? null);
     let written = 0;
     const closed = new Promise<'whole' | 'cut'>((resolve) => {
       response.once('close', () => resolve(response.writableFinished ? 'whole' : 'cut'));
@@ -75,6 +86,7 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     requests.push({
       path,
+      query: (request.url ?? '').slice(path.length),
       dialect,
       headers: request.headers,
       text,
@@ -87,7 +99,16 @@ export async function startMockUpstream(): Promise<MockUpstream> {
       response.writeHead(script === undefined ? 599 : 404).end();
       return;
     }
-    await play(script, dialect, body, response, (bytes) => {
+    const fault = method && geminiFault(body, method[1]!);
+    if (fault) {
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(fault));
+      return;
+    }
+    // Where the path has what bodies of other formats have.
+    const asked = method
+      ? { ...body, model: method[1], stream: method[2] === 'streamGenerate' }
+      : body;
+    await play(script, dialect, asked, response, (bytes) => {
       written += bytes;
     });
   };
@@ -139,7 +160,7 @@ function parse(text: string): Body {
 
 async function play(
   script: Script,
-  dialect: DialectName,
+  dialect: FormatName,
   request: Body,
   response: ServerResponse,
   count: (bytes: number) => void,
@@ -187,7 +208,7 @@ async function play(
 /** @returns whether the answer ends normally */
 async function whole(
   script: Script,
-  dialect: DialectName,
+  dialect: FormatName,
   request: Body,
   response: ServerResponse,
   send: (text: string) => Promise<void>,
@@ -206,7 +227,7 @@ async function whole(
 
 async function stream(
   script: Script,
-  dialect: DialectName,
+  dialect: FormatName,
   request: Body,
   response: ServerResponse,
   send: (text: string) => Promise<void>,
@@ -268,12 +289,23 @@ async function fail(
   }
 }
 
-const ANSWERS = { chat: chatAnswer, responses: responsesAnswer, messages: messagesAnswer };
-const FRAMES = { chat: chatFrames, responses: responsesFrames, messages: messagesFrames };
+const ANSWERS = {
+  chat: chatAnswer,
+  responses: responsesAnswer,
+  messages: messagesAnswer,
+  gemini: (script: Script, { model }: Body) => geminiAnswer(script, String(model)),
+};
+const FRAMES = {
+  chat: chatFrames,
+  responses: responsesFrames,
+  messages: messagesFrames,
+  gemini: (script: Script, { model }: Body) => geminiFrames(script, String(model)),
+};
 
-function errorFrames(dialect: DialectName, script: Script, request: Body, next: number): Frame[] {
+function errorFrames(dialect: FormatName, script: Script, request: Body, next: number): Frame[] {
   if (dialect === 'responses') return responsesErrorFrames(script, request, next);
   if (dialect === 'messages') return [{ event: 'error', data: MESSAGES_ERROR }];
+  if (dialect === 'gemini') return [{ data: GEMINI_ERROR }];
   return [{ data: CHAT_ERROR }];
 }
 

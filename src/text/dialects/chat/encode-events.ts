@@ -1,9 +1,10 @@
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { sumOf } from '../usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
-import { sumOf, usageBody } from './usage.ts';
+import { usageBody } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
 

@@ -1,8 +1,9 @@
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { sumOf } from '../usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
-import { sumOf, usageBody } from './usage.ts';
+import { usageBody } from './usage.ts';
 
 interface FoldedCall {
   readonly id: string;

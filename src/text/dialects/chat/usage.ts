@@ -45,22 +45,3 @@ export function usageBody(usage: Usage): Json {
     ...(reasoning !== null && { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
 }
-
-/** The sum of the usage of several choices; counts that a choice lacks are 0. */
-export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
-  const [first, ...others] = usages.filter((usage) => usage !== null);
-  if (first === undefined) return null;
-  return others.reduce(
-    (sum, usage) => ({
-      input: sum.input + usage.input,
-      output: sum.output + usage.output,
-      cachedInput: sum.cachedInput + usage.cachedInput,
-      cacheWrite: sum.cacheWrite + usage.cacheWrite,
-      reasoning:
-        sum.reasoning === null && usage.reasoning === null
-          ? null
-          : (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
-    }),
-    first,
-  );
-}
