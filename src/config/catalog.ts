@@ -80,8 +80,7 @@ export function defaultOutputTokensOf(model: TextModel): number | null {
 
 /** Whether a request for a model can cost anything. */
 export function isPriced({ price }: TextModel): boolean {
-  const { input, output, cachedInput = 0, cacheWrite = 0 } = price;
-  return input > 0 || output > 0 || cachedInput > 0 || cacheWrite > 0;
+  return Object.values(price).some((credits = 0) => credits > 0);
 }
 
 function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
@@ -92,6 +91,9 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
         cached_input_per_million_tokens: toCredits(price.cachedInput ?? price.input),
         ...(price.cacheWrite !== undefined && {
           cache_write_per_million_tokens: toCredits(price.cacheWrite),
+        }),
+        ...(price.cacheWrite1h !== undefined && {
+          cache_write_1h_per_million_tokens: toCredits(price.cacheWrite1h),
         }),
         output_per_million_tokens: toCredits(price.output),
       };

@@ -3,7 +3,8 @@ import { type Path, valueAt } from '../schema/walk.ts';
 import { FIXED_REASONING, isPriced, maxOutputTokensOf } from './catalog.ts';
 import { DIALECT_NAMES } from './dialects.ts';
 import { EFFORTS } from './models.ts';
-import { findProviderKind, isRemote, MODEL_TYPES } from './provider-kinds.ts';
+import { MODEL_TYPES } from './provider-kind.ts';
+import { findProviderKind, isRemote, kindOf } from './provider-kinds.ts';
 import type { Config } from './schema.ts';
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
@@ -96,7 +97,8 @@ export function warningsOf({ providers, models, server, billing }: Config): read
     .filter((name) => !routes.some(({ provider }) => provider === name))
     .map((name) => `providers.${name}: no model has a route to it`);
   for (const [name, provider] of Object.entries(providers)) {
-    if (!isRemote(provider) || VERSION.test(new URL(provider.baseUrl).pathname)) continue;
+    if (!isRemote(provider) || !kindOf(provider).versionedBaseUrl) continue;
+    if (VERSION.test(new URL(provider.baseUrl).pathname)) continue;
     warnings.push(`providers.${name}.baseUrl: its path names no version, as /v1 does`);
   }
   for (const [id, model] of Object.entries(models)) {

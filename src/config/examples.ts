@@ -13,7 +13,14 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       baseUrl: 'https://api.anthropic.com/v1',
       apiKey: `\${ANTHROPIC_API_KEY}`,
     },
+    gemini: { kind: 'gemini', apiKey: `\${GEMINI_API_KEY}` },
     other: { kind: 'oriel', baseUrl: 'https://gateway.example/v1', apiKey: `\${OTHER_KEY}` },
+    azure: {
+      kind: 'azure',
+      baseUrl: 'https://name.openai.azure.com',
+      apiKey: `\${AZURE_OPENAI_API_KEY}`,
+      apiVersion: '2024-10-21',
+    },
     sandbox: { kind: 'sandbox' },
   },
   models: {
@@ -35,7 +42,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       },
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
-      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, output: 10 },
+      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
     },
     'some-thinking-model': {
       type: 'text',

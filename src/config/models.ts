@@ -100,9 +100,16 @@ const textModel = v.strictObject({
             'Credits per million tokens of input written to a cache; unset: as input.',
           ),
         ),
+        cacheWrite1h: v.optional(
+          field(
+            credits(),
+            'Credits per million tokens of input written to a cache for an hour, where the provider tells ' +
+              'them apart; unset: as cacheWrite.',
+          ),
+        ),
         output: price('per million tokens of output'),
       }),
-      'Credits per million tokens; cachedInput and cacheWrite cost as input if they are left out.',
+      'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
     ),
     {},
   ),

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import { field, integer } from '../schema/fields.ts';
+import { cors } from './cors.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
@@ -70,6 +71,13 @@ const server = v.strictObject({
       'Connections at once; further ones are closed. Unset: 10,000, or what the limit of open ' +
         'descriptors allows.',
       { ...ONCE, example: 10_000 },
+    ),
+  ),
+  cors: v.optional(
+    field(
+      cors,
+      'Web pages that may use this server from other origins. Unset: browsers let pages of its own origin ' +
+        'use it, and no others.',
     ),
   ),
   operations: v.optional(

@@ -192,6 +192,8 @@ export interface Usage {
   readonly cachedInput: number;
   /** Input that was written to a cache. */
   readonly cacheWrite: number;
+  /** The part of `cacheWrite` that the cache keeps for an hour; absent for none. */
+  readonly cacheWrite1h?: number;
   /** Output that was reasoning; null where the provider does not report it. */
   readonly reasoning: number | null;
 }

@@ -136,6 +136,7 @@ export class TextGateway {
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
+      inputTokens: meter.inputTokens,
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };

@@ -135,11 +135,11 @@ describe('config check reports', () => {
     ],
     [
       'an unknown kind of provider',
-      'providers: { x: { kind: azure }, y: {}, z: { kind: sandbox, apiKey: a } }',
+      'providers: { x: { kind: bedrock }, y: {}, z: { kind: sandbox, apiKey: a } }',
       [
         '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
-        '1: providers.x.kind: expected one of openai, anthropic, oriel, sandbox, received "azure"',
-        '1: providers.y.kind: expected one of openai, anthropic, oriel, sandbox, received nothing',
+        '1: providers.x.kind: expected one of openai, anthropic, azure, oriel, sandbox, received "bedrock"',
+        '1: providers.y.kind: expected one of openai, anthropic, azure, oriel, sandbox, received nothing',
       ],
     ],
     [

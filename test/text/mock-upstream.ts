@@ -32,7 +32,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** A request that the upstream received. */
 export interface Received {
   readonly path: string;
-  /** The query of the URL, with its question mark; empty for none. */
+  /** With its `?`; empty if there is none. */
   readonly query: string;
   readonly dialect: FormatName | null;
   readonly headers: IncomingHttpHeaders;
@@ -60,7 +60,17 @@ export interface MockUpstream {
   close(): Promise<void>;
 }
 
-export async function startMockUpstream(): Promise<MockUpstream> {
+/** Decides by a request's line and headers how it is answered: in a format, or refused. */
+export type Admit = (
+  request: Pick<IncomingMessage, 'url' | 'headers'>,
+) => FormatName | NonNullable<Script['refuse']> | null;
+
+const byPath: Admit = ({ url = '' }) => {
+  const [path = ''] = url.split('?', 1);
+  return GEMINI.test(path) ? 'gemini' : (PATHS[path] ?? null);
+};
+
+export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpstream> {
   let scripts: Script[] = [];
   let requests: Received[] = [];
   let watchers: (() => void)[] = [];
@@ -76,9 +86,10 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
     const body = parse(text);
-    const [path = ''] = (request.url ?? '').split('?', 1);
-    const method = GEMINI.exec(path);
-    const dialect = method ? 'gemini' : (PATHS[path] ?? null);
+    const [path = '', query] = (request.url ?? '').split('?', 2);
+    const admitted = admit(request);
+    const method = admitted === 'gemini' ? GEMINI.exec(path) : null;
+    const dialect = typeof admitted === 'string' ? admitted : null;
     let written = 0;
     const closed = new Promise<'whole' | 'cut'>((resolve) => {
       response.once('close', () => resolve(response.writableFinished ? 'whole' : 'cut'));
@@ -86,7 +97,7 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     requests.push({
       path,
-      query: (request.url ?? '').slice(path.length),
+      query: query === undefined ? '' : `?${query}`,
       dialect,
       headers: request.headers,
       text,
@@ -95,6 +106,10 @@ export async function startMockUpstream(): Promise<MockUpstream> {
       written: () => written,
     });
     for (const watch of watchers) watch();
+    if (admitted !== null && typeof admitted === 'object') {
+      await play({ refuse: admitted }, 'chat', body, response, () => {});
+      return;
+    }
     if (script === undefined || dialect === null) {
       response.writeHead(script === undefined ? 599 : 404).end();
       return;

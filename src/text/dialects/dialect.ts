@@ -141,6 +141,8 @@ export interface Dialect {
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
+  /** Which stop sequences upstreams take, where they do not take all. */
+  readonly stops?: { readonly most?: number; readonly takesBlank?: false };
   /** Whether a last turn of the assistant is the beginning of the answer. */
   readonly prefillsAnswer: boolean;
   /** Whether its labels and its identifiers of files are OpenAI's. */

@@ -42,6 +42,8 @@ export interface TextExecution {
   readonly config: Config;
   readonly context: EncodeContext;
   readonly tracker: UsageTracker;
+  /** Estimated input in tokens. */
+  readonly inputTokens: number;
   readonly signal: AbortSignalLike;
   readonly upstream: UpstreamClient;
 }

@@ -1,6 +1,7 @@
 import type { Json, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import { emulate } from '../emulation/emulate.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
 import { announceIgnored, type Outcome, type TextExecution } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
@@ -9,13 +10,16 @@ import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 export async function translate(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
   const { request, allowance, inspection } = execution;
   const { provider, target, origin } = route;
+  const emulated = emulate(request, target);
+  const { stream } = emulated.request;
   // Only a route of the client's own dialect is asked for several answers in one request.
-  const body = dialectNamed(target.dialect).encodeRequest({ ...request, n: null }, target);
+  const sent = { ...emulated.request, n: null };
+  const body = dialectNamed(target.dialect).encodeRequest(sent, target);
   allowance.check(inspection, provider.shared !== false);
-  announceIgnored(execution, ignoredAdvice(request, body, target));
+  announceIgnored(execution, [...ignoredAdvice(request, body, target), ...emulated.ignored]);
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
-    const exchange = await openUpstream(execution, route, body, signal);
-    await readAnswer(execution, exchange, { target, origin, sink, choice });
+    const exchange = await openUpstream(execution, route, { body, stream, signal });
+    await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });
 }
 

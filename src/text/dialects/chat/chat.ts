@@ -25,6 +25,7 @@ export const chat: Dialect = {
   endpoints: [endpoint],
   promptField: 'messages',
   settings,
+  stops: { most: 4 },
   prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: {

@@ -36,7 +36,7 @@ export const gemini: Dialect = {
   usesOpenaiFields: false,
   reasoning: { field: null, isUnsigned: true, isShown: false, hasBudget: true },
   keyHeader: 'x-goog-api-key',
-  errorBody: ({ error }, _requestId, status) => googleError(error as never, status),
+  errorBody: ({ error }, _requestId, status) => googleError(error as Json, status),
   path: pathOf,
   headers: {},
   takesImageDetail: false,

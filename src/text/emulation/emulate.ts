@@ -1,0 +1,51 @@
+import type { TextRequest } from '../canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import type { Emulated, EmulatedAnswer, Emulation, TakeEvent } from './emulation.ts';
+import { emulateStop } from './stop.ts';
+
+/** In the order in which they change a request; events of answers pass them in the reverse order. */
+const EMULATIONS: readonly Emulation[] = [emulateStop];
+
+/** A request as an upstream's format can express it, and the filters of the events of its answers. */
+export class EmulatedRequest {
+  readonly request: TextRequest;
+  /** Paths of fields that the upstream is not asked to obey. */
+  readonly ignored: readonly string[];
+  readonly #applied: readonly Emulated[];
+
+  constructor(request: TextRequest, applied: readonly Emulated[]) {
+    const streams = applied.some((one) => one.streams);
+    this.request =
+      streams && !request.stream ? { ...request, stream: true, includeUsage: true } : request;
+    this.ignored = applied.flatMap((one) => one.ignored ?? []);
+    this.#applied = applied.filter((one) => one.filter !== undefined).reverse();
+  }
+
+  /** Where the events of one answer go, so that what comes out is what the client asked for. */
+  filter(answer: EmulatedAnswer): TakeEvent {
+    // The first filter of the list is next to the upstream.
+    return this.#applied.reduceRight<TakeEvent>(
+      (emit, { filter }) => filter!({ ...answer, emit }),
+      answer.emit,
+    );
+  }
+}
+
+/**
+ * Replaces what an upstream of another format lacks. What the client's own format has, upstreams of it
+ * are assumed to have.
+ *
+ * @throws Failure invalid_request where the answer could not be right
+ */
+export function emulate(request: TextRequest, target: Target): EmulatedRequest {
+  const applied: Emulated[] = [];
+  if (request.dialect === target.dialect) return new EmulatedRequest(request, applied);
+  let current = request;
+  for (const emulation of EMULATIONS) {
+    const emulated = emulation(current, target);
+    if (emulated === null) continue;
+    applied.push(emulated);
+    current = emulated.request;
+  }
+  return new EmulatedRequest(current, applied);
+}
