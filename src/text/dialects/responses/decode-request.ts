@@ -8,10 +8,10 @@ import type {
   ResponseFormat,
   TextRequest,
   Tool,
-  ToolChoice,
 } from '../../canonical.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
+import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { responsesRequest } from './request.ts';
 
@@ -85,8 +85,7 @@ function isDirect(callers: unknown): boolean {
   return listOf(callers).every((caller) => caller === 'direct');
 }
 
-function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
-  if (value['type'] !== 'function') return nativePart('responses', path, value);
+function decodeTool(value: Json, path: string, rest: Rest): Tool {
   for (const name in value) {
     if (TOOL.has(name) || value[name] === null || value[name] === undefined) continue;
     if (name === 'defer_loading' && value[name] === false) continue;
@@ -94,13 +93,6 @@ function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
     rest.native.push(nativePart('responses', `${path}.${name}`, value[name]));
   }
   return decodeFunction(path, value);
-}
-
-function decodeToolChoice(value: unknown): ToolChoice | null {
-  if (value === null || value === undefined) return null;
-  if (!isObject(value)) return { type: value as 'auto' };
-  if (value['type'] === 'function') return { type: 'tool', name: value['name'] as string };
-  return nativePart('responses', 'tool_choice', value);
 }
 
 function decodeFormat(value: unknown, rest: Rest): ResponseFormat | null {
@@ -169,7 +161,7 @@ export function decodeRequest(value: unknown): TextRequest {
     stream: body['stream'] === true,
     includeUsage: true,
     turns,
-    tools: tools.map((tool, index) => decodeTool(tool, `tools[${index}]`, rest)),
+    tools: decodeTools(tools, (tool, path) => decodeTool(tool, path, rest)),
     toolChoice: decodeToolChoice(body['tool_choice']),
     parallelToolCalls: (body['parallel_tool_calls'] ?? null) as boolean | null,
     maxOutputTokens: (body['max_output_tokens'] ?? null) as number | null,

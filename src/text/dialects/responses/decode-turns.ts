@@ -95,13 +95,30 @@ function decodeCall(item: Json, path: string): ToolCallPart {
     id: callIdFromWire(item['call_id'] as string),
     name: item['name'] as string,
     arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`),
+    ...namespaceOf(item),
   };
 }
 
-/** Whether a call or its output belongs to a namespace or a program, which only responses has. */
-export function isNativeCall(item: Json): boolean {
-  const { namespace, caller } = item;
-  if (namespace !== undefined && namespace !== null) return true;
+function decodeCustomCall(item: Json, path: string): ToolCallPart {
+  return {
+    type: 'tool-call',
+    path,
+    id: callIdFromWire(item['call_id'] as string),
+    name: item['name'] as string,
+    arguments: item['input'] as string,
+    hasTextInput: true,
+    ...namespaceOf(item),
+  };
+}
+
+/** The namespace of a call, if any. */
+export function namespaceOf(item: Json): { readonly namespace?: string } {
+  const namespace = nonEmptyTextOf(item['namespace']);
+  return namespace === null ? {} : { namespace };
+}
+
+/** Whether a call or its output belongs to a program, which only responses has. */
+export function isNativeCall({ caller }: Json): boolean {
   return isObject(caller) && caller['type'] !== 'direct';
 }
 
@@ -138,6 +155,12 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
         'assistant',
         [isNativeCall(item) ? nativePart('responses', path, item) : decodeCall(item, path)],
       ];
+    case 'custom_tool_call':
+      return [
+        'assistant',
+        [isNativeCall(item) ? nativePart('responses', path, item) : decodeCustomCall(item, path)],
+      ];
+    case 'custom_tool_call_output':
     case 'function_call_output': {
       if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
       const content = decodeContent(item['output'], `${path}.output`, advice).map((part) =>

@@ -11,7 +11,7 @@ import { answerHead, outputText, responseError, statusOf } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { usageBody } from './usage.ts';
 
-type Kind = 'text' | 'refusal' | 'reasoning' | 'tool';
+type Kind = 'text' | 'refusal' | 'reasoning' | 'tool' | 'custom';
 
 /** Event type and index fields of the deltas of each kind of block. */
 const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: string }>> = {
@@ -19,6 +19,7 @@ const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: 
   refusal: { event: 'response.refusal', indexes: ',"content_index":0' },
   reasoning: { event: 'response.reasoning_summary_text', indexes: ',"summary_index":0' },
   tool: { event: 'response.function_call_arguments', indexes: '' },
+  custom: { event: 'response.custom_tool_call_input', indexes: '' },
 };
 
 /** The item whose events are being sent. */
@@ -103,18 +104,8 @@ export class ResponsesEncoder implements EventEncoder {
         const item = { id: newId(OWN_REASONING), type: 'reasoning', summary: [] };
         return this.#add('reasoning', event.block, item);
       }
-      case 'tool-start': {
-        const { block, id, name } = event;
-        const item = {
-          id: newId('fc'),
-          type: 'function_call',
-          status: 'in_progress',
-          call_id: callIdOnWire(id),
-          name,
-          arguments: '',
-        };
-        return this.#add('tool', block, item);
-      }
+      case 'tool-start':
+        return this.#startCall(event);
       case 'citation':
         return this.#annotate(citationBody(event.citation, this.#open?.text.length ?? 0));
       case 'text-end':
@@ -185,6 +176,34 @@ export class ResponsesEncoder implements EventEncoder {
       logprobs: [],
     };
     return before + this.#frame('response.output_item.added', { output_index, item });
+  }
+
+  #startCall({
+    block,
+    id,
+    name,
+    hasTextInput,
+    namespace,
+  }: TextEvent & { readonly type: 'tool-start' }): string {
+    const about = {
+      status: 'in_progress',
+      call_id: callIdOnWire(id),
+      name,
+      ...(namespace !== undefined && { namespace }),
+    };
+    return hasTextInput
+      ? this.#add('custom', block, {
+          id: newId('ctc'),
+          type: 'custom_tool_call',
+          ...about,
+          input: '',
+        })
+      : this.#add('tool', block, {
+          id: newId('fc'),
+          type: 'function_call',
+          ...about,
+          arguments: '',
+        });
   }
 
   #startMessage(kind: 'text' | 'refusal', block: number): string {
@@ -291,6 +310,7 @@ export class ResponsesEncoder implements EventEncoder {
 
   #endCall(): string {
     if (!this.#open) return '';
+    if (this.#open.kind === 'custom') return this.#endCustomCall(this.#open);
     // Clients parse the arguments: none are an empty object.
     const empty = this.#open.text === '' ? this.#delta('{}', '') : '';
     const { item, text } = this.#open;
@@ -298,6 +318,13 @@ export class ResponsesEncoder implements EventEncoder {
     const done = { ...this.#position(), name, arguments: text };
     const frames = empty + this.#frame('response.function_call_arguments.done', done);
     this.#hold({ ...item, arguments: text });
+    return frames;
+  }
+
+  #endCustomCall({ item, text: input }: OpenItem): string {
+    const done = { ...this.#position(), input };
+    const frames = this.#frame('response.custom_tool_call_input.done', done);
+    this.#hold({ ...item, input });
     return frames;
   }
 
