@@ -18,8 +18,6 @@ import { schemaOnWire } from './schema.ts';
 
 /** Settings that gemini does not have. */
 const UNSUPPORTED = ['logitBias', 'verbosity'] as const satisfies readonly RequestSetting[];
-/** Stop sequences that one request may have. */
-const MAX_STOPS = 5;
 /** The largest seed: Google's are signed integers of 32 bits. */
 const MAX_SEED = 2 ** 31;
 
@@ -48,9 +46,6 @@ function refuse(request: TextRequest, setting: RequestSetting, why: string): nev
 export function generationConfig(request: TextRequest, target: Target): Json {
   refuseUnlessDefault(request, 'gemini', UNSUPPORTED);
   const { stop, seed, topLogprobs, logprobs } = request;
-  if (stop !== null && stop.length > MAX_STOPS) {
-    refuse(request, 'stop', `this upstream takes at most ${MAX_STOPS}, received ${stop.length}`);
-  }
   if (seed !== null && (seed < -MAX_SEED || seed >= MAX_SEED)) {
     refuse(request, 'seed', `this upstream takes an integer of 32 bits, received ${seed}`);
   }

@@ -32,6 +32,8 @@ export const gemini: Dialect = {
   endpoints,
   promptField: 'contents',
   settings,
+  abilities: ['json-object'],
+  stops: { most: 5 },
   prefillsAnswer: false,
   usesOpenaiFields: false,
   reasoning: { field: null, isUnsigned: true, isShown: false, hasBudget: true },
