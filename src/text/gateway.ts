@@ -228,7 +228,7 @@ function isShared({ routes }: TextModel, { providers }: Config): boolean {
 
 /** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
 function upstreamRequestsFor(
-  { n, dialect }: TextRequest,
+  { n, dialect, hasFunctions }: TextRequest,
   model: TextModel,
   { providers }: Config,
 ): number {
@@ -237,5 +237,5 @@ function upstreamRequestsFor(
     const provider = providers[route.provider]!;
     return isRemote(provider) && dialectFor(route, provider, dialect) === dialect;
   });
-  return isPassed ? 1 : n;
+  return isPassed && !hasFunctions ? 1 : n;
 }

@@ -1,6 +1,13 @@
 import type * as v from 'valibot';
 import type { Failure } from '../../failure.ts';
-import type { Json, RequestSetting, TextEvent, TextRequest, Usage } from '../canonical.ts';
+import type {
+  CacheMark,
+  Json,
+  RequestSetting,
+  TextEvent,
+  TextRequest,
+  Usage,
+} from '../canonical.ts';
 import type { Check } from './inspection.ts';
 
 /** Where a request is sent. */
@@ -141,7 +148,9 @@ export type Ability =
   /** Any stop sequences; `stops` says which where they are some. */
   | 'stop'
   /** Tools whose input is free text. */
-  | 'text-input';
+  | 'text-input'
+  /** A tool by which the client finds further tools. */
+  | 'tool-search';
 
 /** One wire format of text: its name in settings and URLs, and how its requests and answers are read and written. */
 export interface Dialect {
@@ -178,6 +187,8 @@ export interface Dialect {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
+  /** The cache marks of a request of another dialect that an upstream of this one gets; absent for none. */
+  cacheMarks?(request: TextRequest): readonly CacheMark[];
 
   /**
    * Decodes a client's request. An address is given with a request that has one.

@@ -6,11 +6,13 @@ import type { Emulated, EmulatedAnswer, Emulation, TakeEvent } from './emulation
 import { emulateNamespaces } from './namespaces.ts';
 import { emulateStop } from './stop.ts';
 import { emulateTextInput } from './text-input.ts';
+import { emulateToolSearch } from './tool-search.ts';
 
 /** In the order in which they change a request; events of answers pass them in the reverse order. */
 const EMULATIONS: readonly (readonly [Ability, Emulation])[] = [
   ['allowed-tools', emulateAllowedTools],
   ['namespaces', emulateNamespaces],
+  ['tool-search', emulateToolSearch],
   ['text-input', emulateTextInput],
   ['stop', emulateStop],
 ];

@@ -24,13 +24,13 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
 }
 
 /** Paths of advice that the translated request does not hold. */
-function ignoredAdvice(
-  { advice }: TextRequest,
-  body: Json,
-  { dialect }: Target,
-): readonly string[] {
-  const { takesImageDetail } = dialectNamed(dialect);
+function ignoredAdvice(request: TextRequest, body: Json, { dialect }: Target): readonly string[] {
+  const { advice } = request;
+  if (advice.length === 0) return advice;
+  const { takesImageDetail, cacheMarks } = dialectNamed(dialect);
+  const marks = new Set(cacheMarks?.(request).map(({ path }) => path));
   return advice.filter((path) => {
-    return body[path] === undefined && !(takesImageDetail && path.endsWith('.detail'));
+    if (body[path] !== undefined || marks.has(path)) return false;
+    return !(takesImageDetail && path.endsWith('.detail'));
   });
 }

@@ -244,6 +244,63 @@ describe.each(['chat', 'messages'] as const)('namespaces of responses, upstream 
   });
 });
 
+describe.each(['chat', 'messages'] as const)('tool_search of responses, upstream %s', (to) => {
+  const SEARCH = {
+    type: 'tool_search',
+    execution: 'client',
+    description: 'Finds tools.',
+    parameters: { type: 'object', properties: { query: { type: 'string' } } },
+  };
+  const found = {
+    type: 'namespace',
+    name: 'mail',
+    description: 'Mail.',
+    tools: [{ ...SHELL, name: 'send', defer_loading: true }],
+  };
+
+  it.each(MODES)('is a function upstream, and what it finds are tools: %s', async (mode) => {
+    const { upstream: mock } = gateway();
+    mock.play(calling('tool_search', '{"query":"mail"}'), calling('mail__send', '{}'));
+    const conversation = talk('responses', gateway().daemon, {
+      model: modelTo(to),
+      more: { tools: [SHELL, SEARCH] },
+    }).user('Send');
+    const search = (await conversation.ask(mode)).raw.output.at(-1);
+    expect(search).toMatchObject({
+      type: 'tool_search_call',
+      execution: 'client',
+      arguments: { query: 'mail' },
+      status: 'completed',
+    });
+    const { call_id } = search;
+    const output = { type: 'tool_search_output', call_id, execution: 'client', tools: [found] };
+    const call = (
+      await conversation.push(output, { ...output, call_id: 'call_none' }).ask(mode)
+    ).raw.output.at(-1);
+    expect(call).toMatchObject({ type: 'function_call', namespace: 'mail', name: 'send' });
+    const [first, second] = mock.requests;
+    expect(toolsOf(first!.body).map(({ name }) => name)).toEqual(['shell', 'tool_search']);
+    expect(toolsOf(second!.body)).toMatchObject([
+      { name: 'shell' },
+      { name: 'tool_search', description: 'Finds tools.', schema: SEARCH.parameters },
+      { name: 'mail__send', isFunction: true },
+    ]);
+    expect(JSON.stringify(second!.body.messages)).toContain('can be called now: mail__send');
+  });
+
+  it('of the provider is left out, and all tools are loaded', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Hello' }], usage: USAGE });
+    const deferred = { ...SHELL, defer_loading: true };
+    const body = { model: modelTo(to), input: 'Hi', tools: [deferred, { type: 'tool_search' }] };
+    const response = await send(daemon, 'responses', body);
+    expect(response.status).toBe(200);
+    const ignored = response.headers.get('x-oriel-ignored');
+    expect(ignored).toBe('tools[0].defer_loading, tools[1]');
+    expect(toolsOf(mock.only().body)).toMatchObject([{ name: 'shell' }]);
+  });
+});
+
 const FUNCTION = (name: string) => ({ type: 'function', function: { name, parameters: {} } });
 const ALLOWED_CHAT = {
   type: 'allowed_tools',

@@ -22,6 +22,7 @@ function callBody({ id, name, hasTextInput, text }: OpenCall): Json {
 /** One choice of a completion, folded from its events. */
 class FoldedChoice {
   usage: Usage | null = null;
+  readonly #hasFunctions: boolean;
   readonly #layout = new MessageLayout();
   /** Properties of the message that only chat has. */
   readonly #natives: Record<string, unknown> = {};
@@ -33,6 +34,10 @@ class FoldedChoice {
   #reasoning = '';
   #refusal = '';
   #reason = 'stop';
+
+  constructor(hasFunctions: boolean) {
+    this.#hasFunctions = hasFunctions;
+  }
 
   /** @throws Failure if the answer failed, or has a block of another format */
   add(event: TextEvent): void {
@@ -82,7 +87,7 @@ class FoldedChoice {
         return;
       }
       case 'finish':
-        this.#reason = finishReasonOf(event.reason);
+        this.#reason = finishReasonOf(event.reason, this.#hasFunctions);
         this.usage = event.usage;
         return;
       case 'error':
@@ -130,7 +135,10 @@ class FoldedChoice {
         ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
         ...(details !== null && { reasoning_details: details }),
         ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
-        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+        ...(this.#calls.length > 0 &&
+          (this.#hasFunctions
+            ? { function_call: (this.#calls[0] as Json)['function'] }
+            : { tool_calls: this.#calls })),
       },
       logprobs: this.#logprobs.length > 0 ? { content: this.#logprobs, refusal: null } : null,
       finish_reason: this.#reason,
@@ -144,7 +152,7 @@ export function foldEvents(
   choices: readonly (readonly TextEvent[])[],
 ): Json {
   const folded = choices.map((events) => {
-    const choice = new FoldedChoice();
+    const choice = new FoldedChoice(request.hasFunctions === true);
     for (const event of events) choice.add(event);
     return choice;
   });

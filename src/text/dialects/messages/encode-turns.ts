@@ -11,6 +11,7 @@ import type {
   Turn,
 } from '../../canonical.ts';
 import { type AlternatingTurn as Message, matchResults, merged } from '../alternating-turns.ts';
+import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
@@ -37,7 +38,7 @@ export function encodeTurns({ turns, advice }: TextRequest, target: Target): Con
   const system = turns.slice(0, leading).flatMap(instructionsOf);
   const messages = merged(turns.slice(leading).map((turn) => messageOf(turn, target)));
   return {
-    system: system.length === 0 ? null : system.length === 1 ? system[0]!.text : system,
+    system: system.length === 0 ? null : contentOf(system),
     messages: matchResults(messages).map(({ role, blocks, results }) => ({
       role,
       content: contentOf([...results.map(({ block }) => block), ...blocks]),
@@ -57,27 +58,31 @@ function refuseTurn({ path, name, tools, parts }: Turn, advice: readonly string[
   throw untranslatable(`${path}.name`, 'messages');
 }
 
-function instructionsOf({ parts }: Turn): { readonly type: 'text'; readonly text: string }[] {
+function instructionsOf({ parts }: Turn): Json[] {
   return parts.flatMap((part) => {
     if (part.type === 'native') return refuseNative(part, 'messages');
     if (part.type !== 'text') throw untranslatable(part.path, 'messages');
-    return part.text === '' ? [] : [{ type: 'text' as const, text: part.text }];
+    return part.text === '' ? [] : [markedBlock(textBlock(part.text), part)];
   });
 }
 
 function contentOf(blocks: readonly Json[]): string | readonly Json[] {
   const [only] = blocks;
-  const isText = blocks.length === 1 && only!['type'] === 'text';
-  return isText ? (only!['text'] as string) : blocks;
+  const isPlain =
+    blocks.length === 1 && only!['type'] === 'text' && only!['cache_control'] === undefined;
+  return isPlain ? (only!['text'] as string) : blocks;
 }
 
 function messageOf(turn: Turn, target: Target): Message {
   const role = turn.role === 'assistant' ? 'assistant' : 'user';
   const message: Message = { role, blocks: [], calls: [], results: [] };
   if (isInstruction(turn.role)) {
-    const text = instructionsOf(turn).map((one) => one.text);
-    if (text.length > 0)
-      message.blocks.push(textBlock(`<system>\n${text.join('\n\n')}\n</system>`));
+    const texts = instructionsOf(turn).map(({ text }) => text);
+    if (texts.length > 0) {
+      const block = textBlock(`<system>\n${texts.join('\n\n')}\n</system>`);
+      const marked = turn.parts.findLast((part) => 'cacheMark' in part) as TextPart | undefined;
+      message.blocks.push(marked ? markedBlock(block, marked) : block);
+    }
     return message;
   }
   for (const part of turn.parts) add(message, part, target);
@@ -91,12 +96,14 @@ function textBlock(text: string): Json {
 function add({ role, blocks, calls, results }: Message, part: Part, target: Target): void {
   switch (part.type) {
     case 'text':
+      if (part.text !== '') blocks.push(markedBlock(textBlock(part.text), part));
+      break;
     case 'refusal':
       if (part.text !== '') blocks.push(textBlock(part.text));
       break;
     case 'media':
       if (role === 'assistant') throw untranslatable(part.path, 'messages');
-      blocks.push(mediaBlock(part));
+      blocks.push(markedBlock(mediaBlock(part), part));
       break;
     case 'reasoning': {
       const block = replayedReasoning(part, target);
@@ -105,10 +112,10 @@ function add({ role, blocks, calls, results }: Message, part: Part, target: Targ
     }
     case 'tool-call':
       calls.push(part.id);
-      blocks.push(callBlock(part));
+      blocks.push(markedBlock(callBlock(part), part));
       break;
     case 'tool-result':
-      results.push({ id: part.callId, block: resultBlock(part) });
+      results.push({ id: part.callId, block: markedBlock(resultBlock(part), part) });
       break;
     case 'native':
       refuseNative(part, 'messages');

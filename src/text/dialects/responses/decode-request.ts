@@ -14,6 +14,7 @@ import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { responsesRequest } from './request.ts';
+import { addedTools } from './tool-search.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
 
@@ -95,6 +96,25 @@ function decodeTool(value: Json, path: string, rest: Rest): Tool {
   return decodeFunction(path, value);
 }
 
+/** The tools of a request, and those that items of its input add. */
+function allTools(tools: readonly Json[], input: unknown, rest: Rest) {
+  const decoding = {
+    decodeFunction: (tool: Json, path: string) => decodeTool(tool, path, rest),
+    advice: rest.advice,
+  };
+  const own = decodeTools(tools, 'tools', decoding);
+  const added = addedTools(input);
+  if (added.length === 0) return own;
+  const all = [...own, ...added.flatMap(([list, path]) => decodeTools(list, path, decoding))];
+  const known = new Set<string>();
+  // Several searches may find the same tool.
+  return all.filter((tool) => {
+    if (tool.type === 'native') return true;
+    const key = JSON.stringify([tool.namespace?.name, tool.name]);
+    return !known.has(key) && known.add(key);
+  });
+}
+
 function decodeFormat(value: unknown, rest: Rest): ResponseFormat | null {
   if (!isObject(value)) return null;
   if (value['type'] === 'text') return { type: 'text' };
@@ -161,7 +181,7 @@ export function decodeRequest(value: unknown): TextRequest {
     stream: body['stream'] === true,
     includeUsage: true,
     turns,
-    tools: decodeTools(tools, (tool, path) => decodeTool(tool, path, rest)),
+    tools: allTools(tools, body['input'], rest),
     toolChoice: decodeToolChoice(body['tool_choice']),
     parallelToolCalls: (body['parallel_tool_calls'] ?? null) as boolean | null,
     maxOutputTokens: (body['max_output_tokens'] ?? null) as number | null,

@@ -9,9 +9,13 @@ import type {
   ToolReference,
 } from '../../canonical.ts';
 import { nativePart } from '../native-parts.ts';
+import { decodeSearchTool } from './tool-search.ts';
 
-/** Decodes a function; other tools are decoded here. */
-type DecodeFunction = (tool: Json, path: string) => Tool | NativePart;
+interface Decoding {
+  /** Decodes a function; other tools are decoded here. */
+  readonly decodeFunction: (tool: Json, path: string) => Tool | NativePart;
+  readonly advice: string[];
+}
 
 /** Properties of custom tools that are decoded. */
 const CUSTOM = new Set(['type', 'name', 'description', 'format']);
@@ -52,18 +56,34 @@ function decodeCustom(tool: Json, path: string): Tool | NativePart {
   };
 }
 
-function decodeTool(tool: Json, path: string, decodeFunction: DecodeFunction): Tool | NativePart {
-  if (tool['type'] === 'custom') return decodeCustom(tool, path);
-  return tool['type'] === 'function'
-    ? decodeFunction(tool, path)
-    : nativePart('responses', path, tool);
+/** A tool as it is once it is loaded: upstreams without a search are sent all tools. */
+function loaded(tool: Json, path: string, advice: string[]): Json {
+  if (tool['defer_loading'] !== true) return tool;
+  const { defer_loading: _, ...rest } = tool;
+  advice.push(`${path}.defer_loading`);
+  return rest;
+}
+
+function decodeTool(
+  tool: Json,
+  path: string,
+  { decodeFunction, advice }: Decoding,
+): Tool | NativePart {
+  switch (tool['type']) {
+    case 'function':
+      return decodeFunction(loaded(tool, path, advice), path);
+    case 'custom':
+      return decodeCustom(loaded(tool, path, advice), path);
+    default:
+      return decodeSearchTool(tool, path) ?? nativePart('responses', path, tool);
+  }
 }
 
 /** The tools of a namespace; the whole as one native part where one of them is native. */
 function decodeNamespace(
   group: Json,
   path: string,
-  decodeFunction: DecodeFunction,
+  decoding: Decoding,
 ): readonly (Tool | NativePart)[] {
   const name = nonEmptyTextOf(group['name']);
   const inner = listOf(group['tools']);
@@ -72,22 +92,28 @@ function decodeNamespace(
   const tools: Tool[] = [];
   for (const [index, one] of inner.entries()) {
     const isNamed = nonEmptyTextOf(one['name']) !== null;
-    const tool = isNamed && decodeTool(one, `${path}.tools[${index}]`, decodeFunction);
+    const tool = isNamed && decodeTool(one, `${path}.tools[${index}]`, decoding);
     if (!tool || tool.type === 'native') return [nativePart('responses', path, group)];
     tools.push({ ...tool, namespace });
   }
   return tools;
 }
 
+/** @param path the path of the list: `tools` */
 export function decodeTools(
   tools: readonly Json[],
-  decodeFunction: DecodeFunction,
+  path: string,
+  decoding: Decoding,
 ): readonly (Tool | NativePart)[] {
   return tools.flatMap((tool, index) => {
-    const path = `tools[${index}]`;
-    return tool['type'] === 'namespace'
-      ? decodeNamespace(tool, path, decodeFunction)
-      : decodeTool(tool, path, decodeFunction);
+    const toolPath = `${path}[${index}]`;
+    if (tool['type'] === 'namespace') return decodeNamespace(tool, toolPath, decoding);
+    if (tool['type'] !== 'tool_search' || tool['execution'] === 'client') {
+      return [decodeTool(tool, toolPath, decoding)];
+    }
+    // The provider would search among the tools of the request, of which other upstreams get all.
+    decoding.advice.push(toolPath);
+    return [];
   });
 }
 

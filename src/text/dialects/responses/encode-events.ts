@@ -1,4 +1,5 @@
 import type { Failure } from '../../../failure.ts';
+import { tryParseJson } from '../../../schema/json.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Citation, Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
@@ -11,7 +12,7 @@ import { answerHead, outputText, responseError, statusOf } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { usageBody } from './usage.ts';
 
-type Kind = 'text' | 'refusal' | 'reasoning' | 'tool' | 'custom';
+type Kind = 'text' | 'refusal' | 'reasoning' | 'tool' | 'custom' | 'search';
 
 /** Event type and index fields of the deltas of each kind of block. */
 const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: string }>> = {
@@ -20,6 +21,8 @@ const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: 
   reasoning: { event: 'response.reasoning_summary_text', indexes: ',"summary_index":0' },
   tool: { event: 'response.function_call_arguments', indexes: '' },
   custom: { event: 'response.custom_tool_call_input', indexes: '' },
+  // Its arguments are an object, which comes at once.
+  search: { event: '', indexes: '' },
 };
 
 /** The item whose events are being sent. */
@@ -183,8 +186,10 @@ export class ResponsesEncoder implements EventEncoder {
     id,
     name,
     hasTextInput,
+    isSearch,
     namespace,
   }: TextEvent & { readonly type: 'tool-start' }): string {
+    if (isSearch) return this.#startSearch(block, id);
     const about = {
       status: 'in_progress',
       call_id: callIdOnWire(id),
@@ -204,6 +209,17 @@ export class ResponsesEncoder implements EventEncoder {
           ...about,
           arguments: '',
         });
+  }
+
+  #startSearch(block: number, id: string): string {
+    return this.#add('search', block, {
+      id: newId('tsc'),
+      type: 'tool_search_call',
+      status: 'in_progress',
+      call_id: callIdOnWire(id),
+      execution: 'client',
+      arguments: {},
+    });
   }
 
   #startMessage(kind: 'text' | 'refusal', block: number): string {
@@ -238,7 +254,7 @@ export class ResponsesEncoder implements EventEncoder {
     const open = this.#open;
     if (!open || text === '') return '';
     open.text += text;
-    if (this.#foldOnly) return '';
+    if (this.#foldOnly || open.kind === 'search') return '';
     return `${open.prefix}${JSON.stringify(text)}${rest},"sequence_number":${this.#sequence++}}\n\n`;
   }
 
@@ -311,6 +327,12 @@ export class ResponsesEncoder implements EventEncoder {
   #endCall(): string {
     if (!this.#open) return '';
     if (this.#open.kind === 'custom') return this.#endCustomCall(this.#open);
+    if (this.#open.kind === 'search') {
+      const { item: search, text: json } = this.#open;
+      // Arguments that are not JSON stay text, so that the client can report them to the model.
+      this.#hold({ ...search, arguments: json === '' ? {} : (tryParseJson(json) ?? json) });
+      return '';
+    }
     // Clients parse the arguments: none are an empty object.
     const empty = this.#open.text === '' ? this.#delta('{}', '') : '';
     const { item, text } = this.#open;
