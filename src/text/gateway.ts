@@ -15,7 +15,7 @@ import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
-import { dialectNamed } from './dialects/registry.ts';
+import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
@@ -235,7 +235,9 @@ function upstreamRequestsFor(
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return isRemote(provider) && dialectFor(route, provider, dialect) === dialect;
+    return (
+      isRemote(provider) && dialectFor(route, provider, upstreamDialectOf(dialect)) === dialect
+    );
   });
   return isPassed && !hasFunctions ? 1 : n;
 }

@@ -158,6 +158,8 @@ export interface Dialect {
   readonly name: string;
   /** Its name in error messages. */
   readonly label: string;
+  /** The dialect of requests to upstreams that speak all; absent where it is this one. No route names a dialect that has it. */
+  readonly upstreamDialect?: string;
 
   readonly endpoints: readonly Endpoint[];
   /** The field of a request that holds the conversation. */

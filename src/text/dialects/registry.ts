@@ -29,6 +29,11 @@ export function dialectNamed(name: string): Dialect {
   return dialect;
 }
 
+/** The dialect of a client's requests to upstreams that speak all dialects. */
+export function upstreamDialectOf(client: string): string {
+  return dialectNamed(client).upstreamDialect ?? client;
+}
+
 /** The dialect of the endpoint with a path; undefined for paths of other endpoints. */
 export function dialectAt(path: string): Dialect | undefined {
   return PATTERNS.find(([pattern]) => pattern.test(path))?.[1];

@@ -51,23 +51,3 @@ export function completeUsage(native: Json, usage: Usage): boolean {
   }
   return lacked;
 }
-
-/** The sum of the usage of several choices; counts that a choice lacks are 0. */
-export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
-  const [first, ...others] = usages.filter((usage) => usage !== null);
-  if (first === undefined) return null;
-  return others.reduce(
-    (sum, usage) => ({
-      input: sum.input + usage.input,
-      output: sum.output + usage.output,
-      cachedInput: sum.cachedInput + usage.cachedInput,
-      cacheWrite: sum.cacheWrite + usage.cacheWrite,
-      cacheWrite1h: (sum.cacheWrite1h ?? 0) + (usage.cacheWrite1h ?? 0),
-      reasoning:
-        sum.reasoning === null && usage.reasoning === null
-          ? null
-          : (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
-    }),
-    first,
-  );
-}

@@ -1,6 +1,6 @@
 import { countOf, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
-import { cacheLifetimes, hourlyWritesOf, integersOf } from '../usage.ts';
+import type { Usage } from '../../canonical.ts';
+import { hourlyWritesOf } from '../usage.ts';
 
 /**
  * The usage that a chat provider reports; null if it reports none.
@@ -38,19 +38,5 @@ export function usageOf(value: unknown, before: Usage | null = null): Usage | nu
       0,
     ...(writtenForAnHour > 0 && { cacheWrite1h: writtenForAnHour }),
     reasoning: countOf(completion['reasoning_tokens']) ?? before?.reasoning ?? null,
-  };
-}
-
-/** The usage of a chat answer: the six integers of interface part 2.2 and the details. */
-export function usageBody(usage: Usage): Json {
-  const { cachedInput, cacheWrite, reasoning } = usage;
-  return {
-    ...integersOf(usage),
-    prompt_tokens_details: {
-      cached_tokens: cachedInput,
-      ...(cacheWrite > 0 && { cache_write_tokens: cacheWrite }),
-      ...cacheLifetimes(usage),
-    },
-    ...(reasoning !== null && { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
 }

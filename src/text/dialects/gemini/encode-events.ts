@@ -2,7 +2,7 @@ import { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { sumOf } from '../usage.ts';
+import { sumOf } from '../openai-usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';
 import { failFrames } from './fail-frames.ts';
 

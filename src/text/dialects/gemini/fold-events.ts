@@ -2,7 +2,7 @@ import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { sumOf } from '../usage.ts';
+import { sumOf } from '../openai-usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';
 
 /**
