@@ -13,6 +13,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       baseUrl: 'https://api.anthropic.com/v1',
       apiKey: `\${ANTHROPIC_API_KEY}`,
     },
+    gemini: { kind: 'gemini', apiKey: `\${GEMINI_API_KEY}` },
     other: { kind: 'oriel', baseUrl: 'https://gateway.example/v1', apiKey: `\${OTHER_KEY}` },
     azure: {
       kind: 'azure',
@@ -25,6 +26,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
   models: {
     'some-text-model': {
       type: 'text',
+      aliases: ['some-other-name'],
       name: 'Some Text Model',
       description: 'Answers questions.',
       created: '2026-01-31',
@@ -42,6 +44,11 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
       price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
+    },
+    'some-family-*': {
+      type: 'text',
+      routes: [{ provider: 'anthropic', model: 'upstream-family-*' }],
+      price: { input: 3, output: 15 },
     },
     'some-thinking-model': {
       type: 'text',

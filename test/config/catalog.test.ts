@@ -46,12 +46,20 @@ describe('the catalog', () => {
         {
           id: 'text',
           object: 'model',
+          root: 'text',
+          aliases: [],
           created: 1_769_817_600,
           owned_by: 'somebody',
           type: 'text',
           name: 'A Text Model',
           description: 'Writes.',
-          endpoints: ['/v1/chat/completions', '/v1/responses', '/v1/messages'],
+          endpoints: [
+            '/v1/chat/completions',
+            '/v1/responses',
+            '/v1/messages',
+            '/v1beta/models/:model:generateContent',
+            '/v1beta/models/:model:streamGenerateContent',
+          ],
           pricing: {
             input_per_million_tokens: 1.25,
             cached_input_per_million_tokens: 0.125,
@@ -136,8 +144,8 @@ describe('the catalog', () => {
 describe('findModel and its routes', () => {
   it('returns a model by its identifier, if the key allows it', () => {
     const { config } = load(MODELS);
-    expect(findModel(config, 'text', null)).toBe(config.models['text']);
-    expect(findModel(config, 'text', ['text'])).toBe(config.models['text']);
+    expect(findModel(config, 'text', null).model).toBe(config.models['text']);
+    expect(findModel(config, 'text', ['text']).model).toBe(config.models['text']);
     expect(() => findModel(config, 'text', ['video'])).toThrow(
       expect.objectContaining({
         type: 'auth_error',
@@ -149,7 +157,7 @@ describe('findModel and its routes', () => {
 
   it('orders routes by priority, the highest first, then as written', () => {
     const { config } = load(MODELS);
-    const model = findModel(config, 'text', null);
+    const { model } = findModel(config, 'text', null);
     expect(routesOf(model).map((route) => route.model)).toEqual([
       'high',
       'middle',
@@ -161,11 +169,11 @@ describe('findModel and its routes', () => {
 
   it('derives reasoning from the rules if the configuration sets none', () => {
     const { config } = load(MODELS);
-    expect(reasoningOf(findModel(config, 'fixed', null))).toEqual({
+    expect(reasoningOf(findModel(config, 'fixed', null).model)).toEqual({
       supported_efforts: ['low', 'high', 'max'],
       default_effort: 'high',
       can_disable: false,
     });
-    expect(reasoningOf(findModel(config, 'native', null)).default_effort).toBeNull();
+    expect(reasoningOf(findModel(config, 'native', null).model).default_effort).toBeNull();
   });
 });

@@ -17,7 +17,7 @@ const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.yaml'), 'utf8');
 
 /** The default file with its commented-out settings, without their comment signs. */
 const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
-  /^( *)# ( *(?:[a-z][A-Za-z_-]*:|- ).*)$/gm,
+  /^( *)# ( *(?:[a-z][A-Za-z_*-]*:|- ).*)$/gm,
   '$1$2',
 );
 
@@ -56,6 +56,8 @@ describe('default.yaml', () => {
     const env = {
       OPENAI_API_KEY: 'a',
       ANTHROPIC_API_KEY: 'b',
+      AZURE_OPENAI_API_KEY: 'e',
+      GEMINI_API_KEY: 'f',
       OTHER_KEY: 'c',
       METRICS_TOKEN: 'd',
     };
@@ -63,7 +65,9 @@ describe('default.yaml', () => {
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
       'openai',
       'anthropic',
+      'gemini',
       'oriel',
+      'azure',
       'sandbox',
     ]);
     expect(pool.threads).toBe(4);
