@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { globSync } from 'tinyglobby';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -14,10 +16,20 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Files that change what other files of the same process would see: modules, the registry of dialects. */
 const TESTS = ['test/**/*.test.ts'];
 const LONG = ['test/**/*.long.test.ts'];
-const ISOLATED = ['test/store/lowdb/lock.test.ts', 'test/text/toy/*.test.ts'];
+
+/**
+ * Whether a file changes what others of the same process would see: mocked modules, the registry of dialects, and
+ * the image decoders, of which the threads of a pool block all but a few.
+ */
+function needsProcess(file: string): boolean {
+  return /vi\.mock\(|registerDialect\(|startPool|startSharedPool|test-server\.ts/.test(
+    readFileSync(file, 'utf8'),
+  );
+}
+
+const ISOLATED = globSync(TESTS, { ignore: LONG }).filter(needsProcess);
 
 export default defineConfig({
   test: {
