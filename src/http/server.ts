@@ -62,7 +62,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   });
   const shares = new MemoryShares(shedLoad(server, overload));
   parseJsonBodies(server, shares);
-  server.register(healthRoutes(context));
+  server.register(healthRoutes(context, true));
   server.register(async (assets) => {
     assets.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
@@ -87,7 +87,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     return { server, operations: undefined };
   }
   const operations = newServer(context, OPERATIONS_CONNECTIONS);
-  operations.register(healthRoutes(context));
+  operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
   documentation(operations, document);
   return { server, operations };

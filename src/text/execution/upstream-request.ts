@@ -1,4 +1,4 @@
-import { kindOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
+import { headersOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
@@ -41,9 +41,10 @@ export async function openUpstream(
   const at = { path: path(target, stream), model: target.model };
   const exchange = await upstream.open(urlOf(provider, at), {
     name: 'The provider',
-    headers: headersOf(execution, provider, target),
+    headers: requestHeaders(execution, provider, target),
     body: JSON.stringify(body),
     timeouts,
+    proxy: provider.proxy,
     signal,
   });
   if (exchange.status >= 200 && exchange.status < 300) return exchange;
@@ -55,16 +56,21 @@ export async function openUpstream(
   });
 }
 
-function headersOf(
+function requestHeaders(
   { request, forwarded }: TextExecution,
   provider: RemoteProvider,
   { dialect }: Target,
 ): Record<string, string> {
-  const { apiKey } = provider;
-  return {
+  const headers: Record<string, string> = {
     'content-type': 'application/json',
-    ...(apiKey !== undefined && kindOf(provider).credentials(apiKey)),
     ...dialectNamed(dialect).headers,
     ...(request.dialect === dialect && forwarded.sent),
   };
+  const own = headersOf(provider);
+  // Betas of the client and of the provider's settings are one list.
+  for (const name in own) {
+    const isList = name === 'anthropic-beta' && headers[name] !== undefined;
+    headers[name] = isList ? `${own[name]},${headers[name]}` : own[name]!;
+  }
+  return headers;
 }
