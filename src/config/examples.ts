@@ -30,6 +30,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
   models: {
     'some-text-model': {
       type: 'text',
+      aliases: ['some-other-name'],
       name: 'Some Text Model',
       description: 'Answers questions.',
       created: '2026-01-31',
@@ -47,6 +48,11 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
       price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
+    },
+    'some-family-*': {
+      type: 'text',
+      routes: [{ provider: 'anthropic', model: 'upstream-family-*' }],
+      price: { input: 3, output: 15 },
     },
     'some-thinking-model': {
       type: 'text',

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { day, field, integer, number } from '../schema/fields.ts';
 import { FEATURES, REFERENCES } from '../store/features.ts';
 import { DIALECT_NAMES } from './dialects.ts';
-import { identifier, text } from './text.ts';
+import { identifier, modelIdentifier, text } from './text.ts';
 import { credits } from './units.ts';
 
 /** Efforts of reasoning (interface part 4.1), the lowest first. */
@@ -14,7 +14,17 @@ const seconds = v.pipe(
   v.transform((value) => Date.parse(value) / 1000),
 );
 
+const alias = v.pipe(
+  identifier(),
+  v.metadata({ expects: 'a name of letters, digits and . _ : / @ + -, 128 at most' }),
+);
+
 const about = {
+  aliases: v.optional(
+    field(v.array(alias), 'Further names that requests may use for it.', {
+      expects: 'a list of names',
+    }),
+  ),
   name: v.optional(field(text(), 'Name in the catalog.')),
   description: v.optional(field(text(), 'Description in the catalog.')),
   created: v.optional(field(seconds, 'Release date in the catalog.')),
@@ -23,7 +33,10 @@ const about = {
 
 const route = {
   provider: field(text(), 'The name of a provider.'),
-  model: field(text(), "The provider's name of the model."),
+  model: field(
+    text(),
+    "The provider's name of the model; a * in it stands for what the * in the model's identifier stood for.",
+  ),
   priority: v.optional(
     field(number(0, 1_000_000), 'Routes of higher priority are tried first.', {
       formerName: 'weight',
@@ -169,6 +182,6 @@ const moderationModel = v.strictObject({
 
 /** Models by their public identifiers. */
 export const models = v.record(
-  identifier(),
+  modelIdentifier(),
   v.variant('type', [textModel, imageModel, videoModel, audioModel, moderationModel]),
 );

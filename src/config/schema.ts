@@ -132,6 +132,27 @@ const routing = v.strictObject({
     ),
     {},
   ),
+  affinity: v.nullish(
+    field(
+      v.strictObject({
+        for: v.optional(
+          field(
+            duration('0s'),
+            'How long after its last answer, as long as providers may cache it; 0s for never.',
+          ),
+          '1h',
+        ),
+        conversations: v.optional(
+          field(integer(0, 1_000_000), 'Conversations that are remembered, of all accounts.'),
+          10_000,
+        ),
+      }),
+      'A text conversation that another route than the first answered stays with that route, which has it ' +
+        'in its cache, until it fails or is skipped. A conversation is what has one prompt_cache_key, one ' +
+        'metadata.user_id with a session, or the same instructions, tools and first turn, of one key.',
+    ),
+    {},
+  ),
   timeouts: v.nullish(
     field(
       v.strictObject({
@@ -362,7 +383,9 @@ export const configSchema = v.strictObject({
   models: v.nullish(
     field(
       models,
-      'Models for clients, by public identifier. Prices are credits; a model without a price is free.',
+      'Models for clients, by public identifier. Prices are credits; a model without a price is free. An ' +
+        'identifier such as claude-* offers all names of text models that match it, the longest match ' +
+        'first, after the models and aliases that have the very name.',
     ),
     {},
   ),

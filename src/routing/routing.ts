@@ -2,6 +2,7 @@ import { kindOf, type Provider } from '../config/provider-kinds.ts';
 import { secretsOf } from '../config/provider-secrets.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { WILDCARD } from '../schema/pattern.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
@@ -127,7 +128,7 @@ export class Routing {
       try {
         const outcome = await request.attempt(candidate, keyed.settings);
         const lateFailure = request.failureOf?.(outcome) ?? null;
-        report(successOf(lateFailure, request));
+        report(successOf(lateFailure, candidate, request));
         if (lateFailure === null) this.#succeeded(candidate, keyed, startedAt);
         else this.#noteRest(candidate, lateFailure);
         this.#observer.onAttempt(route.provider, lateFailure, logContext, keyed.label);
@@ -152,7 +153,7 @@ export class Routing {
       }
       const hasKey = rest !== null && this.#keys.hasOther(name, provider, tried);
       // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
-      report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, request));
+      report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
       if (rest !== null) this.#noteKeyRest(candidate, keyed, failure, rest);
       this.#noteRest(candidate, failure);
       this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
@@ -256,8 +257,14 @@ function mayFailOver(failure: Failure, { deadline }: Limits): boolean {
 }
 
 /** What an attempt says of its route: success, failure, or null for nothing. */
-function successOf(failure: Failure | null, request: Limits): boolean | null {
+function successOf(
+  failure: Failure | null,
+  { route }: RouteCandidate<Route>,
+  request: Limits,
+): boolean | null {
   if (failure === null) return true;
+  // Clients choose a part of the model's name.
+  if (failure.code === 'upstream_not_found' && route.model.includes(WILDCARD)) return null;
   return mayFailOver(failure, request) && !request.signal.aborted ? false : null;
 }
 

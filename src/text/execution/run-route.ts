@@ -1,4 +1,5 @@
 import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
+import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
 import { timeoutsOf } from '../../routing/timeouts.ts';
 import type { Target } from '../dialects/dialect.ts';
@@ -21,11 +22,11 @@ export async function runRoute(
   provider: Provider,
   remaining: number,
 ): Promise<Outcome> {
-  const { config, model, request } = execution;
+  const { config, model, wildcardPart, request } = execution;
   const target: Target = {
     dialect: dialectFor(route, provider, request.dialect),
     provider: route.provider,
-    model: route.model,
+    model: upstreamModelOf(route, wildcardPart),
     rules: model.rules ?? null,
     reasons: reasoningOf(model).supported_efforts.length > 0,
     maxOutputTokens: maxOutputTokensOf(model),

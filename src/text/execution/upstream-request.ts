@@ -3,6 +3,7 @@ import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical.ts';
@@ -32,16 +33,44 @@ interface UpstreamRequest {
 
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
 export async function openUpstream(
-  execution: TextExecution,
+  { upstream, request, forwarded }: TextExecution,
   { provider, target, timeouts }: RemoteRoute,
   { body, stream, signal }: UpstreamRequest,
 ): Promise<UpstreamResponse> {
-  const { upstream } = execution;
-  const { path } = dialectNamed(target.dialect);
-  const at = { path: path(target, stream), model: target.model };
-  const exchange = await upstream.open(urlOf(provider, at), {
+  const { path, headers } = dialectNamed(target.dialect);
+  return openProvider(upstream, provider, {
+    path: path(target, stream),
+    model: target.model,
+    headers: { ...headers, ...(request.dialect === target.dialect && forwarded.sent) },
+    body,
+    timeouts,
+    signal,
+  });
+}
+
+/** A request of any endpoint to a provider. */
+export interface ProviderRequest {
+  /** The endpoint's path below the base URL. */
+  readonly path: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Headers of the format, beside those with the key. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+  readonly timeouts: Timeouts;
+  readonly signal: AbortSignalLike;
+}
+
+/** @throws Failure where the provider cannot be reached, or answers with another status than 2xx */
+export async function openProvider(
+  upstream: UpstreamClient,
+  provider: RemoteProvider,
+  { path, model, headers, body, timeouts, signal }: ProviderRequest,
+): Promise<UpstreamResponse> {
+  const { apiKey } = provider;
+  const exchange = await upstream.open(urlOf(provider, { path, model }), {
     name: 'The provider',
-    headers: requestHeaders(execution, provider, target),
+    headers: requestHeaders(provider, headers),
     body: JSON.stringify(body),
     timeouts,
     proxy: provider.proxy,
@@ -52,25 +81,20 @@ export async function openUpstream(
   throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
     retryAfter: exchange.headers['retry-after'],
     retryAfterMs: exchange.headers['retry-after-ms'],
-    apiKey: provider.apiKey,
+    apiKey,
   });
 }
 
 function requestHeaders(
-  { request, forwarded }: TextExecution,
   provider: RemoteProvider,
-  { dialect }: Target,
+  headers: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    ...dialectNamed(dialect).headers,
-    ...(request.dialect === dialect && forwarded.sent),
-  };
+  const all: Record<string, string> = { 'content-type': 'application/json', ...headers };
   const own = headersOf(provider);
   // Betas of the client and of the provider's settings are one list.
   for (const name in own) {
-    const isList = name === 'anthropic-beta' && headers[name] !== undefined;
-    headers[name] = isList ? `${own[name]},${headers[name]}` : own[name]!;
+    const isList = name === 'anthropic-beta' && all[name] !== undefined;
+    all[name] = isList ? `${own[name]},${all[name]}` : own[name]!;
   }
-  return headers;
+  return all;
 }

@@ -15,6 +15,7 @@ import { callIdFromWire } from '../call-ids.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeFunction } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
+import { decodeCustomCall, decodeCustomTool } from './custom-tools.ts';
 import { decodeMedia } from './media.ts';
 import { decodeReasoning } from './reasoning.ts';
 
@@ -113,7 +114,7 @@ interface Call extends Json {
 
 function decodeCall(call: Call, path: string): Part {
   if ((call.type ?? 'function') !== 'function')
-    return nativePart('chat', path, { tool_calls: [call] });
+    return decodeCustomCall(call, path) ?? nativePart('chat', path, { tool_calls: [call] });
   return {
     type: 'tool-call',
     path,
@@ -161,7 +162,7 @@ export function decodeTools(
 ): readonly (Tool | NativePart)[] {
   return tools.map((tool, index) => {
     const toolPath = `${path}[${index}]`;
-    if (tool['type'] !== 'function') return nativePart('chat', toolPath, tool);
+    if (tool['type'] !== 'function') return decodeCustomTool(tool, toolPath);
     collectUnknown(tool, toolPath, TOOL_NAMES, findings);
     const own = tool['function'] as Json;
     collectUnknown(own, `${toolPath}.function`, FUNCTION_NAMES, findings);
