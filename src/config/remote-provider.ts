@@ -46,7 +46,7 @@ const headerName = v.pipe(
 
 const headerValue = field(
   v.pipe(v.string(), v.regex(new RegExp(`^(?:[!-~](?:[ -~]{0,${MAX_VALUE_LENGTH - 2}}[!-~])?)?$`))),
-  '',
+  'Value of the header.',
   {
     secret: 'interpolated',
     expects: `printable ASCII characters, ${MAX_VALUE_LENGTH} at most, without spaces around them`,
@@ -78,7 +78,7 @@ const query = v.pipe(
       v.regex(/^[!-~]{1,128}$/),
       v.metadata({ expects: 'printable ASCII characters, 128 at most,' }),
     ),
-    field(v.pipe(v.string(), v.maxLength(MAX_VALUE_LENGTH)), '', {
+    field(v.pipe(v.string(), v.maxLength(MAX_VALUE_LENGTH)), 'Value of the parameter.', {
       secret: 'interpolated',
       expects: `a text of ${MAX_VALUE_LENGTH} characters at most`,
     }),
@@ -124,7 +124,7 @@ export const remote = {
   apiKeys: v.optional(
     field(
       v.pipe(
-        v.array(field(key, '', { secret: 'always', expects: KEY })),
+        v.array(field(key, 'A key.', { secret: 'always', expects: KEY })),
         v.minLength(1),
         v.maxLength(MAX_KEYS),
       ),

@@ -57,6 +57,8 @@ describe('default.yaml', () => {
       OPENAI_API_KEY: 'a',
       ANTHROPIC_API_KEY: 'b',
       OTHER_KEY: 'c',
+      OPENAI_API_KEY_2: 'e',
+      AZURE_OPENAI_API_KEY: 'f',
       METRICS_TOKEN: 'd',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
@@ -64,6 +66,7 @@ describe('default.yaml', () => {
       'openai',
       'anthropic',
       'oriel',
+      'azure',
       'sandbox',
     ]);
     expect(pool.threads).toBe(4);
@@ -182,7 +185,7 @@ describe('oriel.schema.json', () => {
       { server: { port: 65_536 } },
       { server: { grace: 30 } },
       { batch: { memory: '64mb' } },
-      { providers: { p: { kind: 'azure' } } },
+      { providers: { p: { kind: 'bedrock' } } },
       { providers: { 'a b': { kind: 'sandbox' } } },
       { models: { m: { type: 'text', routes: [] } } },
       { models: { m: { type: 'video', routes: [{ provider: 'p' }] } } },
@@ -220,6 +223,8 @@ describe('oriel.schema.json', () => {
       'enum',
       'format',
       'items',
+      'maxItems',
+      'maxLength',
       'maximum',
       'minItems',
       'minLength',
