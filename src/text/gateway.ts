@@ -18,7 +18,7 @@ import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
-import { dialectNamed } from './dialects/registry.ts';
+import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
@@ -231,14 +231,16 @@ function isShared({ routes }: TextModel, { providers }: Config): boolean {
 
 /** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
 function upstreamRequestsFor(
-  { n, dialect }: TextRequest,
+  { n, dialect, hasFunctions }: TextRequest,
   model: TextModel,
   { providers }: Config,
 ): number {
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return isRemote(provider) && dialectFor(route, provider, dialect) === dialect;
+    return (
+      isRemote(provider) && dialectFor(route, provider, upstreamDialectOf(dialect)) === dialect
+    );
   });
-  return isPassed ? 1 : n;
+  return isPassed && !hasFunctions ? 1 : n;
 }

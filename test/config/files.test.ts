@@ -56,15 +56,17 @@ describe('default.yaml', () => {
     const env = {
       OPENAI_API_KEY: 'a',
       ANTHROPIC_API_KEY: 'b',
+      AZURE_OPENAI_API_KEY: 'e',
+      GEMINI_API_KEY: 'f',
       OTHER_KEY: 'c',
       OPENAI_API_KEY_2: 'e',
-      AZURE_OPENAI_API_KEY: 'f',
       METRICS_TOKEN: 'd',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
       'openai',
       'anthropic',
+      'gemini',
       'oriel',
       'azure',
       'sandbox',

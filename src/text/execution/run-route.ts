@@ -3,6 +3,7 @@ import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
 import { timeoutsOf } from '../../routing/timeouts.ts';
 import type { Target } from '../dialects/dialect.ts';
+import { upstreamDialectOf } from '../dialects/registry.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 import { canPass, passThrough } from './pass-through.ts';
 import { answerBySandbox } from './sandbox-answer.ts';
@@ -24,7 +25,7 @@ export async function runRoute(
 ): Promise<Outcome> {
   const { config, model, wildcardPart, request } = execution;
   const target: Target = {
-    dialect: dialectFor(route, provider, request.dialect),
+    dialect: dialectFor(route, provider, upstreamDialectOf(request.dialect)),
     provider: route.provider,
     model: upstreamModelOf(route, wildcardPart),
     rules: model.rules ?? null,
