@@ -59,7 +59,11 @@ describe('a key with a daily budget', () => {
       ['/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse' }],
       [
         '/v1/chat/completions',
-        { model: 'sandbox-chat', messages: [{ role: 'user', content: 'x'.repeat(30_000) }] },
+        {
+          model: 'sandbox-chat',
+          max_tokens: 10,
+          messages: [{ role: 'user', content: 'x'.repeat(10_000) }],
+        },
       ],
       [
         '/v1/messages',
