@@ -13,6 +13,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       baseUrl: 'https://api.anthropic.com/v1',
       apiKey: `\${ANTHROPIC_API_KEY}`,
     },
+    gemini: { kind: 'gemini', apiKey: `\${GEMINI_API_KEY}` },
     other: { kind: 'oriel', baseUrl: 'https://gateway.example/v1', apiKey: `\${OTHER_KEY}` },
     azure: {
       kind: 'azure',

@@ -39,6 +39,23 @@ const anthropic = {
   mediaApi: null,
 } as const satisfies ProviderKind;
 
+/** Google's Gemini API. */
+const gemini = {
+  name: 'gemini',
+  settings: v.strictObject({
+    kind: field(v.literal('gemini'), "Google's generateContent."),
+    ...remote,
+    baseUrl: v.optional(remote.baseUrl, 'https://generativelanguage.googleapis.com/v1beta'),
+  }),
+  modelTypes: ['text'],
+  dialects: ['gemini'],
+  defaultDialect: 'gemini',
+  credentials: (apiKey: string) => ({ 'x-goog-api-key': apiKey }),
+  versionedBaseUrl: true,
+  isRetried: true,
+  mediaApi: null,
+} as const satisfies ProviderKind;
+
 /** Another gateway with the interface of Oriel. */
 const oriel = {
   name: 'oriel',
@@ -72,7 +89,7 @@ const sandbox = {
 } as const satisfies ProviderKind;
 
 /** Every kind of provider. Settings, checks, routing and the headers of requests derive from this list. */
-const PROVIDER_KINDS = [openai, anthropic, azure, oriel, sandbox] as const;
+const PROVIDER_KINDS = [openai, anthropic, gemini, azure, oriel, sandbox] as const;
 
 type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];

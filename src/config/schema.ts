@@ -131,6 +131,27 @@ const routing = v.strictObject({
     ),
     {},
   ),
+  affinity: v.nullish(
+    field(
+      v.strictObject({
+        for: v.optional(
+          field(
+            duration('0s'),
+            'How long after its last answer, as long as providers may cache it; 0s for never.',
+          ),
+          '1h',
+        ),
+        conversations: v.optional(
+          field(integer(0, 1_000_000), 'Conversations that are remembered, of all accounts.'),
+          10_000,
+        ),
+      }),
+      'A text conversation that another route than the first answered stays with that route, which has it ' +
+        'in its cache, until it fails or is skipped. A conversation is what has one prompt_cache_key, one ' +
+        'metadata.user_id with a session, or the same instructions, tools and first turn, of one key.',
+    ),
+    {},
+  ),
   timeouts: v.nullish(
     field(
       v.strictObject({

@@ -34,12 +34,26 @@ interface WithPath {
   readonly path: string;
 }
 
-export interface TextPart extends WithPath {
+/** The end of a beginning of the prompt that the provider is to cache. */
+export interface CacheMark {
+  /** The path of the mark itself. */
+  readonly path: string;
+  /** How long the cache is to keep it; null for the provider's default. */
+  readonly ttl: '5m' | '1h' | null;
+  /** Whether it is OpenAI's `prompt_cache_breakpoint`, not `cache_control`. */
+  readonly isBreakpoint: boolean;
+}
+
+interface Cacheable extends WithPath {
+  readonly cacheMark?: CacheMark;
+}
+
+export interface TextPart extends Cacheable {
   readonly type: 'text';
   readonly text: string;
 }
 
-export interface MediaPart extends WithPath {
+export interface MediaPart extends Cacheable {
   readonly type: 'media';
   readonly media: 'image' | 'document' | 'audio' | 'video';
   readonly source: MediaSource;
@@ -54,15 +68,21 @@ export interface ReasoningPart extends WithPath {
   readonly signature: ReasoningSignature | null;
 }
 
-export interface ToolCallPart extends WithPath {
+export interface ToolCallPart extends Cacheable {
   readonly type: 'tool-call';
   readonly id: string;
   readonly name: string;
-  /** A JSON object as text; `{}` where the model gave nothing. */
+  /** A JSON object as text; `{}` where the model gave nothing. Any text for a tool with text input. */
   readonly arguments: string;
+  /** Whether it calls a tool with text input. */
+  readonly hasTextInput?: true;
+  /** Whether it searches for further tools. */
+  readonly isSearch?: true;
+  /** The namespace of the tool; absent for none. */
+  readonly namespace?: string;
 }
 
-export interface ToolResultPart extends WithPath {
+export interface ToolResultPart extends Cacheable {
   readonly type: 'tool-result';
   readonly callId: string;
   readonly content: readonly (TextPart | MediaPart | NativePart)[];
@@ -101,19 +121,54 @@ export interface Turn extends WithPath {
   readonly tools: readonly (Tool | NativePart)[] | null;
 }
 
+/** A grammar that the input of a tool follows. */
+export interface Grammar extends WithPath {
+  readonly syntax: string;
+  readonly definition: string;
+}
+
+/** A group of tools, shown to the model with its description. */
+export interface Namespace {
+  readonly name: string;
+  readonly description: string | null;
+}
+
 /** A function that the model may call. */
-export interface Tool extends WithPath {
+export interface Tool extends Cacheable {
   readonly type: 'tool';
   readonly name: string;
   readonly description: string | null;
   /** JSON Schema as the caller gave it; null where none was. */
   readonly parameters: Json | null;
   readonly strict: boolean | null;
+  /** Present where the input is free text in place of a JSON object. Only dialects that say so are sent one. */
+  readonly textInput?: { readonly grammar: Grammar | null };
+  /** Whether the client searches for further tools by it, which later requests then have. */
+  readonly isSearch?: true;
+  /** Absent for none. Only dialects that say so are sent one. */
+  readonly namespace?: Namespace;
+}
+
+/** Names one tool, or all tools of a namespace, or tools that only one dialect has. */
+export interface ToolReference {
+  readonly type: 'tool' | 'namespace' | 'native';
+  /** Empty for a native tool that has none. */
+  readonly name: string;
+  /** Null where the dialect names none. */
+  readonly namespace: string | null;
+  /** As the client wrote it. */
+  readonly value: Json;
 }
 
 export type ToolChoice =
   | { readonly type: 'auto' | 'none' | 'required' }
-  | { readonly type: 'tool'; readonly name: string }
+  | { readonly type: 'tool'; readonly name: string; readonly namespace?: string }
+  /** Only dialects that say so are sent this. */
+  | {
+      readonly type: 'allowed';
+      readonly mode: 'auto' | 'required';
+      readonly tools: readonly ToolReference[];
+    }
   | NativePart;
 
 export type ResponseFormat =
@@ -174,7 +229,11 @@ export interface TextRequest extends RequestSettings {
   readonly stream: boolean;
   /** Whether a stream ends with its usage. In chat the client must request it. */
   readonly includeUsage: boolean;
+  /** Whether the client knows only one `function_call` for each answer, in place of tool calls. */
+  readonly hasFunctions?: boolean;
   readonly turns: readonly Turn[];
+  /** Parts of `turns` that are conversations of their own, each of which gets the same number of the `n` answers. */
+  readonly conversations?: readonly (readonly Turn[])[];
   readonly tools: readonly (Tool | NativePart)[];
   /** Properties that other dialects cannot express and that change the answer. */
   readonly native: readonly NativePart[];
@@ -245,8 +304,11 @@ export type TextEvent =
       readonly id: string;
       /** The client's name of the tool. */
       readonly name: string;
+      readonly hasTextInput?: true;
+      readonly isSearch?: true;
+      readonly namespace?: string;
     }
-  /** A piece of the arguments' JSON. No piece at all means `{}`. */
+  /** A piece of the arguments: JSON, unless the tool has text input. No piece at all means `{}`. */
   | { readonly type: 'tool-delta'; readonly block: number; readonly json: string }
   | { readonly type: 'tool-end'; readonly block: number }
   /** A whole block that only one dialect can express. */

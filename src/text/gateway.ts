@@ -3,6 +3,7 @@ import { upstreamModelOf } from '../config/model-names.ts';
 import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { RouteAffinity } from '../routing/affinity.ts';
 import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
@@ -14,11 +15,12 @@ import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
-import { dialectNamed } from './dialects/registry.ts';
+import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
+import { conversationOf } from './policy/conversation.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
@@ -61,6 +63,7 @@ export interface TextGatewayOptions {
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
+  readonly #affinity: RouteAffinity;
   readonly #open = new Set<LightAbortSignal>();
   readonly #stored = new StoredIds();
   #onLast: () => void = () => {};
@@ -69,6 +72,7 @@ export class TextGateway {
     this.#options = options;
     const { config, observer } = options;
     this.#routing = new Routing(config, observer.onAttempt);
+    this.#affinity = new RouteAffinity(() => config().routing.affinity);
   }
 
   /**
@@ -143,17 +147,26 @@ export class TextGateway {
       upstream: this.#options.upstream,
     };
     const deadline = performance.now() + config.routing.timeouts.total;
+    const candidates = routeCandidates(model);
+    const conversation = candidates.length > 1 ? conversationOf(decoded, id, holder) : null;
+    let answering = candidates[0]!;
     try {
       const outcome = await this.#routing.run({
         model: id,
         logContext: { requestId: call.requestId },
-        candidates: routeCandidates(model),
+        candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,
         signal: clientDisconnect,
         deadline,
-        attempt: ({ route }) => runRoute(execution, route, deadline - performance.now()),
+        attempt: (candidate) => {
+          answering = candidate;
+          return runRoute(execution, candidate.route, deadline - performance.now());
+        },
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.reset(),
       });
+      if (conversation && outcome.failure === null) {
+        this.#affinity.answered(answering, candidates, conversation);
+      }
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
@@ -215,14 +228,16 @@ function isShared({ routes }: TextModel, { providers }: Config): boolean {
 
 /** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
 function upstreamRequestsFor(
-  { n, dialect }: TextRequest,
+  { n, dialect, hasFunctions }: TextRequest,
   model: TextModel,
   { providers }: Config,
 ): number {
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return isRemote(provider) && dialectFor(route, provider, dialect) === dialect;
+    return (
+      isRemote(provider) && dialectFor(route, provider, upstreamDialectOf(dialect)) === dialect
+    );
   });
-  return isPassed ? 1 : n;
+  return isPassed && !hasFunctions ? 1 : n;
 }

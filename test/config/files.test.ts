@@ -56,6 +56,8 @@ describe('default.yaml', () => {
     const env = {
       OPENAI_API_KEY: 'a',
       ANTHROPIC_API_KEY: 'b',
+      AZURE_OPENAI_API_KEY: 'e',
+      GEMINI_API_KEY: 'f',
       OTHER_KEY: 'c',
       METRICS_TOKEN: 'd',
     };
@@ -63,7 +65,9 @@ describe('default.yaml', () => {
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
       'openai',
       'anthropic',
+      'gemini',
       'oriel',
+      'azure',
       'sandbox',
     ]);
     expect(pool.threads).toBe(4);

@@ -1,6 +1,13 @@
 import type * as v from 'valibot';
 import type { Failure } from '../../failure.ts';
-import type { Json, RequestSetting, TextEvent, TextRequest, Usage } from '../canonical.ts';
+import type {
+  CacheMark,
+  Json,
+  RequestSetting,
+  TextEvent,
+  TextRequest,
+  Usage,
+} from '../canonical.ts';
 import type { Check } from './inspection.ts';
 
 /** Where a request is sent. */
@@ -93,7 +100,10 @@ export interface ForwardedHeaders {
 
 /** An HTTP route on which clients speak a dialect. */
 export interface Endpoint {
-  /** A path in Fastify's notation; its parameter `:model` names the model where the body does not. */
+  /**
+   * A path in Fastify's notation, where `::` is a colon; its parameter `:model` names the model where the
+   * body does not.
+   */
   readonly path: string;
   /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
@@ -127,17 +137,36 @@ interface ReasoningTraits {
   isAlias?(body: Json): boolean;
 }
 
+/** What some dialects can say in a request, and others cannot. */
+export type Ability =
+  /** A choice among some of the tools. */
+  | 'allowed-tools'
+  /** An answer that is any JSON object. */
+  | 'json-object'
+  /** Tools in groups. */
+  | 'namespaces'
+  /** Any stop sequences; `stops` says which where they are some. */
+  | 'stop'
+  /** Tools whose input is free text. */
+  | 'text-input'
+  /** A tool by which the client finds further tools. */
+  | 'tool-search';
+
 /** One wire format of text: its name in settings and URLs, and how its requests and answers are read and written. */
 export interface Dialect {
   /** Its name in the configuration. */
   readonly name: string;
   /** Its name in error messages. */
   readonly label: string;
+  /** The dialect of requests to upstreams that speak all; absent where it is this one. No route names a dialect that has it. */
+  readonly upstreamDialect?: string;
 
   readonly endpoints: readonly Endpoint[];
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
+  /** What upstreams take beyond functions and plain choices among them; all else is emulated. */
+  readonly abilities?: readonly Ability[];
   /** Which stop sequences upstreams take, where they do not take all. */
   readonly stops?: { readonly most?: number; readonly takesBlank?: false };
   /** Whether a last turn of the assistant is the beginning of the answer. */
@@ -150,7 +179,7 @@ export interface Dialect {
   /** The header that repeats the request's identifier in every response to a client, if any. */
   readonly requestIdHeader?: string;
   /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
-  errorBody?(body: Json, requestId: string): Json;
+  errorBody?(body: Json, requestId: string, status: number): Json;
   /** Protocol headers of a client for an upstream of the same dialect. @param allowsAll whether every beta is allowed */
   forwardHeaders?(headers: Headers, allowsAll: boolean): ForwardedHeaders;
 
@@ -160,6 +189,8 @@ export interface Dialect {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
+  /** The cache marks of a request of another dialect that an upstream of this one gets; absent for none. */
+  cacheMarks?(request: TextRequest): readonly CacheMark[];
 
   /**
    * Decodes a client's request. An address is given with a request that has one.

@@ -2,6 +2,7 @@ import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/cat
 import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
 import type { Target } from '../dialects/dialect.ts';
+import { upstreamDialectOf } from '../dialects/registry.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 import { canPass, passThrough } from './pass-through.ts';
 import { answerBySandbox } from './sandbox-answer.ts';
@@ -22,7 +23,7 @@ export async function runRoute(
   const { config, model, wildcardPart, request } = execution;
   const provider = config.providers[route.provider]!;
   const target: Target = {
-    dialect: dialectFor(route, provider, request.dialect),
+    dialect: dialectFor(route, provider, upstreamDialectOf(request.dialect)),
     provider: route.provider,
     model: upstreamModelOf(route, wildcardPart),
     rules: model.rules ?? null,

@@ -2,9 +2,11 @@ import { Failure } from '../../failure.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
 import type { TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
+import { emulateForSandbox } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
+import { conversationOf, conversationsOf } from './conversations.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
@@ -13,7 +15,8 @@ export async function answerBySandbox(
   target: Target,
   remaining: number,
 ): Promise<Outcome> {
-  const { call, request, publicModel } = execution;
+  const { call, request, publicModel, inputTokens } = execution;
+  const emulated = emulateForSandbox(request, target);
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
@@ -21,13 +24,17 @@ export async function answerBySandbox(
   const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
   try {
     const origin = { name: target.provider };
+    const conversations = conversationsOf(emulated.request);
     const options = { dialect: target.dialect, target, model: publicModel, origin };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
-      await answerFromSandbox(request, target, {
+      const emit = (event: TextEvent) => passOn(event, options, push);
+      const take = emulated.filter({ emit, isWhole: false, inputTokens });
+      const one = conversations[conversationOf(request, choice)]!;
+      await answerFromSandbox(one, target, {
         signal: controller.signal,
         emit: (event) => {
-          passOn(event, options, push);
+          take(event);
           return sink.flush() ? undefined : call.response.drained();
         },
       });

@@ -1,4 +1,5 @@
 import type { Json, TextRequest } from '../../canonical.ts';
+import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { ChatDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -25,6 +26,8 @@ export const chat: Dialect = {
   endpoints: [endpoint],
   promptField: 'messages',
   settings,
+  // OpenAI has allowed and custom tools here; the many compatible servers have functions only.
+  abilities: ['json-object'],
   stops: { most: 4 },
   prefillsAnswer: false,
   usesOpenaiFields: true,
@@ -38,6 +41,7 @@ export const chat: Dialect = {
   path: () => '/chat/completions',
   headers: {},
   takesImageDetail: true,
+  cacheMarks: breakpointsOf,
   decodeRequest,
   inspect,
   encodeRequest,

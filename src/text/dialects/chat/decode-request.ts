@@ -10,7 +10,9 @@ import type {
 import { nativePart } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
+import { decodeToolChoice } from './custom-tools.ts';
 import { decodeTools, decodeTurns, type Findings } from './decode-turns.ts';
+import { usesFunctions, withTools } from './legacy-functions.ts';
 import { type ChatRequest, chatRequest } from './request.ts';
 
 /** Properties that TextRequest has. */
@@ -19,6 +21,7 @@ const KNOWN = new Set([...Object.keys(chatRequest.entries)]);
 /** Properties that only advise: providers of other dialects may ignore them. */
 const ADVISING = new Set([
   'user',
+  'cache_control',
   'metadata',
   'store',
   'prompt_cache_key',
@@ -84,9 +87,7 @@ function reasoningOf(body: ChatRequest): ReasoningRequest | null {
 function toolChoiceOf(choice: unknown): ToolChoice | null {
   if (choice === null || choice === undefined) return null;
   if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
-  const { type, function: own } = choice as { type: string; function: { name: string } };
-  if (type === 'function') return { type: 'tool', name: own.name };
-  return nativePart('chat', 'tool_choice', choice);
+  return decodeToolChoice(choice as Json);
 }
 
 function formatOf(format: unknown): ResponseFormat | null {
@@ -102,7 +103,9 @@ function stopOf(stop: string | readonly string[] | null | undefined): readonly s
 }
 
 export function decodeRequest(input: unknown): TextRequest {
-  const body: ChatRequest = checkedBody(chatRequest, input);
+  const given: ChatRequest = checkedBody(chatRequest, input);
+  const body = usesFunctions(given) ? withTools(given) : given;
+  const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };
   collectRest(body, findings);
   const tools = (body.tools ?? []) as readonly Json[];
@@ -112,8 +115,9 @@ export function decodeRequest(input: unknown): TextRequest {
     model: body.model,
     stream: body.stream === true,
     includeUsage: body.stream === true && body.stream_options?.include_usage === true,
+    ...(hasFunctions && { hasFunctions }),
     turns: decodeTurns(body.messages, findings),
-    tools: decodeTools(tools, 'tools', findings),
+    tools: decodeTools(tools, hasFunctions ? 'functions' : 'tools', findings),
     toolChoice: toolChoiceOf(body.tool_choice),
     parallelToolCalls: body.parallel_tool_calls ?? null,
     maxOutputTokens: maxOutputTokensOf(body),

@@ -8,12 +8,13 @@ import type {
   ResponseFormat,
   TextRequest,
   Tool,
-  ToolChoice,
 } from '../../canonical.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
+import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { responsesRequest } from './request.ts';
+import { addedTools } from './tool-search.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
 
@@ -85,8 +86,7 @@ function isDirect(callers: unknown): boolean {
   return listOf(callers).every((caller) => caller === 'direct');
 }
 
-function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
-  if (value['type'] !== 'function') return nativePart('responses', path, value);
+function decodeTool(value: Json, path: string, rest: Rest): Tool {
   for (const name in value) {
     if (TOOL.has(name) || value[name] === null || value[name] === undefined) continue;
     if (name === 'defer_loading' && value[name] === false) continue;
@@ -96,11 +96,23 @@ function decodeTool(value: Json, path: string, rest: Rest): Tool | NativePart {
   return decodeFunction(path, value);
 }
 
-function decodeToolChoice(value: unknown): ToolChoice | null {
-  if (value === null || value === undefined) return null;
-  if (!isObject(value)) return { type: value as 'auto' };
-  if (value['type'] === 'function') return { type: 'tool', name: value['name'] as string };
-  return nativePart('responses', 'tool_choice', value);
+/** The tools of a request, and those that items of its input add. */
+function allTools(tools: readonly Json[], input: unknown, rest: Rest) {
+  const decoding = {
+    decodeFunction: (tool: Json, path: string) => decodeTool(tool, path, rest),
+    advice: rest.advice,
+  };
+  const own = decodeTools(tools, 'tools', decoding);
+  const added = addedTools(input);
+  if (added.length === 0) return own;
+  const all = [...own, ...added.flatMap(([list, path]) => decodeTools(list, path, decoding))];
+  const known = new Set<string>();
+  // Several searches may find the same tool.
+  return all.filter((tool) => {
+    if (tool.type === 'native') return true;
+    const key = JSON.stringify([tool.namespace?.name, tool.name]);
+    return !known.has(key) && known.add(key);
+  });
 }
 
 function decodeFormat(value: unknown, rest: Rest): ResponseFormat | null {
@@ -169,7 +181,7 @@ export function decodeRequest(value: unknown): TextRequest {
     stream: body['stream'] === true,
     includeUsage: true,
     turns,
-    tools: tools.map((tool, index) => decodeTool(tool, `tools[${index}]`, rest)),
+    tools: allTools(tools, body['input'], rest),
     toolChoice: decodeToolChoice(body['tool_choice']),
     parallelToolCalls: (body['parallel_tool_calls'] ?? null) as boolean | null,
     maxOutputTokens: (body['max_output_tokens'] ?? null) as number | null,

@@ -9,6 +9,7 @@ import type {
   ToolCallPart,
   Turn,
 } from '../../canonical.ts';
+import { withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
@@ -17,6 +18,7 @@ import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import { isReference } from './items.ts';
 import { reasoningText } from './reasoning.ts';
+import { decodeToolItem } from './tool-search.ts';
 
 type Role = Turn['role'];
 
@@ -65,6 +67,10 @@ function decodePart(part: Json, path: string, advice: string[]) {
   if ((part['prompt_cache_breakpoint'] ?? null) !== null) {
     advice.push(`${path}.prompt_cache_breakpoint`);
   }
+  return withMark(decodeUnmarked(part, path), part, path);
+}
+
+function decodeUnmarked(part: Json, path: string) {
   switch (part['type']) {
     case 'input_text':
     case 'output_text':
@@ -95,13 +101,30 @@ function decodeCall(item: Json, path: string): ToolCallPart {
     id: callIdFromWire(item['call_id'] as string),
     name: item['name'] as string,
     arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`),
+    ...namespaceOf(item),
   };
 }
 
-/** Whether a call or its output belongs to a namespace or a program, which only responses has. */
-export function isNativeCall(item: Json): boolean {
-  const { namespace, caller } = item;
-  if (namespace !== undefined && namespace !== null) return true;
+function decodeCustomCall(item: Json, path: string): ToolCallPart {
+  return {
+    type: 'tool-call',
+    path,
+    id: callIdFromWire(item['call_id'] as string),
+    name: item['name'] as string,
+    arguments: item['input'] as string,
+    hasTextInput: true,
+    ...namespaceOf(item),
+  };
+}
+
+/** The namespace of a call, if any. */
+export function namespaceOf(item: Json): { readonly namespace?: string } {
+  const namespace = nonEmptyTextOf(item['namespace']);
+  return namespace === null ? {} : { namespace };
+}
+
+/** Whether a call or its output belongs to a program, which only responses has. */
+export function isNativeCall({ caller }: Json): boolean {
   return isObject(caller) && caller['type'] !== 'direct';
 }
 
@@ -138,6 +161,12 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
         'assistant',
         [isNativeCall(item) ? nativePart('responses', path, item) : decodeCall(item, path)],
       ];
+    case 'custom_tool_call':
+      return [
+        'assistant',
+        [isNativeCall(item) ? nativePart('responses', path, item) : decodeCustomCall(item, path)],
+      ];
+    case 'custom_tool_call_output':
     case 'function_call_output': {
       if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
       const content = decodeContent(item['output'], `${path}.output`, advice).map((part) =>
@@ -145,6 +174,13 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
       );
       const callId = callIdFromWire(item['call_id'] as string);
       return ['user', [{ type: 'tool-result', path, callId, content, isError: false }]];
+    }
+    case 'additional_tools':
+      return ['developer', []];
+    case 'tool_search_call':
+    case 'tool_search_output': {
+      const part = decodeToolItem(item, path) ?? nativePart('responses', path, item);
+      return [type === 'tool_search_call' ? 'assistant' : 'user', [part]];
     }
     default: {
       const isResult = /_output$|_response$/.test(String(type));
@@ -185,7 +221,7 @@ export function decodeTurns(instructions: unknown, input: unknown, advice: strin
   (input as readonly Json[]).forEach((item, index) => {
     const path = `input[${index}]`;
     const [role, parts] = decodeItem(item, path, advice);
-    add(role, path, parts);
+    if (item['type'] !== 'additional_tools') add(role, path, parts);
   });
   return turns;
 }

@@ -1,5 +1,6 @@
 import { isObject, textOf } from '../../../schema/untrusted.ts';
 import type {
+  Grammar,
   Json,
   NativePart,
   ReasoningPart,
@@ -33,6 +34,7 @@ const UNSUPPORTED = [
 
 function encodeTool(tool: Tool | NativePart): unknown {
   if (tool.type === 'native') return nativeValue(tool, OWN);
+  if (tool.textInput) return encodeCustomTool(tool, tool.textInput.grammar);
   return {
     type: 'function',
     name: nameOnWire(tool.name),
@@ -43,12 +45,34 @@ function encodeTool(tool: Tool | NativePart): unknown {
   };
 }
 
-function encodeToolChoice(choice: ToolChoice): unknown {
+function encodeCustomTool({ name, description }: Tool, grammar: Grammar | null): Json {
+  return {
+    type: 'custom',
+    name: nameOnWire(name),
+    ...(description !== null && { description }),
+    ...(grammar !== null && {
+      format: { type: 'grammar', syntax: grammar.syntax, definition: grammar.definition },
+    }),
+  };
+}
+
+function encodeToolChoice(choice: ToolChoice, tools: TextRequest['tools']): unknown {
+  const named = (name: string) => {
+    const tool = tools.find((one) => one.type === 'tool' && one.name === name);
+    const isCustom = tool?.type === 'tool' && tool.textInput !== undefined;
+    return { type: isCustom ? 'custom' : 'function', name: nameOnWire(name) };
+  };
   switch (choice.type) {
     case 'native':
       return nativeValue(choice, OWN);
     case 'tool':
-      return { type: 'function', name: nameOnWire(choice.name) };
+      return named(choice.name);
+    case 'allowed': {
+      const allowed = choice.tools.map(({ type, name, value }) =>
+        type === 'tool' ? named(name) : value,
+      );
+      return { type: 'allowed_tools', mode: choice.mode, tools: allowed };
+    }
     default:
       return choice.type;
   }
@@ -86,7 +110,9 @@ function translate(request: TextRequest, target: Target): Json {
     model: target.model,
     input: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
-    ...(request.toolChoice !== null && { tool_choice: encodeToolChoice(request.toolChoice) }),
+    ...(request.toolChoice !== null && {
+      tool_choice: encodeToolChoice(request.toolChoice, request.tools),
+    }),
     ...(request.parallelToolCalls !== null && {
       parallel_tool_calls: request.parallelToolCalls,
     }),

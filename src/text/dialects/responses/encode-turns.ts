@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { markedPart } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
@@ -54,10 +55,10 @@ function encodeFile({ source, filename }: MediaPart): Json {
 }
 
 function encodePart(part: InputPart): unknown {
-  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  if (part.type === 'text') return markedPart({ type: 'input_text', text: part.text }, part);
   if (part.type === 'native') return nativeValue(part, OWN);
-  if (part.media === 'image') return encodeImage(part);
-  if (part.media === 'document') return encodeFile(part);
+  if (part.media === 'image') return markedPart(encodeImage(part), part);
+  if (part.media === 'document') return markedPart(encodeFile(part), part);
   throw untranslatable(part.path, OWN);
 }
 
@@ -65,11 +66,15 @@ function encodePart(part: InputPart): unknown {
 function encodeContent(parts: readonly InputPart[]): unknown {
   const [first] = parts;
   if (!first) return '';
-  return parts.length === 1 && first.type === 'text' ? first.text : parts.map(encodePart);
+  const isPlain = parts.length === 1 && first.type === 'text' && !first.cacheMark?.isBreakpoint;
+  return isPlain ? first.text : parts.map(encodePart);
 }
 
 /** A tool result. Responses has no error flag: the text of a failed result begins with "Error". */
-function encodeResult({ callId, content, isError }: ToolResultPart): Json {
+function encodeResult(
+  { callId, content, isError }: ToolResultPart,
+  customCalls: ReadonlySet<string>,
+): Json {
   const [first, ...others] = content;
   const hasPrefix = first?.type === 'text' && /^\s*error/i.test(first.text);
   let parts: readonly InputPart[] = content;
@@ -80,7 +85,7 @@ function encodeResult({ callId, content, isError }: ToolResultPart): Json {
     parts = [{ type: 'text', path, text }, ...rest];
   }
   return {
-    type: 'function_call_output',
+    type: customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output',
     call_id: callIdOnWire(callId),
     output: encodeContent(parts),
   };
@@ -134,6 +139,14 @@ function assistantItems({ parts }: Turn, target: Target): unknown[] {
 function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Target): unknown {
   switch (part.type) {
     case 'tool-call':
+      if (part.hasTextInput) {
+        return {
+          type: 'custom_tool_call',
+          call_id: callIdOnWire(part.id),
+          name: nameOnWire(part.name),
+          input: part.arguments,
+        };
+      }
       return {
         type: 'function_call',
         call_id: callIdOnWire(part.id),
@@ -150,7 +163,7 @@ function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Targ
 }
 
 /** The items of a turn that is not the assistant's: messages and tool results. */
-function promptItems({ role, parts }: Turn): unknown[] {
+function promptItems({ role, parts }: Turn, customCalls: ReadonlySet<string>): unknown[] {
   const items: unknown[] = [];
   let message: InputPart[] = [];
   const endMessage = (allowEmpty: boolean) => {
@@ -169,7 +182,7 @@ function promptItems({ role, parts }: Turn): unknown[] {
         break;
       case 'tool-result':
         endMessage(false);
-        items.push(encodeResult(part));
+        items.push(encodeResult(part, customCalls));
         break;
       default:
         throw untranslatable(part.path, OWN);
@@ -184,10 +197,18 @@ export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
   const isPrefilled = last?.role === 'assistant' && dialectNamed(request.dialect).prefillsAnswer;
   if (isPrefilled) throw untranslatable(last.path, OWN);
+  const customCalls = new Set<string>();
+  for (const { parts } of request.turns) {
+    for (const part of parts) {
+      if (part.type === 'tool-call' && part.hasTextInput) customCalls.add(part.id);
+    }
+  }
   return request.turns.flatMap((turn) => {
     if (turn.name !== null) throw untranslatable(`${turn.path}.name`, OWN);
     if (turn.partial) throw untranslatable(`${turn.path}.partial`, OWN);
     if (turn.tools !== null) throw untranslatable(`${turn.path}.tools`, OWN);
-    return turn.role === 'assistant' ? assistantItems(turn, target) : promptItems(turn);
+    return turn.role === 'assistant'
+      ? assistantItems(turn, target)
+      : promptItems(turn, customCalls);
   });
 }

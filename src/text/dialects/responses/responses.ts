@@ -1,5 +1,6 @@
 import { objectsOf } from '../../../schema/untrusted.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
+import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -26,12 +27,14 @@ export const responses: Dialect = {
   endpoints: [endpoint],
   promptField: 'input',
   settings,
+  abilities: ['allowed-tools', 'json-object', 'namespaces', 'text-input', 'tool-search'],
   prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false },
   path: () => '/responses',
   headers: {},
   takesImageDetail: true,
+  cacheMarks: breakpointsOf,
   decodeRequest,
   inspect,
   encodeRequest,
