@@ -63,7 +63,7 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
       config: { vital: true },
       schema: {
         summary:
-          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer or image work is stuck; for the operator with the routes and keys that rest',
+          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer or image work is stuck',
         tags: ['Operation'],
         security: [],
         response: { 200: readiness },
