@@ -17,5 +17,10 @@ export const TEXT_ENDPOINTS: string[] = [];
  */
 export function declareDialect({ name, upstreamDialect, endpoints }: DeclaredDialect): void {
   if (upstreamDialect === undefined) DIALECT_NAMES.push(name);
-  TEXT_ENDPOINTS.push(...endpoints.map(({ path }) => path));
+  TEXT_ENDPOINTS.push(...endpoints.map(({ path }) => readablePath(path)));
+}
+
+/** A path in Fastify's notation without expressions and escapes: `/models/:model:stream`. */
+function readablePath(path: string): string {
+  return path.replace(/\([^)]*\)/g, '').replaceAll('::', ':');
 }

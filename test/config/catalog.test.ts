@@ -59,6 +59,8 @@ describe('the catalog', () => {
             '/v1/messages',
             '/v1/messages/count_tokens',
             '/v1/completions',
+            '/v1beta/models/:model:generateContent',
+            '/v1beta/models/:model:streamGenerateContent',
           ],
           pricing: {
             input_per_million_tokens: 1.25,

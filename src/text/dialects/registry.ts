@@ -41,8 +41,11 @@ export function dialectAt(path: string): Dialect | undefined {
   return PATTERNS.find(([pattern]) => pattern.test(path))?.[1];
 }
 
-/** A path in Fastify's notation as an expression: `/models/:model/stream`. */
+/** A path in Fastify's notation as an expression: `/models/:model/stream`, `/models/:model(^[^/]+)::stream`. */
 function patternOf(path: string): RegExp {
-  const escaped = path.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replace(/:\w+/g, '[^/]+')}$`);
+  const parts = path.split(/(::|:\w+(?:\([^)]*\))?)/).map((part) => {
+    if (part === '::') return ':';
+    return part.startsWith(':') ? '[^/]+' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`);
 }
