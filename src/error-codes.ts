@@ -119,6 +119,7 @@ export const HTTP_CODES = {
     key_revoked: 'The API key was revoked and cannot be changed.',
     team_exists: 'The account has a team of this name.',
     team_has_keys: 'API keys are in the team.',
+    team_ambiguous: 'Several accounts have a team of this name.',
     task_state: 'The task is in a state that does not allow this.',
     delivery_state: 'The callback has been delivered or given up.',
     idempotency_conflict: 'The Idempotency-Key was used for another request.',

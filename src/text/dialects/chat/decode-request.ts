@@ -21,6 +21,7 @@ const KNOWN = new Set([...Object.keys(chatRequest.entries)]);
 /** Properties that only advise: providers of other dialects may ignore them. */
 const ADVISING = new Set([
   'user',
+  'cache_control',
   'metadata',
   'store',
   'prompt_cache_key',

@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { cacheMarkOf, withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { nativePart } from '../native-parts.ts';
@@ -85,7 +86,9 @@ type Content = TextPart | MediaPart | RefusalPart | NativePart;
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
     collectUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
-    return { type: 'text', path, text: part['text'] as string };
+    const decoded = { type: 'text', path, text: part['text'] as string } as const;
+    // Upstreams get no empty text.
+    return decoded.text === '' ? decoded : withMark(decoded, part, path);
   }
   if (part['type'] === 'refusal') {
     collectUnknown(part, path, REFUSAL_NAMES, findings);
@@ -97,7 +100,7 @@ function decodePart(part: Json, path: string, findings: Findings): Content {
   if (media.detail !== null && media.detail !== 'auto') {
     findings.advice.push(`${path}.image_url.detail`);
   }
-  return media;
+  return withMark(media, part, path);
 }
 
 function decodeContent(content: unknown, path: string, findings: Findings): readonly Content[] {
@@ -166,12 +169,30 @@ export function decodeTools(
     collectUnknown(tool, toolPath, TOOL_NAMES, findings);
     const own = tool['function'] as Json;
     collectUnknown(own, `${toolPath}.function`, FUNCTION_NAMES, findings);
-    return decodeFunction(toolPath, own);
+    return withMark(
+      withMark(decodeFunction(toolPath, own), own, `${toolPath}.function`),
+      tool,
+      toolPath,
+    );
   });
+}
+
+/** The parts of a message, the last with the mark of the message. */
+function withMessageMark(parts: readonly Part[], message: Json, path: string): readonly Part[] {
+  const last = parts.at(-1);
+  if (last === undefined || !isCacheable(last)) return parts;
+  const marked = withMark(last, message, path);
+  return marked === last ? parts : [...parts.slice(0, -1), marked];
+}
+
+function isCacheable({ type }: Part): boolean {
+  return type === 'text' || type === 'media' || type === 'tool-call';
 }
 
 function decodeResult(message: Json, path: string, findings: Findings): ToolResultPart {
   const content = decodeContent(message['content'], `${path}.content`, findings);
+  const marks = content.flatMap((part) => ('cacheMark' in part ? (part.cacheMark ?? []) : []));
+  const cacheMark = cacheMarkOf(message, path) ?? marks.at(-1);
   return {
     type: 'tool-result',
     path,
@@ -180,6 +201,7 @@ function decodeResult(message: Json, path: string, findings: Findings): ToolResu
       part.type === 'refusal' ? { type: 'text', path: part.path, text: part.text } : part,
     ),
     isError: false,
+    ...(cacheMark && { cacheMark }),
   };
 }
 
@@ -202,10 +224,11 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
       continue;
     }
     results = null;
-    const parts =
+    const decoded =
       role === 'assistant'
         ? decodeAssistant(message, path, findings)
         : decodePrompt(message, path, findings);
+    const parts = withMessageMark(decoded, message, path);
     const tools = role === 'assistant' || role === 'user' ? null : message['tools'];
     turns.push({
       role,

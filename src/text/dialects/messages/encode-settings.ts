@@ -1,5 +1,6 @@
 import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical.ts';
 import { budgetOf, LEAST_BUDGET } from '../budgets.ts';
+import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, refuseUnlessDefault, untranslatable } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
@@ -120,8 +121,9 @@ function schemaOf(request: TextRequest): Json | null {
   return refuse(request, 'format');
 }
 
-function toolOnWire({ name, description, parameters, strict }: Tool): Json {
-  return {
+function toolOnWire(tool: Tool): Json {
+  const { name, description, parameters, strict } = tool;
+  const own = {
     name: nameOnWire(name),
     ...(description && { description }),
     input_schema:
@@ -132,6 +134,7 @@ function toolOnWire({ name, description, parameters, strict }: Tool): Json {
           : { type: 'object', ...parameters },
     ...(strict && { strict }),
   };
+  return markedBlock(own, tool);
 }
 
 /** The tools of a request in the messages format. */

@@ -1,3 +1,4 @@
+import { acceptedMarks } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { MessagesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -34,6 +35,7 @@ export const messages: Dialect = {
   path: () => '/messages',
   headers: VERSION,
   takesImageDetail: false,
+  cacheMarks: acceptedMarks,
   decodeRequest,
   inspect,
   encodeRequest,

@@ -9,6 +9,7 @@ import type {
   ToolCallPart,
   Turn,
 } from '../../canonical.ts';
+import { withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
@@ -66,6 +67,10 @@ function decodePart(part: Json, path: string, advice: string[]) {
   if ((part['prompt_cache_breakpoint'] ?? null) !== null) {
     advice.push(`${path}.prompt_cache_breakpoint`);
   }
+  return withMark(decodeUnmarked(part, path), part, path);
+}
+
+function decodeUnmarked(part: Json, path: string) {
   switch (part['type']) {
     case 'input_text':
     case 'output_text':
