@@ -131,7 +131,7 @@ async function startServices(start: Start): Promise<Services> {
   const observer = routingObserver(state, log, metrics);
   const parts = { state, store, span, upstream, pool, routingObserver: observer, log, metrics };
   const text = createTextGateway(parts);
-  const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, onAttempt });
+  const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, observer });
   const daemonMedia = await createMedia(parts, closers);
   const routings = [text.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);

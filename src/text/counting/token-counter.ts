@@ -1,10 +1,13 @@
 import { findModel, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
-import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
+import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { ImagePool } from '../../operations/pool.ts';
-import { type OnAttempt, Routing, routeCandidates } from '../../routing/routing.ts';
+import type { RoutingObserver } from '../../routing/observer.ts';
+import { routeCandidates } from '../../routing/route-candidates.ts';
+import { Routing } from '../../routing/routing.ts';
+import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
@@ -26,7 +29,7 @@ export interface TokenCounterOptions {
   readonly config: () => Config;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
-  readonly onAttempt: OnAttempt;
+  readonly observer: RoutingObserver;
 }
 
 /** A request whose tokens a client wants to know. */
@@ -75,7 +78,7 @@ export class TokenCounter {
 
   constructor(options: TokenCounterOptions) {
     this.#options = options;
-    this.#routing = new Routing(options.config, options.onAttempt);
+    this.#routing = new Routing(options.config, options.observer);
   }
 
   /** @throws Failure of the request, or of the last upstream that was asked */
@@ -86,9 +89,10 @@ export class TokenCounter {
       model: counting.request.model,
       logContext: { requestId: call.requestId },
       candidates: routeCandidates(model),
+      providers: counting.config.providers,
       signal: call.signal,
       deadline,
-      attempt: ({ route }) => this.#countBy(counting, route),
+      attempt: ({ route }, provider) => this.#countBy(counting, route, provider),
     });
   }
 
@@ -110,17 +114,20 @@ export class TokenCounter {
     checkAddresses(inspection, networkPolicyOf(config.network));
     const dropped = allowance.allows('unknown') ? [] : dropUnknown(inspection);
     const { request } = applyRules(decoded, id, model, config.billing.maxOutputTokens);
-    const deadline = performance.now() + config.routing.timeouts.total;
+    const deadline = performance.now() + longestTotal(config, model.routes);
     return {
       ...{ call, config, dialect, request, model, wildcardPart: part },
       ...{ inspection, allowance, dropped, deadline },
     };
   }
 
-  async #countBy(counting: Counting, route: TextModel['routes'][number]): Promise<Count> {
+  async #countBy(
+    counting: Counting,
+    route: TextModel['routes'][number],
+    provider: Provider,
+  ): Promise<Count> {
     const { call, config, dialect, request, model, wildcardPart, dropped } = counting;
     const { upstream, pool } = this.#options;
-    const provider = config.providers[route.provider]!;
     const target: Target = {
       dialect: dialectFor(route, provider, request.dialect),
       provider: route.provider,
@@ -140,15 +147,15 @@ export class TokenCounter {
     const { counting: own } = dialect;
     const { body, ignored } = own.encodeRequest(request, target);
     const forwarded = dialect.forwardHeaders?.(call.headers, counting.allowance.allows('betas'));
-    const { timeouts } = config.routing;
-    const total = Math.max(1, counting.deadline - performance.now());
+    const timeouts = timeoutsOf(config, provider);
+    const remaining = Math.min(timeouts.total, counting.deadline - performance.now());
     try {
       const exchange = await openProvider(upstream, provider, {
         path: own.path,
         model: target.model,
         headers: { ...dialect.headers, ...forwarded?.sent },
         body,
-        timeouts: { ...timeouts, firstByte: 0, total },
+        timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
         signal: call.signal,
       });
       const tokens = own.tokensOf(await readJson(exchange));
