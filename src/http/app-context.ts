@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
 import type { SharedPool } from '../operations/pool.ts';
+import type { Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
@@ -22,6 +23,8 @@ export interface AppContext {
   readonly audit: AuditTrail;
   readonly text: TextGateway;
   readonly media: Media;
+  /** Those of text and of media. */
+  readonly routings: readonly Routing[];
   readonly assets: AssetFiles;
   readonly pool: SharedPool;
   readonly spool: Spool;

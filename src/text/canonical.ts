@@ -232,6 +232,8 @@ export interface TextRequest extends RequestSettings {
   /** Whether the client knows only one `function_call` for each answer, in place of tool calls. */
   readonly hasFunctions?: boolean;
   readonly turns: readonly Turn[];
+  /** Parts of `turns` that are conversations of their own, each of which gets the same number of the `n` answers. */
+  readonly conversations?: readonly (readonly Turn[])[];
   readonly tools: readonly (Tool | NativePart)[];
   /** Properties that other dialects cannot express and that change the answer. */
   readonly native: readonly NativePart[];

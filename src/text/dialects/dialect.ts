@@ -100,7 +100,10 @@ export interface ForwardedHeaders {
 
 /** An HTTP route on which clients speak a dialect. */
 export interface Endpoint {
-  /** A path in Fastify's notation; its parameter `:model` names the model where the body does not. */
+  /**
+   * A path in Fastify's notation, where `::` is a colon; its parameter `:model` names the model where the
+   * body does not.
+   */
   readonly path: string;
   /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
@@ -155,6 +158,8 @@ export interface Dialect {
   readonly name: string;
   /** Its name in error messages. */
   readonly label: string;
+  /** The dialect of requests to upstreams that speak all; absent where it is this one. No route names a dialect that has it. */
+  readonly upstreamDialect?: string;
 
   readonly endpoints: readonly Endpoint[];
   /** The field of a request that holds the conversation. */
@@ -174,7 +179,7 @@ export interface Dialect {
   /** The header that repeats the request's identifier in every response to a client, if any. */
   readonly requestIdHeader?: string;
   /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
-  errorBody?(body: Json, requestId: string): Json;
+  errorBody?(body: Json, requestId: string, status: number): Json;
   /** Protocol headers of a client for an upstream of the same dialect. @param allowsAll whether every beta is allowed */
   forwardHeaders?(headers: Headers, allowsAll: boolean): ForwardedHeaders;
 

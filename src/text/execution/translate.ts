@@ -3,6 +3,7 @@ import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { emulate } from '../emulation/emulate.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
+import { conversationOf, conversationsOf } from './conversations.ts';
 import { announceIgnored, type Outcome, type TextExecution } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
@@ -14,10 +15,12 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
   const { stream } = emulated.request;
   // Only a route of the client's own dialect is asked for several answers in one request.
   const sent = { ...emulated.request, n: null };
-  const body = dialectNamed(target.dialect).encodeRequest(sent, target);
+  const { encodeRequest } = dialectNamed(target.dialect);
+  const bodies = conversationsOf(sent).map((one) => encodeRequest(one, target));
   allowance.check(inspection, provider.shared !== false);
-  announceIgnored(execution, [...ignoredAdvice(request, body, target), ...emulated.ignored]);
+  announceIgnored(execution, [...ignoredAdvice(request, bodies[0]!, target), ...emulated.ignored]);
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
+    const body = bodies[conversationOf(request, choice)]!;
     const exchange = await openUpstream(execution, route, { body, stream, signal });
     await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });

@@ -1,9 +1,9 @@
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
-import { sumOf, usageBody } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
@@ -211,7 +211,7 @@ export class ChatEncoder implements EventEncoder {
   #usage(choices: readonly Choice[]): string {
     const usage = sumOf(choices.map((choice) => choice.usage));
     if (usage === null || !this.#context.request.includeUsage) return '';
-    return `${this.#frameStart}],"usage":${JSON.stringify(usageBody(usage))}}\n\n`;
+    return `${this.#frameStart}],"usage":${JSON.stringify(openaiUsage(usage))}}\n\n`;
   }
 
   /** Sends no finish_reason and no `[DONE]`, so that a failed stream does not look complete. */

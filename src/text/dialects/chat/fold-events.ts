@@ -1,8 +1,8 @@
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
-import { sumOf, usageBody } from './usage.ts';
 
 interface OpenCall {
   readonly id: string;
@@ -163,6 +163,6 @@ export function foldEvents(
     created,
     model: start?.model ?? request.model,
     choices: folded.map((choice, index) => choice.body(index)),
-    ...(usage !== null && { usage: usageBody(usage) }),
+    ...(usage !== null && { usage: openaiUsage(usage) }),
   };
 }

@@ -10,25 +10,13 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { type AlternatingTurn as Message, matchResults, merged } from '../alternating-turns.ts';
 import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayedReasoning } from './reasoning.ts';
-
-interface Result {
-  readonly id: string;
-  readonly block: Json;
-}
-
-interface Message {
-  readonly role: 'user' | 'assistant';
-  readonly blocks: Json[];
-  /** Ids of its tool calls, in order. */
-  readonly calls: string[];
-  readonly results: Result[];
-}
 
 /** A conversation for messages upstreams: instructions, then messages with alternating roles. */
 export interface Conversation {
@@ -49,10 +37,9 @@ export function encodeTurns({ turns, advice }: TextRequest, target: Target): Con
   const leading = first === -1 ? turns.length - 1 : first;
   const system = turns.slice(0, leading).flatMap(instructionsOf);
   const messages = merged(turns.slice(leading).map((turn) => messageOf(turn, target)));
-  matchResults(messages);
   return {
     system: system.length === 0 ? null : contentOf(system),
-    messages: merged(messages).map(({ role, blocks, results }) => ({
+    messages: matchResults(messages).map(({ role, blocks, results }) => ({
       role,
       content: contentOf([...results.map(({ block }) => block), ...blocks]),
     })),
@@ -186,49 +173,4 @@ function mediaBlock(part: MediaPart): Json {
   }
   const text = Buffer.from(data, 'base64').toString();
   return { type: media, source: { type: 'text', media_type: 'text/plain', data: text }, ...title };
-}
-
-/** Merges adjacent messages of one role and drops empty ones. */
-function merged(messages: readonly Message[]): Message[] {
-  const mergedMessages: Message[] = [];
-  for (const { role, blocks, calls, results } of messages) {
-    if (blocks.length === 0 && results.length === 0) continue;
-    const last = mergedMessages.at(-1);
-    if (last?.role !== role) {
-      mergedMessages.push({ role, blocks: [...blocks], calls: [...calls], results: [...results] });
-      continue;
-    }
-    for (const block of blocks) last.blocks.push(block);
-    for (const call of calls) last.calls.push(call);
-    for (const result of results) last.results.push(result);
-  }
-  return mergedMessages;
-}
-
-/**
- * Moves results where Anthropic requires them: all results of a message's calls into the next message, in
- * the order of the calls. Some providers reuse ids in every turn, so that each result is matched once,
- * with the first call before it.
- */
-function matchResults(messages: readonly Message[]): void {
-  const unmatched = new Map<string, { readonly from: number; readonly result: Result }[]>();
-  for (const [from, { results }] of messages.entries()) {
-    for (const result of results.splice(0)) {
-      const queue = unmatched.get(result.id);
-      if (queue) queue.push({ from, result });
-      else unmatched.set(result.id, [{ from, result }]);
-    }
-  }
-  for (const [index, { calls }] of messages.entries()) {
-    for (const id of calls) {
-      const queue = unmatched.get(id) ?? [];
-      const position = queue.findIndex(({ from }) => from > index);
-      if (position === -1) continue;
-      messages[index + 1]!.results.push(queue[position]!.result);
-      queue.splice(position, 1);
-    }
-  }
-  // Results without a call stay in place, so that the provider refuses them.
-  for (const { from, result } of [...unmatched.values()].flat())
-    messages[from]!.results.push(result);
 }
