@@ -1,8 +1,8 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Feature } from '../../store/features.ts';
 import type { Json, NativePart, TextRequest, ToolChoice } from '../canonical.ts';
-import { dialectNamed } from '../dialects/registry.ts';
 import { Inspection } from '../dialects/inspection.ts';
+import { dialectNamed } from '../dialects/registry.ts';
 import { isReferenced } from '../emulation/allowed-tools.ts';
 import type { Allowance } from './allowance.ts';
 
@@ -24,10 +24,8 @@ export type HostedPolicy = NonNullable<NonNullable<TextModel['tools']>['hosted']
 /** A request without hosted tools, and the paths of those. */
 export interface WithoutTools {
   readonly request: TextRequest;
-  /** Tools that the model could not have called. */
-  readonly uncallable: readonly string[];
-  /** Tools that it could have called. */
-  readonly dropped: readonly string[];
+  /** Their paths. */
+  readonly leftOut: readonly string[];
 }
 
 /** The tools of one request that only its own format has, and what may become of them. */
@@ -42,11 +40,7 @@ export class HostedTools {
   }
 
   /** Returns null for a request with nothing that only its own format has. */
-  static of(
-    request: TextRequest,
-    { uses }: Inspection,
-    policy: HostedPolicy,
-  ): HostedTools | null {
+  static of(request: TextRequest, { uses }: Inspection, policy: HostedPolicy): HostedTools | null {
     const natives = [...request.tools, ...request.native].filter((part) => part.type === 'native');
     if (natives.length === 0) return null;
     const hosted = new Set<string>();
@@ -69,11 +63,15 @@ export class HostedTools {
   ): WithoutTools {
     const forbidden = (path: string) =>
       inspection.uses.some(
-        (use) => isWithin(use.path, path) && HOSTED.has(use.feature) && !allowance.allows(use.feature),
+        (use) =>
+          isWithin(use.path, path) && HOSTED.has(use.feature) && !allowance.allows(use.feature),
       );
     const left = this.#without(request, (part) => forbidden(part.path));
-    const paths = [...left.uncallable, ...left.dropped];
-    inspection.forget((path) => paths.some((one) => isWithin(path, one)));
+    if (left.leftOut.length > 0) {
+      // A choice may name a tool that is left out, and is left without it.
+      const gone = [...left.leftOut, 'tool_choice'];
+      inspection.forget((path) => gone.some((one) => isWithin(path, one)));
+    }
     return left;
   }
 
@@ -95,13 +93,12 @@ export class HostedTools {
     const tools = request.tools.filter((tool) => !gone.has(tool));
     // A call that only a dropped tool could answer is refused with that tool.
     if (dropped.length > 0 && mustCall(request.toolChoice, tools)) {
-      return { request, uncallable: [], dropped: [] };
+      return { request, leftOut: [] };
     }
-    if (gone.size === 0) return { request, uncallable: [], dropped: [] };
+    if (gone.size === 0) return { request, leftOut: [] };
     return {
       request: without(request, gone, tools),
-      uncallable: uncallable.map(({ path }) => path),
-      dropped: dropped.map(({ path }) => path),
+      leftOut: [...uncallable, ...dropped].map(({ path }) => path),
     };
   }
 }
