@@ -233,6 +233,7 @@ export const HTTP_CODES = {
   }),
   ...group('billable_error', 502, {
     untranslatable_output: "The model wrote what the client's format cannot express.",
+    invalid_json_output: 'The model was asked for a JSON object, and wrote something else.',
     interrupted_call: 'The server stopped while a provider was working, which may have charged.',
   }),
   ...group(['service_error', 'billable_error'], 502, {

@@ -5,8 +5,13 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       kind: 'openai',
       baseUrl: 'https://api.openai.com/v1',
       apiKey: `\${OPENAI_API_KEY}`,
+      apiKeys: [`\${OPENAI_API_KEY_2}`],
       shared: true,
       concurrency: 8,
+      headers: { 'openai-project': 'proj_1' },
+      query: { trace: 'oriel' },
+      proxy: 'http://proxy.example:3128',
+      timeouts: { connect: '5s', firstByte: '120s', idle: '120s', total: '10m' },
     },
     anthropic: {
       kind: 'anthropic',

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { DeepReadonly } from '../schema/deep-readonly.ts';
 import { field } from '../schema/fields.ts';
 import { azure } from './azure.ts';
 import type { ProviderKind, RequestPath } from './provider-kind.ts';
@@ -101,7 +102,7 @@ export const providerSchema = v.variant(
   PROVIDER_KINDS.map(({ settings }) => settings) as unknown as SettingsOf<typeof PROVIDER_KINDS>,
 );
 
-export type Provider = Readonly<v.InferOutput<typeof providerSchema>>;
+export type Provider = DeepReadonly<v.InferOutput<typeof providerSchema>>;
 export type RemoteProvider = Extract<Provider, { readonly baseUrl: string }>;
 export type MediaApi = NonNullable<(typeof PROVIDER_KINDS)[number]['mediaApi']>;
 
@@ -121,7 +122,17 @@ export function isRemote(provider: Provider): provider is RemoteProvider {
 /** URL of a request to a provider. */
 export function urlOf(provider: RemoteProvider, request: RequestPath): string {
   const { url } = kindOf(provider);
-  return url === undefined ? provider.baseUrl + request.path : url(provider, request);
+  const address = url === undefined ? provider.baseUrl + request.path : url(provider, request);
+  if (provider.query === undefined) return address;
+  const query = new URLSearchParams(provider.query).toString();
+  return query === '' ? address : `${address}${address.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** Headers of every request to a provider: its key, and those that its settings add. */
+export function headersOf(provider: RemoteProvider): Readonly<Record<string, string>> {
+  const { apiKey, headers } = provider;
+  const credentials = apiKey === undefined ? {} : kindOf(provider).credentials(apiKey);
+  return headers === undefined ? credentials : { ...credentials, ...headers };
 }
 
 /** The dialect of requests to a route: the route's, else that of the provider's kind, else the client's. */

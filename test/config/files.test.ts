@@ -59,6 +59,7 @@ describe('default.yaml', () => {
       AZURE_OPENAI_API_KEY: 'e',
       GEMINI_API_KEY: 'f',
       OTHER_KEY: 'c',
+      OPENAI_API_KEY_2: 'e',
       METRICS_TOKEN: 'd',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
@@ -186,7 +187,7 @@ describe('oriel.schema.json', () => {
       { server: { port: 65_536 } },
       { server: { grace: 30 } },
       { batch: { memory: '64mb' } },
-      { providers: { p: { kind: 'azure' } } },
+      { providers: { p: { kind: 'bedrock' } } },
       { providers: { 'a b': { kind: 'sandbox' } } },
       { models: { m: { type: 'text', routes: [] } } },
       { models: { m: { type: 'video', routes: [{ provider: 'p' }] } } },
@@ -224,6 +225,8 @@ describe('oriel.schema.json', () => {
       'enum',
       'format',
       'items',
+      'maxItems',
+      'maxLength',
       'maximum',
       'minItems',
       'minLength',

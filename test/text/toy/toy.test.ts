@@ -207,11 +207,11 @@ describe('an upstream of the toy format', () => {
   });
 
   it('refuses settings that its format has not, by the path in the client’s format', async () => {
-    const more = { stop: ['.'] };
+    const more = { seed: 1 };
     const asked = start('chat', { model: 'to-toy', more }).user('Hello').ask();
     await expect(asked).rejects.toMatchObject({
       status: 400,
-      param: 'stop',
+      param: 'seed',
       message: expect.stringContaining('speaks the toy format, which cannot say this'),
     });
   });

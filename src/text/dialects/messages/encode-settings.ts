@@ -118,7 +118,7 @@ function schemaOf(request: TextRequest): Json | null {
   const { format } = request;
   if (format === null || format.type === 'text') return null;
   if (format.type === 'json-schema') return format.schema;
-  return refuse(request, 'format', 'this upstream writes JSON by a schema only: use json_schema');
+  return refuse(request, 'format');
 }
 
 function toolOnWire(tool: Tool): Json {
