@@ -173,7 +173,8 @@ export class TextGateway {
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
-    } catch (error) {
+    } catch (thrown) {
+      const error = part === null ? thrown : unknownToProvider(thrown, id, name);
       // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
       const isCharged =
         clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
@@ -214,6 +215,13 @@ export class TextGateway {
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
+}
+
+/** The error for a name that matches a wildcard and that no provider knows: the client chose it. */
+function unknownToProvider(error: unknown, id: string, name: string): unknown {
+  if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
+  const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
+  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
 }
 
 /** Whether a request may leave this server. */

@@ -16,12 +16,13 @@ import type { Fault, Frame, Framing, Script } from './script.ts';
 export type DialectName = 'chat' | 'responses' | 'messages';
 
 /** The wire formats of the mock: those of all clients, and gemini. */
-type FormatName = DialectName | 'gemini';
+export type FormatName = DialectName | 'gemini';
 
 const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
+  '/v1/messages/count_tokens': 'messages',
 };
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */
@@ -45,6 +46,9 @@ export interface Received {
   readonly written: () => number;
 }
 
+/** A script, or one that depends on the request. */
+export type Play = Script | ((format: FormatName, body: Body) => Script);
+
 /** An upstream on its own port that answers by script, in the format of the request path. */
 export interface MockUpstream {
   /** Base URL, including /v1. */
@@ -54,7 +58,7 @@ export interface MockUpstream {
   /** The only request; throws if there are none or several. */
   only(): Received;
   /** Sets the answers of the next requests, one each; the last one also answers all later requests. */
-  play(...scripts: Script[]): void;
+  play(...scripts: Play[]): void;
   /** Resolves with the request of a number from 0. */
   received(index?: number): Promise<Received>;
   close(): Promise<void>;
@@ -71,7 +75,7 @@ const byPath: Admit = ({ url = '' }) => {
 };
 
 export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpstream> {
-  let scripts: Script[] = [];
+  let scripts: Play[] = [];
   let requests: Received[] = [];
   let watchers: (() => void)[] = [];
 
@@ -123,7 +127,8 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
     const asked = method
       ? { ...body, model: method[1], stream: method[2] === 'streamGenerate' }
       : body;
-    await play(script, dialect, asked, response, (bytes) => {
+    const played = typeof script === 'function' ? script(dialect, body) : script;
+    await play(played, dialect, asked, response, (bytes) => {
       written += bytes;
     });
   };

@@ -62,7 +62,13 @@ export function forwardedHeaders(
 }
 
 /** The header that names the fields of the request that were not sent to the upstream. */
-const IGNORED = 'x-oriel-ignored';
+export const IGNORED_HEADER = 'x-oriel-ignored';
+
+/** The header's value. @param ignored paths */
+export function ignoredHeader(ignored: readonly string[]): string {
+  const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
+  return shown.join(', ').slice(0, 1000);
+}
 
 /** @param advice paths of advice that the upstream's dialect cannot express */
 export function announceIgnored(
@@ -71,6 +77,5 @@ export function announceIgnored(
 ): void {
   const ignored = [...dropped, ...advice, ...forwarded.ignored];
   if (ignored.length === 0) return;
-  const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  call.response.setHeader(IGNORED, shown.join(', ').slice(0, 1000));
+  call.response.setHeader(IGNORED_HEADER, ignoredHeader(ignored));
 }

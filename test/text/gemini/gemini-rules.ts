@@ -90,7 +90,7 @@ function refuse(message: string): never {
 export function geminiFault(body: Loose, model: string): object | null {
   try {
     checkShape(body, REQUEST, 'request');
-    checkContents(body.contents, model);
+    checkContents(merged(body.contents), model);
     checkTools(body);
     checkConfig(body.generationConfig ?? {}, model);
     return null;
@@ -117,6 +117,19 @@ function checkShape(value: Loose, shape: Shape, path: string): void {
   }
 }
 
+/** Adjacent contents of one role are one turn: Google's SDK keeps each piece of a stream as a content. */
+function merged(contents: Loose): Loose {
+  if (!Array.isArray(contents)) return contents;
+  const turns: Loose[] = [];
+  for (const content of contents) {
+    const last = turns.at(-1);
+    if (last && last.role === content.role && Array.isArray(content.parts)) {
+      last.parts.push(...content.parts);
+    } else turns.push({ ...content, parts: content.parts && [...content.parts] });
+  }
+  return turns;
+}
+
 const DATA = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'];
 
 function checkContents(contents: Loose, model: string): void {
@@ -126,9 +139,6 @@ function checkContents(contents: Loose, model: string): void {
   for (const [index, { role, parts }] of contents.entries()) {
     if (role !== 'user' && role !== 'model') {
       refuse('Please use a valid role: user, model.');
-    }
-    if (role === contents[index - 1]?.role) {
-      refuse('Please ensure that multiturn requests alternate between user and model.');
     }
     if (!parts?.length) {
       refuse(
@@ -148,8 +158,7 @@ function checkContents(contents: Loose, model: string): void {
   }
 }
 
-function checkPart({ text, thoughtSignature, inlineData, fileData, functionCall }: Loose): void {
-  if (text === '' && thoughtSignature === undefined) refuse('Unable to submit an empty text part');
+function checkPart({ thoughtSignature, inlineData, fileData, functionCall }: Loose): void {
   const base64 = (value: string) => /^[A-Za-z0-9+/_-]*={0,2}$/.test(value);
   if (thoughtSignature !== undefined && !base64(thoughtSignature)) {
     refuse('Thought signature is not valid.');

@@ -37,7 +37,7 @@ export function decodeTurns({ systemInstruction, contents }: GeminiRequest): rea
   const turns: Turn[] = [];
   if (systemInstruction) {
     const path = 'systemInstruction';
-    turns.push(turn('system', path, new TurnDecoder([]).parts(systemInstruction, path)));
+    turns.push(turn('system', path, new TurnDecoder([]).parts(systemInstruction as Content, path)));
   }
   const decoder = new TurnDecoder([]);
   let model: Part[] | null = null;
@@ -48,7 +48,7 @@ export function decodeTurns({ systemInstruction, contents }: GeminiRequest): rea
       model = null;
       turns.push(turn('user', path, parts));
     } else if (model !== null) {
-      for (const part of parts) appendReasoning(model, part);
+      for (const part of parts) appendAnswer(model, part);
     } else {
       model = parts;
       turns.push(turn('assistant', path, parts));
@@ -61,11 +61,15 @@ function turn(role: Turn['role'], path: string, parts: readonly Part[]): Turn {
   return { role, path, parts, name: null, partial: false, tools: null };
 }
 
-/** Appends a part. Thoughts without a signature are the beginning of the reasoning that follows them. */
-function appendReasoning(parts: Part[], part: Part): void {
+/**
+ * Appends a part of an answer, which may be a piece of a stream: texts are joined, and thoughts without a
+ * signature are the beginning of the reasoning that follows them.
+ */
+function appendAnswer(parts: Part[], part: Part): void {
   const last = parts.at(-1);
   const continues =
-    part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === null;
+    (part.type === 'text' && last?.type === 'text') ||
+    (part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === null);
   if (continues)
     parts[parts.length - 1] = { ...part, path: last.path, text: last.text + part.text };
   else parts.push(part);
@@ -80,10 +84,13 @@ class TurnDecoder {
     this.#open = open;
   }
 
-  parts({ parts: wire }: Pick<Content, 'parts'>, path: string): Part[] {
+  parts({ parts: wire, role }: Content, path: string): Part[] {
     const parts: Part[] = [];
     for (const [index, part] of wire.entries()) {
-      for (const one of this.#part(part, `${path}.parts[${index}]`)) appendReasoning(parts, one);
+      for (const one of this.#part(part, `${path}.parts[${index}]`)) {
+        if (role === 'model') appendAnswer(parts, one);
+        else parts.push(one);
+      }
     }
     return parts;
   }

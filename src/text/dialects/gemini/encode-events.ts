@@ -4,7 +4,7 @@ import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { sumOf } from '../openai-usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';
-import { failFrames } from './fail-frames.ts';
+import { failFrames } from './google-error.ts';
 
 /** One of the `candidateCount` answers. */
 interface Candidate {

@@ -6,9 +6,8 @@ import { decodeRequest } from './decode-request.ts';
 import { GeminiEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoints } from './endpoint.ts';
-import { failFrames } from './fail-frames.ts';
 import { foldEvents } from './fold-events.ts';
-import { googleError } from './google-error.ts';
+import { errorBody, failFrames } from './google-error.ts';
 import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
@@ -38,7 +37,7 @@ export const gemini: Dialect = {
   usesOpenaiFields: false,
   reasoning: { field: null, isUnsigned: true, isShown: false, hasBudget: true },
   keyHeader: 'x-goog-api-key',
-  errorBody: ({ error }, _requestId, status) => googleError(error as Json, status),
+  errorBody,
   path: pathOf,
   headers: {},
   takesImageDetail: false,

@@ -1,3 +1,4 @@
+import type { Failure } from '../../../failure.ts';
 import type { Json } from '../../canonical.ts';
 
 /** Google's words for errors by HTTP status. */
@@ -13,8 +14,17 @@ const WORDS = new Map([
   [504, 'DEADLINE_EXCEEDED'],
 ]);
 
-/** An error with Google's word for it. Its `code` is that of interface part 2.1, which is no number. */
-export function googleError(error: Json, status: number): Json {
-  const word = WORDS.get(status) ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
-  return { error: { ...error, status: word } };
+function wordOf(status: number): string {
+  return WORDS.get(status) ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
+}
+
+/** The body of an error response with Google's word. Its `code` is that of interface part 2.1, a text or null. */
+export function errorBody({ error }: Json, _requestId: string, status: number): Json {
+  return { error: { ...(error as Json), status: wordOf(status) } };
+}
+
+/** The last frame of a stream that failed. Google's SDK throws only for an error whose `code` is a number. */
+export function failFrames({ type, message, param, code, status }: Failure): string {
+  const error = { code: status, message, status: wordOf(status), type, param, reason: code };
+  return `data: ${JSON.stringify({ error })}\n\n`;
 }
