@@ -17,6 +17,7 @@ import { preparePromptRules } from '../media/prompt-screening.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
+import { TokenCounter } from '../text/counting/token-counter.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
 import { listen } from './listen.ts';
@@ -130,6 +131,7 @@ async function startServices(start: Start): Promise<Services> {
   const observer = routingObserver(state, log, metrics);
   const parts = { state, store, span, upstream, pool, routingObserver: observer, log, metrics };
   const text = createTextGateway(parts);
+  const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, observer });
   const daemonMedia = await createMedia(parts, closers);
   const routings = [text.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
@@ -142,6 +144,7 @@ async function startServices(start: Start): Promise<Services> {
     store,
     audit,
     text,
+    tokenCounter,
     media: daemonMedia.media,
     routings,
     assets: daemonMedia.files,

@@ -9,6 +9,7 @@ import { serverLog } from './log.ts';
 import { collectRoutes } from './openapi.ts';
 import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
+import { tokenCountRoutes } from './routes/count-tokens.ts';
 import { documentRoutes, type MemoryFile } from './routes/docs-page.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
@@ -78,6 +79,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(usageRoutes(context));
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
+    api.register(tokenCountRoutes(context));
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));

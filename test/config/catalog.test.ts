@@ -57,6 +57,7 @@ describe('the catalog', () => {
             '/v1/chat/completions',
             '/v1/responses',
             '/v1/messages',
+            '/v1/messages/count_tokens',
             '/v1/completions',
             '/v1beta/models/:model:generateContent',
             '/v1beta/models/:model:streamGenerateContent',

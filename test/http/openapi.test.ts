@@ -138,6 +138,8 @@ describe('the OpenAPI document', () => {
         '/v1/chat/completions',
         '/v1/responses',
         '/v1/messages',
+        '/v1/messages/count_tokens',
+        '/v1/completions',
         '/v1/account',
         '/v1/account/credits',
         '/v1/account/usage',

@@ -22,6 +22,7 @@ const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
+  '/v1/messages/count_tokens': 'messages',
 };
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */

@@ -115,6 +115,23 @@ export interface Endpoint {
   readonly response: v.GenericSchema;
 }
 
+/** How clients ask for the number of tokens of a request, without an answer to it. */
+export interface TokenCounting {
+  readonly endpoint: Endpoint;
+  /** The path of an upstream's endpoint below its base URL. */
+  readonly path: string;
+  /** @throws Failure invalid_request, `param` naming the field by its path */
+  decodeRequest(body: unknown): TextRequest;
+  /** A body for an upstream of the dialect, and the client's fields that are not in it. */
+  encodeRequest(
+    request: TextRequest,
+    target: Target,
+  ): { readonly body: Json; readonly ignored: readonly string[] };
+  /** The tokens that an upstream counted; null where its answer has none. */
+  tokensOf(answer: Json): number | null;
+  answer(tokens: number): Json;
+}
+
 /** Settings in the URL of a client's request. */
 export interface RequestAddress {
   /** Null where the body names the model. */
@@ -164,6 +181,8 @@ export interface Dialect {
   readonly upstreamDialect?: string;
 
   readonly endpoints: readonly Endpoint[];
+  /** The endpoint that counts tokens; absent where the dialect has none. */
+  readonly counting?: TokenCounting;
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;

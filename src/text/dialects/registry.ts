@@ -10,8 +10,10 @@ const PATTERNS: (readonly [RegExp, Dialect])[] = [];
 export function registerDialect(dialect: Dialect): void {
   if (DIALECTS.has(dialect.name)) throw new Error(`The dialect ${dialect.name} exists already`);
   DIALECTS.set(dialect.name, dialect);
-  declareDialect(dialect);
-  for (const { path } of dialect.endpoints) PATTERNS.push([patternOf(path), dialect]);
+  const { counting } = dialect;
+  const endpoints = counting ? [...dialect.endpoints, counting.endpoint] : dialect.endpoints;
+  declareDialect({ ...dialect, endpoints });
+  for (const { path } of endpoints) PATTERNS.push([patternOf(path), dialect]);
 }
 
 /** All wire formats, in the order in which they were registered. */

@@ -10,6 +10,7 @@ import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
+import type { HostedTools } from '../policy/hosted-tools.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -32,6 +33,8 @@ export interface TextExecution {
   readonly allowance: Allowance;
   /** Paths of properties that were removed from the body. */
   readonly dropped: readonly string[];
+  /** The request's tools that only its own format has; null for none. */
+  readonly hosted: HostedTools | null;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
   readonly forwarded: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */
@@ -62,7 +65,13 @@ export function forwardedHeaders(
 }
 
 /** The header that names the fields of the request that were not sent to the upstream. */
-const IGNORED = 'x-oriel-ignored';
+export const IGNORED_HEADER = 'x-oriel-ignored';
+
+/** The header's value. @param ignored paths */
+export function ignoredHeader(ignored: readonly string[]): string {
+  const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
+  return shown.join(', ').slice(0, 1000);
+}
 
 /** @param advice paths of advice that the upstream's dialect cannot express */
 export function announceIgnored(
@@ -71,6 +80,5 @@ export function announceIgnored(
 ): void {
   const ignored = [...dropped, ...advice, ...forwarded.ignored];
   if (ignored.length === 0) return;
-  const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  call.response.setHeader(IGNORED, shown.join(', ').slice(0, 1000));
+  call.response.setHeader(IGNORED_HEADER, ignoredHeader(ignored));
 }

@@ -1,5 +1,6 @@
 import { acceptedMarks } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
+import { counting } from './count-tokens.ts';
 import { MessagesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { MessagesEncoder } from './encode-events.ts';
@@ -18,6 +19,7 @@ export const messages: Dialect = {
   name: 'messages',
   label: 'messages',
   endpoints: [endpoint],
+  counting,
   promptField: 'messages',
   settings,
   stops: { takesBlank: false },
