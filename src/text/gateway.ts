@@ -24,6 +24,7 @@ import { forwardedHeaders, type Outcome, type TextExecution } from './execution/
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
+import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
@@ -88,7 +89,7 @@ export class TextGateway {
     const config = this.#options.config();
     const { holder, clientDisconnect, report } = call;
     const dialect = dialectNamed(call.dialect);
-    const decoded = dialect.decodeRequest(call.body, call.address);
+    let decoded = dialect.decodeRequest(call.body, call.address);
     const name = decoded.model;
     const { id, part, model } = findModel(config, name, holder.key.models);
     report.model = id;
@@ -115,6 +116,12 @@ export class TextGateway {
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
     }
+    const hosted = HostedTools.of(decoded, inspection, model.tools?.hosted ?? 'refuse');
+    if (hosted !== null) {
+      const left = hosted.withoutForbidden(decoded, inspection, allowance);
+      decoded = left.request;
+      dropped = [...dropped, ...left.leftOut];
+    }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
     const meter = await Meter.open(this.#options.store, holder, {
@@ -137,6 +144,7 @@ export class TextGateway {
       inspection,
       allowance,
       dropped,
+      hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
       model,
@@ -178,7 +186,8 @@ export class TextGateway {
       await this.#settle(meter, tracker, call);
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
-    } catch (error) {
+    } catch (thrown) {
+      const error = part === null ? thrown : unknownToProvider(thrown, id, name);
       // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
       const isCharged =
         clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
@@ -222,6 +231,13 @@ export class TextGateway {
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
+}
+
+/** The error for a name that matches a wildcard and that no provider knows: the client chose it. */
+function unknownToProvider(error: unknown, id: string, name: string): unknown {
+  if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
+  const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
+  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
 }
 
 /** Whether a request may leave this server. */
