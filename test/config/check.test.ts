@@ -182,7 +182,9 @@ describe('config check reports', () => {
     [
       'an unknown type of model',
       model('type: txt, routes: []'),
-      ['6: models.m.type: expected one of text, embedding, image, video, audio, moderation, received "txt"'],
+      [
+        '6: models.m.type: expected one of text, embedding, image, video, audio, moderation, received "txt"',
+      ],
     ],
     [
       'a model without routes',
