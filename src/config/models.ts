@@ -83,6 +83,18 @@ const textModel = v.strictObject({
       { expects: `a list of ${FEATURES.join(', ')}` },
     ),
   ),
+  tools: v.optional(
+    v.strictObject({
+      hosted: v.optional(
+        field(
+          v.picklist(['refuse', 'drop']),
+          'Tools that the provider would run (web search and so on) where they are not allowed or the format of ' +
+            'the upstream has none: refuse, or drop and name them in x-oriel-ignored. Those that the model cannot ' +
+            'call, by tool_choice, are left out in any case. unset: refuse',
+        ),
+      ),
+    }),
+  ),
   rules: v.optional(
     field(
       v.picklist(['fixed-reasoning']),
@@ -124,6 +136,20 @@ const textModel = v.strictObject({
       }),
       'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
     ),
+    {},
+  ),
+});
+
+const embeddingModel = v.strictObject({
+  type: v.literal('embedding'),
+  ...about,
+  routes: routes(v.strictObject(route)),
+  dimensions: v.optional(field(integer(1, 65_536), 'Numbers of its largest vectors.')),
+  contextWindow: v.optional(
+    field(integer(1), 'Tokens of one item that it can read. Holds are no larger.'),
+  ),
+  price: v.nullish(
+    field(v.strictObject({ input: price('per million tokens of input') }), 'Credits.'),
     {},
   ),
 });
@@ -183,5 +209,12 @@ const moderationModel = v.strictObject({
 /** Models by their public identifiers. */
 export const models = v.record(
   modelIdentifier(),
-  v.variant('type', [textModel, imageModel, videoModel, audioModel, moderationModel]),
+  v.variant('type', [
+    textModel,
+    embeddingModel,
+    imageModel,
+    videoModel,
+    audioModel,
+    moderationModel,
+  ]),
 );

@@ -10,6 +10,7 @@ import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
+import type { HostedTools } from '../policy/hosted-tools.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -32,6 +33,8 @@ export interface TextExecution {
   readonly allowance: Allowance;
   /** Paths of properties that were removed from the body. */
   readonly dropped: readonly string[];
+  /** The request's tools that only its own format has; null for none. */
+  readonly hosted: HostedTools | null;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
   readonly forwarded: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */

@@ -11,14 +11,20 @@ import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 export async function translate(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
   const { request, allowance, inspection } = execution;
   const { provider, target, origin } = route;
-  const emulated = emulate(request, target);
+  const isForeign = request.dialect !== target.dialect;
+  const left = isForeign ? execution.hosted?.withoutNative(request) : undefined;
+  const emulated = emulate(left?.request ?? request, target);
   const { stream } = emulated.request;
   // Only a route of the client's own dialect is asked for several answers in one request.
   const sent = { ...emulated.request, n: null };
   const { encodeRequest } = dialectNamed(target.dialect);
   const bodies = conversationsOf(sent).map((one) => encodeRequest(one, target));
   allowance.check(inspection, provider.shared !== false);
-  announceIgnored(execution, [...ignoredAdvice(request, bodies[0]!, target), ...emulated.ignored]);
+  announceIgnored(execution, [
+    ...ignoredAdvice(request, bodies[0]!, target),
+    ...emulated.ignored,
+    ...(left?.leftOut ?? []),
+  ]);
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
     const body = bodies[conversationOf(request, choice)]!;
     const exchange = await openUpstream(execution, route, { body, stream, signal });

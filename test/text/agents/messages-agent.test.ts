@@ -75,6 +75,21 @@ describe.each(Object.entries(THINKING))('an agent of messages, thinking: %s', (n
   });
 });
 
+it.each(['to-chat', 'to-responses', 'sandbox-chat'])(
+  'the tokens of a request with tools and thinking are estimated for %s',
+  async (model) => {
+    const { thinking } = THINKING['enabled']!.settings;
+    const { system, tools, betas } = settingsOf(model, THINKING['enabled']!);
+    const messages = [{ role: 'user' as const, content: taskOn(FILE) }];
+    const request = { model, system, tools, betas, messages, ...(thinking && { thinking }) };
+    const { data, response } = await clientFor(gateway().daemon)
+      .beta.messages.countTokens(request)
+      .withResponse();
+    expect(data.input_tokens).toBeGreaterThan(100);
+    expect(response.headers.get('x-oriel-estimate')).not.toBe(null);
+  },
+);
+
 it.each([...DIALECTS.map(modelTo), 'sandbox-chat'])(
   'a probe of one token is answered by %s',
   async (model) => {
