@@ -11,6 +11,7 @@ import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { tokenCountRoutes } from './routes/count-tokens.ts';
 import { documentRoutes, type MemoryFile } from './routes/docs-page.ts';
+import { embeddingRoutes } from './routes/embeddings.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { mediaFormRoutes } from './routes/media-forms.ts';
@@ -80,6 +81,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
     api.register(tokenCountRoutes(context));
+    api.register(embeddingRoutes(context));
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));
@@ -158,6 +160,9 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 function observeRequests(server: FastifyInstance, { log, metrics, draining }: AppContext): void {
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
+  server.decorateRequest('textReport', null);
+  server.decorateRequest('firstFrameMs', null);
+  server.decorateRequest('failure', null);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
     next();
@@ -180,7 +185,9 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ap
     const path = query === -1 ? url : url.slice(0, query);
     const key = request.holder?.key.id;
     const milliseconds = Math.round(elapsed);
-    logRequest({ requestId: request.id, method, path, status, milliseconds, ip, key });
+    const line = { requestId: request.id, method, path, status, milliseconds, ip, key };
+    logRequest(line, request);
+    if (request.textReport) metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
     next();
   });
 }
