@@ -33,6 +33,8 @@ export function createTextGateway(parts: TextParts): TextGateway {
           excess,
           'a provider reported more usage than the request allowed; the excess is not charged (billing.trustUpstream)',
         ),
+      dropped: (fields) =>
+        log.info(fields, 'fields were left out that the format of the upstream cannot express'),
     },
     admitPrompt: (prompt, param, client) =>
       screenPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),

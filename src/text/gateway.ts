@@ -15,12 +15,18 @@ import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
-import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
+import {
+  type DroppedFields,
+  forwardedHeaders,
+  type Outcome,
+  type TextExecution,
+} from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
-import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
+import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
+import { removeUnknown } from './policy/unknown-fields.ts';
 
 /** Milliseconds for aborted answers to be charged. */
 const closeTimeoutMs = 1000;
@@ -32,6 +38,8 @@ export interface TextObserver {
   used(model: string, usage: Usage): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
   exceeded(excess: ExceededUsage): void;
+  /** A route was sent a request without fields that its format cannot express. */
+  readonly dropped: (fields: DroppedFields) => void;
 }
 
 export interface ExceededUsage {
@@ -81,7 +89,7 @@ export class TextGateway {
     const config = this.#options.config();
     const { holder, clientDisconnect } = call;
     const dialect = dialectNamed(call.dialect);
-    const decoded = dialect.decodeRequest(call.body, call.address);
+    let decoded = dialect.decodeRequest(call.body, call.address);
     const id = decoded.model;
     const model = findModel(config, id, holder.key.models);
     if (model.type !== 'text') {
@@ -101,11 +109,15 @@ export class TextGateway {
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
     const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
-    let dropped: readonly string[] = [];
+    let ignored: readonly string[] = [];
     if (mayLeaveServer(model, config)) {
-      dialect.inspect(decoded.body, inspection);
+      dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
-      if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
+      if (!allowance.allows('unknown')) {
+        const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
+        if (isIgnored) decoded = dialect.decodeRequest(call.body, call.address);
+        ignored = removed;
+      }
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
@@ -128,7 +140,8 @@ export class TextGateway {
       changedSettings,
       inspection,
       allowance,
-      dropped,
+      ignored,
+      onDropped: this.#options.observer.dropped,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
       model,

@@ -6,7 +6,7 @@ import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
 import type { RequestSetting, TextRequest } from '../canonical.ts';
-import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
+import type { EncodeContext, ForwardedHeaders, Target } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
@@ -21,6 +21,15 @@ export interface Outcome {
   readonly failure: Failure | null;
 }
 
+/** Fields with a meaning that a route did not send to its upstream, for the log. */
+export interface DroppedFields {
+  readonly requestId: string;
+  readonly model: string;
+  readonly provider: string;
+  /** Their paths, 20 at most. */
+  readonly fields: readonly string[];
+}
+
 /** One client's request, with what all its routes share. */
 export interface TextExecution {
   readonly call: TextCall;
@@ -30,8 +39,10 @@ export interface TextExecution {
   /** Features and addresses that the request uses. */
   readonly inspection: Inspection;
   readonly allowance: Allowance;
-  /** Paths of properties that were removed from the body. */
-  readonly dropped: readonly string[];
+  /** Paths of unknown properties that were removed from the body. */
+  readonly ignored: readonly string[];
+  /** Called when a route drops fields that its format cannot express. */
+  readonly onDropped: (dropped: DroppedFields) => void;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
   readonly forwarded: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */
@@ -57,16 +68,37 @@ export function forwardedHeaders(
   return forwardHeaders?.(headers, allowance.allows('betas')) ?? NONE_FORWARDED;
 }
 
-/** The header that names the fields of the request that were not sent to the upstream. */
+/** The header that names fields which only advise, or which this version does not know, and which were not sent. */
 const IGNORED = 'x-oriel-ignored';
 
-/** @param advice paths of advice that the upstream's dialect cannot express */
-export function announceIgnored(
-  { call, dropped, forwarded }: TextExecution,
-  advice: readonly string[],
+/** The header that names fields with a meaning which the upstream's format cannot express and which were not sent. */
+const DROPPED = 'x-oriel-dropped';
+
+/** Paths of fields that a route does not send. */
+export interface OmittedFields {
+  /** Advice that the upstream's dialect cannot express. */
+  readonly advice?: readonly string[];
+  /** Fields with a meaning that the upstream's dialect cannot express. */
+  readonly dropped?: readonly string[];
+}
+
+/** Names the fields that a route does not send, in place of those of an earlier route. */
+export function announceOmitted(
+  { call, request, ignored, forwarded, onDropped }: TextExecution,
+  { provider }: Target,
+  { advice = [], dropped = [] }: OmittedFields = {},
 ): void {
-  const ignored = [...dropped, ...advice, ...forwarded.ignored];
-  if (ignored.length === 0) return;
-  const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  call.response.setHeader(IGNORED, shown.join(', ').slice(0, 1000));
+  setPaths(call, IGNORED, [...ignored, ...advice, ...forwarded.ignored]);
+  setPaths(call, DROPPED, dropped);
+  if (dropped.length === 0) return;
+  const fields = dropped.slice(0, MAX_PATHS);
+  onDropped({ requestId: call.requestId, model: request.model, provider, fields });
+}
+
+/** Paths in one header. */
+const MAX_PATHS = 20;
+
+function setPaths({ response }: TextCall, header: string, paths: readonly string[]): void {
+  const shown = paths.slice(0, MAX_PATHS).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
+  response.setHeader(header, paths.length === 0 ? null : shown.join(', ').slice(0, 1000));
 }

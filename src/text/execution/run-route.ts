@@ -32,6 +32,7 @@ export async function runRoute(
   const { timeouts } = config.routing;
   const { apiKey, baseUrl } = provider;
   const remote: RemoteRoute = {
+    route,
     provider,
     target,
     origin: { name: target.provider, apiKey, baseUrl },

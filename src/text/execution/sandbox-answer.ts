@@ -5,7 +5,7 @@ import type { Target } from '../dialects/dialect.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
-import type { Outcome, TextExecution } from './execution.ts';
+import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
 export async function answerBySandbox(
@@ -14,6 +14,7 @@ export async function answerBySandbox(
   remaining: number,
 ): Promise<Outcome> {
   const { call, request, publicModel } = execution;
+  announceOmitted(execution, target);
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

@@ -1,18 +1,24 @@
 import type { Json, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import { encodeFor } from '../policy/unsupported.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
-import { announceIgnored, type Outcome, type TextExecution } from './execution.ts';
+import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
 /** Sends the request in the upstream's dialect, and answers in the client's. */
 export async function translate(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
-  const { request, allowance, inspection } = execution;
+  const { request, allowance, inspection, model } = execution;
   const { provider, target, origin } = route;
   // Only a route of the client's own dialect is asked for several answers in one request.
-  const body = dialectNamed(target.dialect).encodeRequest({ ...request, n: null }, target);
+  const encoded = encodeFor({ ...request, n: null }, target, {
+    route: route.route,
+    model,
+    id: request.model,
+  });
+  const { body, dropped } = encoded;
   allowance.check(inspection, provider.shared !== false);
-  announceIgnored(execution, ignoredAdvice(request, body, target));
+  announceOmitted(execution, target, { advice: ignoredAdvice(request, body, target), dropped });
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
     const exchange = await openUpstream(execution, route, body, signal);
     await readAnswer(execution, exchange, { target, origin, sink, choice });

@@ -1,3 +1,4 @@
+import type { TextRoute } from '../../config/catalog.ts';
 import { kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -15,6 +16,7 @@ const MAX_FAILURE_BYTES = 1024 * 1024;
 
 /** A route to a provider that is asked over the network. */
 export interface RemoteRoute {
+  readonly route: TextRoute;
   readonly provider: RemoteProvider;
   readonly target: Target;
   /** The provider's name, key and address, which no failure may show to clients. */

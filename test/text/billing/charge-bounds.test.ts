@@ -153,7 +153,7 @@ async function ask(
     config: () => config,
     store,
     upstream: { open } as unknown as UpstreamClient,
-    observer: { onAttempt() {}, used() {}, exceeded() {} },
+    observer: { onAttempt() {}, used() {}, exceeded() {}, dropped() {} },
     admitPrompt: async () => {},
   });
   try {

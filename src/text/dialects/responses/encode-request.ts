@@ -15,15 +15,17 @@ import { nativeValue } from '../native-parts.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { isWrapped } from '../reasoning-signature.ts';
 import { dialectNamed } from '../registry.ts';
-import { refuseNative, refuseSettings, refuseUnlessDefault } from '../request-errors.ts';
+import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 const OWN = 'responses';
 
-/** Settings that responses does not have, beside those that are always refused. */
+/** Settings that responses does not have. */
 const UNSUPPORTED = [
+  'seed',
+  'topK',
   'n',
   'stop',
   'frequencyPenalty',
@@ -43,10 +45,11 @@ function encodeTool(tool: Tool | NativePart): unknown {
   };
 }
 
-function encodeToolChoice(choice: ToolChoice): unknown {
+function encodeToolChoice(request: TextRequest, choice: ToolChoice): unknown {
   switch (choice.type) {
     case 'native':
-      return nativeValue(choice, OWN);
+      if (choice.dialect === OWN) return choice.value;
+      throw unsupportedSetting(request, 'toolChoice', OWN);
     case 'tool':
       return { type: 'function', name: nameOnWire(choice.name) };
     default:
@@ -61,10 +64,8 @@ function encodeFormat(format: ResponseFormat): Json {
 
 /** Refuses settings that responses does not have, unless they have the default value. */
 function refuseUnsupported(request: TextRequest): void {
-  refuseSettings(request, OWN, ['seed', 'topK']);
-  refuseUnlessDefault(request, OWN, UNSUPPORTED);
-  const native = request.native.find((part) => part.dialect !== OWN);
-  if (native) refuseNative(native, OWN);
+  refuseSettings(request, OWN, UNSUPPORTED);
+  refuseNativeFields(request, OWN);
 }
 
 /** The body for a request of another dialect. */
@@ -86,7 +87,9 @@ function translate(request: TextRequest, target: Target): Json {
     model: target.model,
     input: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
-    ...(request.toolChoice !== null && { tool_choice: encodeToolChoice(request.toolChoice) }),
+    ...(request.toolChoice !== null && {
+      tool_choice: encodeToolChoice(request, request.toolChoice),
+    }),
     ...(request.parallelToolCalls !== null && {
       parallel_tool_calls: request.parallelToolCalls,
     }),

@@ -16,7 +16,7 @@ import { dataUrl } from '../media-source.ts';
 import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { dialectNamed } from '../registry.ts';
-import { untranslatable } from '../request-errors.ts';
+import { refuseNames, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isSelfContained } from './reasoning.ts';
 
@@ -184,8 +184,8 @@ export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
   const isPrefilled = last?.role === 'assistant' && dialectNamed(request.dialect).prefillsAnswer;
   if (isPrefilled) throw untranslatable(last.path, OWN);
+  refuseNames(request, OWN);
   return request.turns.flatMap((turn) => {
-    if (turn.name !== null) throw untranslatable(`${turn.path}.name`, OWN);
     if (turn.partial) throw untranslatable(`${turn.path}.partial`, OWN);
     if (turn.tools !== null) throw untranslatable(`${turn.path}.tools`, OWN);
     return turn.role === 'assistant' ? assistantItems(turn, target) : promptItems(turn);
